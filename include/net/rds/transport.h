@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The contract between the RDS core and its transports, and nothing else.
+ *
+ * Core owns sockets, connections, paths, messages and their sequence. A
+ * transport owns what it hangs on &rds_path.data and how bytes move. The
+ * transport calls the functions declared here; it writes no field of a core
+ * object. The same facts, as a table: Documentation/transport-contract.rst.
+ *
+ * Deliver context, a term used below: softirq, or process with bottom halves
+ * off; the transport's own socket lock may be held. Nothing called there
+ * sleeps or transmits.
+ */
+#ifndef _NET_RDS_TRANSPORT_H
+#define _NET_RDS_TRANSPORT_H
+
+#include <linux/bvec.h>
+#include <linux/in6.h>
+#include <linux/list.h>
+#include <linux/llist.h>
+#include <linux/refcount.h>
+#include <net/rds/wire.h>
+
+struct iov_iter;
+struct module;
+struct net;
+struct rds_sock;
+
+/**
+ * enum rds_drop_reason - why a path was dropped
+ * @RDS_DROP_NONE: it never was
+ * @RDS_DROP_CONNECT_FAILED: the transport could not connect
+ * @RDS_DROP_XMIT_FAILED: the transport refused a message for good
+ * @RDS_DROP_PEER_GONE: the other end of the connection went away
+ * @RDS_DROP_PROTOCOL: the peer broke the protocol
+ * @RDS_DROP_UNREGISTER: the transport is being unloaded
+ * @RDS_DROP_NET_EXIT: the network namespace is going away
+ */
+enum rds_drop_reason {
+	RDS_DROP_NONE,
+	RDS_DROP_CONNECT_FAILED,
+	RDS_DROP_XMIT_FAILED,
+	RDS_DROP_PEER_GONE,
+	RDS_DROP_PROTOCOL,
+	RDS_DROP_UNREGISTER,
+	RDS_DROP_NET_EXIT,
+};
+
+/**
+ * enum rds_msg_fate - why a message ended otherwise than by its delivery
+ * @RDS_MSG_CANCELED: RDS_CANCEL_SENT_TO or close()
+ * @RDS_MSG_CONN_GONE: its connection was destroyed
+ * @RDS_MSG_OLD_SEQ: received before
+ * @RDS_MSG_NO_SOCK: nobody has bound the port
+ * @RDS_MSG_DEAD_SOCK: the socket was being closed
+ * @RDS_MSG_PING_OFF: a ping while net.rds.ping_enable is off
+ * @RDS_MSG_PING_LIMIT: too many pongs wait on the path already
+ * @RDS_MSG_SOCK_CLOSED: the socket was closed before it was read
+ */
+enum rds_msg_fate {
+	RDS_MSG_CANCELED,
+	RDS_MSG_CONN_GONE,
+	RDS_MSG_OLD_SEQ,
+	RDS_MSG_NO_SOCK,
+	RDS_MSG_DEAD_SOCK,
+	RDS_MSG_PING_OFF,
+	RDS_MSG_PING_LIMIT,
+	RDS_MSG_SOCK_CLOSED,
+};
+
+/**
+ * struct rds_path - what a transport sees of a lane of a connection
+ * @net: the namespace; outlives the path
+ * @laddr: our address; IPv4 in its mapped form, as everywhere
+ * @faddr: the peer's
+ * @ifindex: scope of link-local addresses, otherwise 0
+ * @tos: type of service; part of the connection's key
+ * @index: number of the lane, from 0
+ * @passive: the accepting end of a connection to itself
+ * @data: the transport's own; set by its path_alloc()
+ *
+ * Valid from path_alloc() until path_free() returns. All but @data is
+ * read-only for the transport.
+ */
+struct rds_path {
+	struct net	*net;
+	struct in6_addr	laddr;
+	struct in6_addr	faddr;
+	int		ifindex;
+	u8		tos;
+	u8		index;
+	bool		passive;
+	void		*data;
+};
+
+/**
+ * enum rds_bag_kind - whose memory a bag holds
+ * @RDS_BAG_EMPTY: none
+ * @RDS_BAG_INLINE: bytes inside the owner's own allocation
+ * @RDS_BAG_KERNEL: pages of the page allocator
+ */
+enum rds_bag_kind {
+	RDS_BAG_EMPTY,
+	RDS_BAG_INLINE,
+	RDS_BAG_KERNEL,
+};
+
+/**
+ * struct rds_bag - payload of a message
+ * @kind: how to give it back
+ * @nr: entries of @bvec in use (%RDS_BAG_KERNEL)
+ * @len: bytes in all
+ * @data: the bytes (%RDS_BAG_INLINE); slab memory, so copy, never splice
+ * @bvec: the pages (%RDS_BAG_KERNEL); may be compound
+ */
+struct rds_bag {
+	enum rds_bag_kind	kind;
+	unsigned int		nr;
+	u32			len;
+	union {
+		u8		*data;
+		struct bio_vec	*bvec;
+	};
+};
+
+struct rds_incoming;
+
+/**
+ * struct rds_incoming_ops - how to read and free a received message
+ */
+struct rds_incoming_ops {
+	/**
+	 * @owner: module of the two functions; pinned while a message is
+	 * queued; NULL for the core itself
+	 */
+	struct module	*owner;
+
+	/**
+	 * @copy: Required. Copy the first @len bytes of the payload into an
+	 * iterator.
+	 *
+	 * Context: process, may sleep. No locks. Does not consume the message.
+	 * Return: 0, or -EFAULT if not all @len bytes could be copied; the
+	 * message stays readable.
+	 */
+	int (*copy)(struct rds_incoming *inc, u32 len, struct iov_iter *to);
+
+	/**
+	 * @free: Required. Release the message; the last reference is gone.
+	 *
+	 * Context: any, including softirq. No locks of the core are held.
+	 */
+	void (*free)(struct rds_incoming *inc);
+};
+
+/* Receive path time stamps, see SO_RDS_MSG_RXPATH_LATENCY in rds(7) */
+enum rds_rx_stamp {
+	RDS_RX_STAMP_HDR,	/* header seen */
+	RDS_RX_STAMP_START,	/* first payload */
+	RDS_RX_STAMP_END,	/* message complete */
+	RDS_RX_STAMP_DELIVERED,	/* recvmsg() took it */
+	RDS_RX_STAMPS
+};
+
+/**
+ * struct rds_incoming - a received message
+ * @i_ops: how to read and free it
+ * @i_seq: its number on the path
+ * @i_len: bytes of payload
+ * @i_truesize: bytes of memory that it keeps from being freed
+ * @i_sport: sending port
+ * @i_dport: receiving port
+ * @i_flags: bits of enum rds_wire_flag
+ * @i_stamps: local_clock() at each enum rds_rx_stamp, if anybody wants to know
+ *
+ * A transport embeds it in its own, fills the above by rds_incoming_init()
+ * and hands its reference to rds_deliver().
+ */
+struct rds_incoming {
+	const struct rds_incoming_ops *i_ops;
+	u64			i_seq;
+	u32			i_len;
+	u32			i_truesize;
+	__be16			i_sport;
+	__be16			i_dport;
+	u8			i_flags;
+	u64			i_stamps[RDS_RX_STAMPS];
+	/* private: the core's */
+	u8			i_tos;
+	refcount_t		i_refs;
+	struct list_head	i_item;
+	struct in6_addr		i_saddr;
+	ktime_t			i_tstamp;
+};
+
+/**
+ * struct rds_message - an outgoing message, as far as a transport reads it
+ * @m_seq: its number on the path
+ * @m_sport: sending port
+ * @m_dport: receiving port
+ * @m_flags: bits of enum rds_wire_flag; stable while the message is being sent
+ * @m_exthdr: extension headers
+ * @m_bag: the payload
+ *
+ * The transport borrows it during data_ops.xmit(). The payload stays as it is
+ * until rds_path_ack() covers @m_seq; whoever needs it longer takes a reference
+ * by rds_message_get(), or on its pages.
+ */
+struct rds_message {
+	u64			m_seq;
+	__be16			m_sport;
+	__be16			m_dport;
+	u8			m_flags;
+	u8			m_exthdr[RDS_EXTHDR_SPACE];
+	struct rds_bag		m_bag;
+	/* private: the core's */
+	refcount_t		m_refs;
+	bool			m_on_path;
+	bool			m_on_sock;
+	union {
+		struct list_head	m_path_item;
+		struct llist_node	m_pong;
+	};
+	struct list_head	m_sock_item;
+	struct rds_sock		*m_rs;
+	struct rds_path		*m_path;
+	struct rds_incoming	m_inc;
+};
+
+/**
+ * struct rds_rx_batch - deliveries that share their wake-ups
+ * @rs: private: the socket to be woken next, referenced
+ */
+struct rds_rx_batch {
+	struct rds_sock *rs;
+};
+
+/**
+ * enum rds_xmit_result - what data_ops.xmit() did with a message
+ * @RDS_XMIT_SENT: all of it is in the transport's hands; an ack will come
+ * @RDS_XMIT_DELIVERED: the peer has it; it needs no ack
+ */
+enum rds_xmit_result {
+	RDS_XMIT_SENT,
+	RDS_XMIT_DELIVERED,
+};
+
+/**
+ * struct rds_conn_ops - addresses and connecting
+ */
+struct rds_conn_ops {
+	/**
+	 * @laddr_check: Required. Does the transport serve this local address?
+	 * @ifindex is the scope of a link-local @addr, else 0.
+	 *
+	 * Context: process, may sleep. No locks.
+	 * Return: 0 if it does, -EADDRNOTAVAIL if not, another errno if the
+	 * transport cannot serve @net at all.
+	 */
+	int (*laddr_check)(struct net *net, const struct in6_addr *addr,
+			   int ifindex);
+
+	/**
+	 * @path_alloc: Optional. Set up &rds_path.data for a new path.
+	 *
+	 * Context: process, may sleep; the namespace's connection mutex is
+	 * held, so it must not create connections. First op ever called on a
+	 * path.
+	 * Return: 0; -EADDRNOTAVAIL if @path.faddr cannot be reached this way;
+	 * -ENOMEM.
+	 */
+	int (*path_alloc)(struct rds_path *path);
+
+	/**
+	 * @path_free: Optional. Undo path_alloc().
+	 *
+	 * Context: process, may sleep. No locks. Last op called on a path,
+	 * after path_shutdown(); no other op runs or will.
+	 */
+	void (*path_free)(struct rds_path *path);
+
+	/**
+	 * @path_connect: Required. Begin to connect.
+	 *
+	 * Context: process, the path's work item, may sleep. No locks. The path
+	 * is CONNECTING. Never concurrent with itself, path_shutdown() or
+	 * xmit() of the same path. Success is announced by
+	 * rds_path_connect_done(), from here or later.
+	 * Return: 0; -EAGAIN if it is the peer who has to; any other errno
+	 * counts as a failed attempt. After an error nothing is left to be shut
+	 * down.
+	 */
+	int (*path_connect)(struct rds_path *path);
+
+	/**
+	 * @path_shutdown: Required. Disconnect, and forget how far a message
+	 * was sent. When it returns, the transport calls no core function for
+	 * this connection any more. Must tolerate half-built state, and to be
+	 * called again.
+	 *
+	 * Context: process, the path's work item or rds_conn_destroy(), may
+	 * sleep. The path's transmit lock is held: no xmit() runs.
+	 */
+	void (*path_shutdown)(struct rds_path *path);
+};
+
+/**
+ * struct rds_data_ops - moving messages
+ */
+struct rds_data_ops {
+	/**
+	 * @xmit: Required. Send a message, or go on with one: after -EAGAIN or
+	 * -ENOMEM it is called with the same message until it is through,
+	 * unless path_shutdown() comes between. @more says that another message
+	 * follows at once.
+	 *
+	 * Context: process, may sleep; the path's transmit lock is held. The
+	 * path is UP. @msg is borrowed.
+	 * Return: a value of enum rds_xmit_result; -EAGAIN to wait for
+	 * rds_path_kick(); -ENOMEM to be called again soon; any other errno
+	 * drops the path.
+	 */
+	int (*xmit)(struct rds_path *path, struct rds_message *msg, bool more);
+
+	/**
+	 * @xmit_cong_map: Required unless %RDS_CAP_LOOPBACK. Send a congestion
+	 * map: @map is RDS_CONG_MAP_BYTES in wire order. Called between
+	 * messages, on lane 0 only, first thing after the path came UP.
+	 *
+	 * Context and return as @xmit; @map is borrowed and stays the same over
+	 * repeated calls.
+	 */
+	int (*xmit_cong_map)(struct rds_path *path, const void *map);
+};
+
+/**
+ * struct rds_info_ops - what a transport tells users
+ */
+struct rds_info_ops {
+	/**
+	 * @tos_map: Optional. Map the type of service that a user asks for to
+	 * the one that connections have. Without it, setting one is refused
+	 * (ENOTTY).
+	 *
+	 * Context: process, socket lock held.
+	 * Return: the type of service.
+	 */
+	u8 (*tos_map)(u8 tos);
+};
+
+/**
+ * enum rds_caps - properties of a transport
+ * @RDS_CAP_LOOPBACK: reaches addresses of this host only, has no wire
+ * @RDS_CAP_PREFERS_LOOPBACK: leaves destinations on this host to the loopback
+ *	transport
+ * @RDS_CAP_NETNS: works in every network namespace, not just the first
+ * @RDS_CAP_LOWER_DIALS: of two peers the one with the lower address redials
+ */
+enum rds_caps {
+	RDS_CAP_LOOPBACK		= BIT(0),
+	RDS_CAP_PREFERS_LOOPBACK	= BIT(1),
+	RDS_CAP_NETNS			= BIT(2),
+	RDS_CAP_LOWER_DIALS		= BIT(3),
+};
+
+/**
+ * struct rds_transport - a transport
+ * @name: as RDS_INFO_CONNECTIONS shows it
+ * @owner: its module, pinned by every bound socket
+ * @type: its slot, and its number in SO_RDS_TRANSPORT
+ * @caps: bits of enum rds_caps
+ * @conn: addresses and connecting
+ * @data: moving messages
+ * @info: optional
+ */
+struct rds_transport {
+	char				name[TRANSNAMSIZ];
+	struct module			*owner;
+	unsigned int			type;
+	unsigned int			caps;
+	const struct rds_conn_ops	*conn;
+	const struct rds_data_ops	*data;
+	const struct rds_info_ops	*info;
+};
+
+#define RDS_TRANS_SLOTS			(RDS_TRANS_LOOP + 1)
+
+/* transport.c */
+int rds_transport_register(const struct rds_transport *trans);
+void rds_transport_unregister(const struct rds_transport *trans);
+
+/* conn.c */
+struct rds_path *rds_path_get_reverse(struct rds_path *path);
+void rds_path_put(struct rds_path *path);
+
+/* path.c */
+void rds_path_connect_done(struct rds_path *path);
+void rds_path_drop(struct rds_path *path, enum rds_drop_reason reason);
+void rds_path_kick(struct rds_path *path);
+void rds_path_restart_rx(struct rds_path *path);
+
+/* send.c */
+void rds_path_ack(struct rds_path *path, u64 seq);
+
+/* message.c */
+void rds_message_header(const struct rds_message *msg, u64 ack,
+			struct rds_header *hdr);
+struct rds_message *rds_message_get(struct rds_message *msg);
+void rds_message_put(struct rds_message *msg);
+struct rds_incoming *rds_message_to_incoming(struct rds_message *msg);
+
+/* incoming.c */
+void rds_incoming_init(struct rds_incoming *inc,
+		       const struct rds_incoming_ops *ops,
+		       const struct rds_header *hdr, u32 truesize);
+
+/* deliver.c */
+void rds_rx_batch_begin(struct rds_rx_batch *batch);
+void rds_rx_batch_end(struct rds_rx_batch *batch);
+void rds_deliver(struct rds_path *path, struct rds_incoming *inc,
+		 struct rds_rx_batch *batch);
+
+/* cong.c */
+void rds_deliver_cong_map(struct rds_path *path, const void *map, u32 len);
+
+#endif /* _NET_RDS_TRANSPORT_H */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Socket addresses as RDS keeps them. Pure. */
+#ifndef _RDS_CORE_ADDR_H
+#define _RDS_CORE_ADDR_H
+
+#include <linux/in6.h>
+#include <linux/socket.h>
+#include <linux/types.h>
+
+/**
+ * struct rds_addr - address and port of a socket
+ * @ip: the address, IPv4 in its mapped form
+ * @ifindex: scope of a link-local address, otherwise 0
+ * @port: the port
+ * @pad: zero; the structure is a hash key
+ */
+struct rds_addr {
+	struct in6_addr	ip;
+	u32		ifindex;
+	__be16		port;
+	u16		pad;
+};
+
+/**
+ * enum rds_addr_fault - what is wrong with a socket address
+ * @RDS_ADDR_OK: nothing
+ * @RDS_ADDR_SHORT: shorter than its family needs
+ * @RDS_ADDR_FAMILY: neither IPv4 nor IPv6
+ * @RDS_ADDR_ANY: the IPv4 wildcard
+ * @RDS_ADDR_NOT_UNICAST: not the address of one host
+ * @RDS_ADDR_NO_SCOPE: link-local, and no interface named
+ */
+enum rds_addr_fault {
+	RDS_ADDR_OK,
+	RDS_ADDR_SHORT,
+	RDS_ADDR_FAMILY,
+	RDS_ADDR_ANY,
+	RDS_ADDR_NOT_UNICAST,
+	RDS_ADDR_NO_SCOPE,
+};
+
+enum rds_addr_fault rds_addr_parse(const void *sa, int len,
+				   struct rds_addr *addr);
+int rds_addr_format(const struct rds_addr *addr, void *sa);
+bool rds_addr_is_loopback(const struct in6_addr *ip);
+
+#endif /* _RDS_CORE_ADDR_H */

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Bags: the memory that holds a payload.
+ *
+ * A bag records what kind of memory it has, and rds_bag_release() is the one
+ * place that gives it back, by that record alone. It leaves the bag empty, so
+ * releasing twice is releasing once. rds_bag_alloc_pages() counts a page in
+ * as soon as it has it, so a bag that could not be filled is released like
+ * any other.
+ *
+ * Pages come in as large pieces as are cheap to get: fewer of them is what
+ * makes large messages fast. They are charged to the sender's memory cgroup.
+ */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/uio.h>
+
+#include "bag.h"
+
+/**
+ * rds_bag_max_bvecs() - how many pieces a payload may come in
+ * @len: bytes of payload
+ *
+ * Context: any.
+ * Return: the number, reached when only single pages are to be had.
+ */
+unsigned int rds_bag_max_bvecs(u32 len)
+{
+	return DIV_ROUND_UP(len, PAGE_SIZE);
+}
+
+/**
+ * rds_bag_init_inline() - use memory of the owner
+ * @bag: the bag
+ * @data: the memory, which lives as long as the bag
+ * @len: bytes of payload
+ *
+ * Context: any.
+ */
+void rds_bag_init_inline(struct rds_bag *bag, void *data, u32 len)
+{
+	bag->kind = len ? RDS_BAG_INLINE : RDS_BAG_EMPTY;
+	bag->nr = 0;
+	bag->len = len;
+	bag->data = data;
+}
+
+static struct page *rds_bag_get_piece(u32 len, unsigned int *bytes)
+{
+	unsigned int order = 0;
+	struct page *page;
+
+	if (len >= 2 * PAGE_SIZE)
+		order = min_t(unsigned int, ilog2(len >> PAGE_SHIFT),
+			      PAGE_ALLOC_COSTLY_ORDER);
+	if (order) {
+		page = alloc_pages(GFP_KERNEL_ACCOUNT | __GFP_COMP |
+				   __GFP_NORETRY | __GFP_NOWARN, order);
+		if (page) {
+			*bytes = PAGE_SIZE << order;
+			return page;
+		}
+	}
+
+	*bytes = PAGE_SIZE;
+	return alloc_page(GFP_KERNEL_ACCOUNT);
+}
+
+/**
+ * rds_bag_alloc_pages() - get pages for a payload
+ * @bag: the bag, uninitialised
+ * @bvec: rds_bag_max_bvecs(@len) entries, which live as long as the bag
+ * @len: bytes of payload
+ *
+ * Context: process, may sleep.
+ * Return: 0, or -ENOMEM; then too the bag is to be released.
+ */
+int rds_bag_alloc_pages(struct rds_bag *bag, struct bio_vec *bvec, u32 len)
+{
+	unsigned int bytes;
+	struct page *page;
+	u32 left = len;
+
+	bag->kind = RDS_BAG_KERNEL;
+	bag->nr = 0;
+	bag->len = len;
+	bag->bvec = bvec;
+
+	while (left) {
+		page = rds_bag_get_piece(left, &bytes);
+		if (!page)
+			return -ENOMEM;
+		bytes = min(bytes, left);
+		bvec[bag->nr].bv_page = page;
+		bvec[bag->nr].bv_offset = 0;
+		bvec[bag->nr].bv_len = bytes;
+		bag->nr++;
+		left -= bytes;
+	}
+	return 0;
+}
+
+/**
+ * rds_bag_copy_in() - fill a bag from user memory
+ * @bag: the bag
+ * @from: where from; at least &rds_bag.len bytes
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -EFAULT.
+ */
+int rds_bag_copy_in(struct rds_bag *bag, struct iov_iter *from)
+{
+	const struct bio_vec *bv;
+	unsigned int i;
+
+	if (bag->kind == RDS_BAG_INLINE)
+		return copy_from_iter_full(bag->data, bag->len, from) ?
+		       0 : -EFAULT;
+
+	for (i = 0; i < bag->nr; i++) {
+		bv = &bag->bvec[i];
+		if (!copy_from_iter_full(page_address(bv->bv_page),
+					 bv->bv_len, from))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+/**
+ * rds_bag_copy_out() - copy a payload to user memory
+ * @bag: the bag
+ * @len: how many bytes of it, at most &rds_bag.len
+ * @to: where to
+ *
+ * Context: process, may sleep.
+ * Return: 0, or -EFAULT if less than @len bytes could be copied.
+ */
+int rds_bag_copy_out(const struct rds_bag *bag, u32 len, struct iov_iter *to)
+{
+	const struct bio_vec *bv;
+	size_t bytes;
+	unsigned int i;
+
+	if (bag->kind == RDS_BAG_INLINE)
+		return copy_to_iter(bag->data, len, to) == len ? 0 : -EFAULT;
+
+	for (i = 0; i < bag->nr && len; i++) {
+		bv = &bag->bvec[i];
+		bytes = min(len, bv->bv_len);
+		if (copy_to_iter(page_address(bv->bv_page), bytes, to) !=
+		    bytes)
+			return -EFAULT;
+		len -= bytes;
+	}
+	return 0;
+}
+
+/**
+ * rds_bag_truesize() - memory that a bag keeps from being freed
+ * @bag: the bag
+ *
+ * Context: any.
+ * Return: bytes.
+ */
+u32 rds_bag_truesize(const struct rds_bag *bag)
+{
+	if (bag->kind == RDS_BAG_KERNEL)
+		return round_up(bag->len, PAGE_SIZE) +
+		       rds_bag_max_bvecs(bag->len) * sizeof(struct bio_vec);
+	return bag->len;
+}
+
+/**
+ * rds_bag_release() - give the memory back
+ * @bag: the bag; empty afterwards
+ *
+ * Context: any, including softirq.
+ */
+void rds_bag_release(struct rds_bag *bag)
+{
+	unsigned int i;
+
+	if (bag->kind == RDS_BAG_KERNEL)
+		for (i = 0; i < bag->nr; i++)
+			put_page(bag->bvec[i].bv_page);
+
+	bag->kind = RDS_BAG_EMPTY;
+	bag->nr = 0;
+	bag->len = 0;
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Control messages of sendmsg().
+ *
+ * They are walked through once, each with its length checked where it is
+ * read, into a structure that everything after works from. None of today's
+ * transports has RDMA, so all operations end in an errno; which one, and
+ * after which checks, programs rely on.
+ */
+#include <linux/pagemap.h>
+#include <linux/socket.h>
+#include <linux/uaccess.h>
+
+#include "cmsg.h"
+
+static bool rds_cmsg_copy(const struct cmsghdr *cmsg, void *to, size_t size)
+{
+	if (cmsg->cmsg_len < CMSG_LEN(size))
+		return false;
+	memcpy(to, CMSG_DATA(cmsg), size);
+	return true;
+}
+
+static int rds_cmsg_read_args(const struct cmsghdr *cmsg,
+			      struct rds_send_cmsgs *cmsgs)
+{
+	if (!rds_cmsg_copy(cmsg, &cmsgs->args, sizeof(cmsgs->args))) {
+		cmsgs->args_err = -EINVAL;
+		return 0;
+	}
+	if (!cmsgs->args.nr_local)
+		return -EINVAL;
+	if (cmsgs->args.nr_local > RDS_MAX_IOVECS)
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* The least size of a control message; 0 for types that cannot be sent. */
+static size_t rds_cmsg_size(int type)
+{
+	switch (type) {
+	case RDS_CMSG_RDMA_DEST:
+		return sizeof(rds_rdma_cookie_t);
+	case RDS_CMSG_RDMA_MAP:
+		return sizeof(struct rds_get_mr_args);
+	case RDS_CMSG_ZCOPY_COOKIE:
+		return sizeof(u32);
+	default:
+		return 0;
+	}
+}
+
+static int rds_cmsg_read_one(const struct cmsghdr *cmsg,
+			     struct rds_send_cmsgs *cmsgs)
+{
+	size_t size;
+
+	switch (cmsg->cmsg_type) {
+	case RDS_CMSG_RDMA_ARGS:
+		return rds_cmsg_read_args(cmsg, cmsgs);
+	case RDS_CMSG_ATOMIC_FADD:
+	case RDS_CMSG_ATOMIC_CSWP:
+	case RDS_CMSG_MASKED_ATOMIC_FADD:
+	case RDS_CMSG_MASKED_ATOMIC_CSWP:
+		return rds_cmsg_copy(cmsg, &cmsgs->atomic,
+				     sizeof(cmsgs->atomic)) ? 0 : -EINVAL;
+	default:
+		size = rds_cmsg_size(cmsg->cmsg_type);
+		if (!size || cmsg->cmsg_len < CMSG_LEN(size))
+			return -EINVAL;
+		return 0;
+	}
+}
+
+static int rds_cmsg_mix_error(const struct msghdr *msg, u32 seen)
+{
+	bool zcopy = msg->msg_flags & MSG_ZEROCOPY;
+
+	if ((seen & RDS_CMSG_OPS) && (seen & RDS_CMSG_EXTRAS))
+		return -EINVAL;
+	if (zcopy != !!(seen & RDS_CMSG_BIT(ZCOPY_COOKIE)))
+		return -EINVAL;
+	return 0;
+}
+
+/**
+ * rds_cmsg_read() - read the control messages of a sendmsg()
+ * @msg: as sendmsg() has it; those of other levels are ignored
+ * @cmsgs: what they ask for, and what is wrong with them; operations that
+ *	were not there are left alone, but for the size of the remote memory
+ *
+ * Context: process.
+ */
+void rds_cmsg_read(struct msghdr *msg, struct rds_send_cmsgs *cmsgs)
+{
+	struct cmsghdr *cmsg;
+	int err;
+
+	cmsgs->seen = 0;
+	cmsgs->twice = false;
+	cmsgs->args_err = 0;
+	cmsgs->err = 0;
+	cmsgs->args.remote_vec.bytes = 0;
+
+	for_each_cmsghdr(cmsg, msg) {
+		if (!CMSG_OK(msg, cmsg)) {
+			cmsgs->args_err = -EINVAL;
+			return;
+		}
+		if (cmsg->cmsg_level != SOL_RDS)
+			continue;
+
+		err = rds_cmsg_read_one(cmsg, cmsgs);
+		if (err && !cmsgs->err)
+			cmsgs->err = err;
+		if (err)
+			continue;
+		if (cmsgs->seen & BIT(cmsg->cmsg_type))
+			cmsgs->twice = true;
+		cmsgs->seen |= BIT(cmsg->cmsg_type);
+	}
+
+	if (!cmsgs->err)
+		cmsgs->err = rds_cmsg_mix_error(msg, cmsgs->seen);
+}
+
+/* Eight bytes, aligned, that the result could be written to */
+static bool rds_cmsg_atomic_addr_ok(u64 addr)
+{
+	char __user *ptr = u64_to_user_ptr(addr);
+
+	return IS_ALIGNED(addr, sizeof(u64)) &&
+	       access_ok(ptr, sizeof(u64)) &&
+	       !fault_in_safe_writeable(ptr, sizeof(u64));
+}
+
+/**
+ * rds_cmsg_run() - do what the control messages ask for
+ * @cmsgs: as rds_cmsg_read() filled it, without error
+ *
+ * Context: process, may sleep.
+ * Return: 0 if they ask for nothing; -EINVAL for what came twice or names a
+ * key that nobody has; -EFAULT for an atomic operation with a bad local
+ * address; -EOPNOTSUPP for what the transport cannot do.
+ */
+int rds_cmsg_run(const struct rds_send_cmsgs *cmsgs)
+{
+	if (!cmsgs->seen)
+		return 0;
+	if (cmsgs->twice)
+		return -EINVAL;
+	if ((cmsgs->seen & RDS_CMSG_ATOMICS) &&
+	    !rds_cmsg_atomic_addr_ok(cmsgs->atomic.local_addr))
+		return -EFAULT;
+	if (cmsgs->seen & RDS_CMSG_BIT(RDMA_DEST))
+		return -EINVAL;
+	return -EOPNOTSUPP;
+}

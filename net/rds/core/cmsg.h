@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Control messages of sendmsg(), read once. */
+#ifndef _RDS_CORE_CMSG_H
+#define _RDS_CORE_CMSG_H
+
+#include <linux/socket.h>
+#include <linux/types.h>
+#include <uapi/linux/rds.h>
+
+/**
+ * struct rds_send_cmsgs - what the control messages of a sendmsg() ask for
+ * @seen: bit N is set if a message of type N was there
+ * @twice: a message that may come only once came again
+ * @args_err: what is wrong with RDS_CMSG_RDMA_ARGS, as an errno
+ * @err: what else is wrong, as an errno
+ * @args: RDS_CMSG_RDMA_ARGS
+ * @atomic: whichever of the atomic operations
+ *
+ * The errors are kept apart because sendmsg() looks at other things between
+ * the two.
+ */
+struct rds_send_cmsgs {
+	u32			seen;
+	bool			twice;
+	int			args_err;
+	int			err;
+	struct rds_rdma_args	args;
+	struct rds_atomic_args	atomic;
+};
+
+#define RDS_CMSG_BIT(type)	BIT(RDS_CMSG_ ## type)
+#define RDS_CMSG_ATOMICS	(RDS_CMSG_BIT(ATOMIC_FADD) |		\
+				 RDS_CMSG_BIT(ATOMIC_CSWP) |		\
+				 RDS_CMSG_BIT(MASKED_ATOMIC_FADD) |	\
+				 RDS_CMSG_BIT(MASKED_ATOMIC_CSWP))
+/* Operations of their own, and what only adorns a message; never together */
+#define RDS_CMSG_OPS		(RDS_CMSG_BIT(RDMA_ARGS) | RDS_CMSG_ATOMICS)
+#define RDS_CMSG_EXTRAS		(RDS_CMSG_BIT(RDMA_DEST) |		\
+				 RDS_CMSG_BIT(RDMA_MAP) |		\
+				 RDS_CMSG_BIT(ZCOPY_COOKIE))
+
+/* Local pieces of an RDMA operation */
+#define RDS_MAX_IOVECS		1024
+
+void rds_cmsg_read(struct msghdr *msg, struct rds_send_cmsgs *cmsgs);
+int rds_cmsg_run(const struct rds_send_cmsgs *cmsgs);
+
+#endif /* _RDS_CORE_CMSG_H */

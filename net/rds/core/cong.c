@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Congestion maps.
+ *
+ * There is one map per address, and per side of it: the local one, whose bits
+ * our sockets set, and the remote one, a copy of what the peer sent. Sockets
+ * and connections hold references; the last one takes the map out of the
+ * table. On loopback the sender looks at the receiver's local map.
+ *
+ * A sender reads its bit without a lock. It may see a port as free that has
+ * just become full: the message is then accepted all the same, as rds(7)
+ * says, so nothing but the size of that overshoot depends on it.
+ *
+ * Locks: rn_map_lock serialises look-up, insertion and the last put. It is
+ * taken with bottom halves off, and nothing is taken inside it.
+ */
+#include <linux/rhashtable.h>
+#include <linux/slab.h>
+
+#include "compat.h"
+#include "cong.h"
+#include "rds_net.h"
+
+static const struct rhashtable_params rds_cong_params = {
+	.key_len	= sizeof(struct rds_cong_key),
+	.key_offset	= offsetof(struct rds_cong_map, cm_key),
+	.head_offset	= offsetof(struct rds_cong_map, cm_node),
+	.automatic_shrinking = true,
+};
+
+int rds_cong_net_init(struct rds_net *rn)
+{
+	spin_lock_init(&rn->rn_map_lock);
+	spin_lock_init(&rn->rn_cong_lock);
+	INIT_LIST_HEAD(&rn->rn_cong_socks);
+	atomic_set(&rn->rn_cong_gen, 0);
+	return rhashtable_init(&rn->rn_maps, &rds_cong_params);
+}
+
+void rds_cong_net_exit(struct rds_net *rn)
+{
+	WARN_ON_ONCE(atomic_read(&rn->rn_maps.nelems));
+	rhashtable_destroy(&rn->rn_maps);
+}
+
+static void rds_cong_map_free(struct rds_cong_map *map)
+{
+	kfree(map->cm_bits);
+	kfree(map);
+}
+
+static struct rds_cong_map *rds_cong_map_alloc(struct rds_net *rn,
+					       const struct rds_cong_key *key)
+{
+	struct rds_cong_map *map;
+
+	map = kzalloc(sizeof(*map), GFP_KERNEL_ACCOUNT);
+	if (!map)
+		return NULL;
+
+	map->cm_bits = kzalloc(RDS_CONG_MAP_BYTES, GFP_KERNEL_ACCOUNT);
+	if (!map->cm_bits) {
+		kfree(map);
+		return NULL;
+	}
+
+	map->cm_key = *key;
+	map->cm_rn = rn;
+	refcount_set(&map->cm_refs, 1);
+	spin_lock_init(&map->cm_lock);
+	INIT_LIST_HEAD(&map->cm_conns);
+	init_waitqueue_head(&map->cm_waitq);
+	return map;
+}
+
+/* The map in the table, referenced, or NULL after inserting @new there. */
+static struct rds_cong_map *rds_cong_map_insert(struct rds_net *rn,
+						struct rds_cong_map *new)
+	__must_hold(&rn->rn_map_lock)
+{
+	struct rds_cong_map *map;
+
+	lockdep_assert_held(&rn->rn_map_lock);
+	map = rhashtable_lookup_get_insert_fast(&rn->rn_maps, &new->cm_node,
+						rds_cong_params);
+	if (!IS_ERR_OR_NULL(map))
+		refcount_inc(&map->cm_refs);
+	return map;
+}
+
+/**
+ * rds_cong_map_get() - find or make the map of an address
+ * @rn: the namespace
+ * @side: whose word it is
+ * @ip: the address
+ * @ifindex: scope of a link-local address, otherwise 0
+ *
+ * Context: process, may sleep. Takes rn_map_lock.
+ * Return: the map with a reference for the caller, or NULL without memory.
+ */
+struct rds_cong_map *rds_cong_map_get(struct rds_net *rn,
+				      enum rds_cong_side side,
+				      const struct in6_addr *ip, u32 ifindex)
+{
+	struct rds_cong_key key = {
+		.ip = *ip, .ifindex = ifindex, .side = side,
+	};
+	struct rds_cong_map *map, *new;
+
+	spin_lock_bh(&rn->rn_map_lock);
+	map = rhashtable_lookup_fast(&rn->rn_maps, &key, rds_cong_params);
+	if (map)
+		refcount_inc(&map->cm_refs);
+	spin_unlock_bh(&rn->rn_map_lock);
+	if (map)
+		return map;
+
+	new = rds_cong_map_alloc(rn, &key);
+	if (!new)
+		return NULL;
+
+	spin_lock_bh(&rn->rn_map_lock);
+	map = rds_cong_map_insert(rn, new);
+	spin_unlock_bh(&rn->rn_map_lock);
+	if (!map)
+		return new;
+
+	rds_cong_map_free(new);
+	return IS_ERR(map) ? NULL : map;
+}
+
+/**
+ * rds_cong_map_hold() - take another reference
+ * @map: the map; the caller has a reference already
+ *
+ * Context: any.
+ */
+void rds_cong_map_hold(struct rds_cong_map *map)
+{
+	refcount_inc(&map->cm_refs);
+}
+
+/**
+ * rds_cong_map_put() - give up a reference
+ * @map: the map, or NULL
+ *
+ * Context: any, including softirq. Takes rn_map_lock for the last one.
+ */
+void rds_cong_map_put(struct rds_cong_map *map)
+{
+	bool last;
+
+	if (!map)
+		return;
+
+	local_bh_disable();
+	last = refcount_dec_and_lock(&map->cm_refs, &map->cm_rn->rn_map_lock);
+	if (last) {
+		rhashtable_remove_fast(&map->cm_rn->rn_maps, &map->cm_node,
+				       rds_cong_params);
+		spin_unlock(&map->cm_rn->rn_map_lock);
+	}
+	local_bh_enable();
+
+	if (last) {
+		WARN_ON_ONCE(!list_empty(&map->cm_conns));
+		rds_cong_map_free(map);
+	}
+}
+
+/**
+ * rds_cong_bits_update() - replace a map and see what has become free
+ * @bits: the old map, replaced
+ * @new: RDS_CONG_MAP_BYTES in wire order, any alignment
+ *
+ * Pure. Readers see each word old or new.
+ *
+ * Context: any.
+ * Return: the ports that were congested and are not, as a mask with bit
+ * port % 64 (RDS_CONG_MONITOR_BIT() of rds(7)).
+ */
+u64 rds_cong_bits_update(unsigned long *bits, const void *new)
+{
+	__le64 *old = (__le64 *)bits;
+	__le64 word, cleared = 0;
+	unsigned int i;
+
+	for (i = 0; i < RDS_CONG_MAP_BYTES / sizeof(word); i++) {
+		memcpy(&word, new + i * sizeof(word), sizeof(word));
+		cleared |= old[i] & ~word;
+		WRITE_ONCE(old[i], word);
+	}
+	return le64_to_cpu(cleared);
+}
+RDS_EXPORT_FOR_KUNIT(rds_cong_bits_update);

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What happens when the congestion of a port changes.
+ *
+ * A port that fills up or drains changes a bit of its address's local map.
+ * Every connection from that address is then flagged, and its path's work
+ * sends the whole map; a second change before that costs nothing. Waiters on
+ * this host are told at once: senders asleep in sendmsg() on the map's wait
+ * queue, and pollers on their own socket's. Those enter rn_cong_socks when
+ * they see ENOBUFS, so that a change does not walk through all sockets.
+ *
+ * Locks: rs_recv_lock > cm_lock; rs_recv_lock > rn_cong_lock. All with bottom
+ * halves off.
+ */
+#include <linux/poll.h>
+
+#include "cong.h"
+#include "cong_flow.h"
+#include "conn.h"
+
+#include <trace/events/rds.h>
+
+/* The socket waits for one of these port groups; true to wake it. */
+static bool rds_cong_hit(struct rds_sock *rs, u64 freed)
+{
+	u64 hit;
+
+	lockdep_assert_held(&rs->rs_rn->rn_cong_lock);
+
+	if (!rs->rs_cong_monitor)
+		return rs->rs_cong_seen;
+
+	hit = (rs->rs_cong_watch | rs->rs_cong_mask) & freed;
+	rs->rs_cong_notify |= hit;
+	rs->rs_cong_mask &= ~hit;
+	return hit;
+}
+
+static void rds_cong_tell_socks(struct rds_net *rn, u64 freed)
+{
+	struct rds_sock *rs;
+
+	spin_lock_bh(&rn->rn_cong_lock);
+	list_for_each_entry(rs, &rn->rn_cong_socks, rs_cong_item) {
+		if (rds_cong_hit(rs, freed))
+			rs->rs_sk.sk_data_ready(&rs->rs_sk);
+	}
+	spin_unlock_bh(&rn->rn_cong_lock);
+}
+
+static void rds_cong_changed(struct rds_cong_map *map, u64 freed)
+{
+	struct rds_net *rn = map->cm_rn;
+
+	atomic_inc(&rn->rn_cong_gen);
+	if (!freed)
+		return;
+
+	/* Pairs with the barrier of rds_cong_wait_begin(). */
+	smp_mb();
+	if (waitqueue_active(&map->cm_waitq))
+		wake_up_all(&map->cm_waitq);
+	if (!list_empty(&rn->rn_cong_socks))
+		rds_cong_tell_socks(rn, freed);
+}
+
+static void rds_cong_flag_conns(struct rds_cong_map *map)
+{
+	struct rds_conn *conn;
+
+	spin_lock_bh(&map->cm_lock);
+	list_for_each_entry(conn, &map->cm_conns, c_cong_item) {
+		set_bit(RDS_PF_CONG, &conn->c_path.cp_flags);
+		rds_stat_inc(conn->c_rn, cong_update_queued);
+		rds_cpath_kick(&conn->c_path, 0);
+	}
+	spin_unlock_bh(&map->cm_lock);
+}
+
+/**
+ * rds_cong_publish() - a socket's port has become congested, or free
+ * @rs: the socket, bound
+ * @congested: which
+ *
+ * Context: any, deliver context included; rs_recv_lock is held.
+ */
+void rds_cong_publish(struct rds_sock *rs, bool congested)
+{
+	struct rds_cong_map *map = rs->rs_map;
+	__be16 port = rs->rs_bound.port;
+
+	lockdep_assert_held(&rs->rs_recv_lock);
+
+	rs->rs_congested = congested;
+	rds_cong_assign(map, port, congested);
+	trace_rds_cong(&rs->rs_bound.ip, port, congested);
+	rds_cong_flag_conns(map);
+	rds_cong_changed(map,
+			 congested ? 0 : RDS_CONG_MONITOR_MASK(ntohs(port)));
+}
+
+/**
+ * rds_cong_wait_begin() - a sender met a congested port and will not sleep
+ * @rs: the sender
+ * @map: map of the destination address
+ * @port: destination port
+ *
+ * From now on a change wakes the socket's pollers. With explicit monitoring
+ * the port's bit joins the mask (rds(7), "Congestion Control").
+ *
+ * Context: process. Takes rn_cong_lock.
+ * Return: true if the port is congested still; false if it has become free
+ * meanwhile, and the message may go.
+ */
+bool rds_cong_wait_begin(struct rds_sock *rs, struct rds_cong_map *map,
+			 __be16 port)
+{
+	struct rds_net *rn = rs->rs_rn;
+
+	spin_lock_bh(&rn->rn_cong_lock);
+	if (rs->rs_cong_monitor)
+		rs->rs_cong_mask |= RDS_CONG_MONITOR_MASK(ntohs(port));
+	rs->rs_cong_seen = true;
+	if (list_empty(&rs->rs_cong_item))
+		list_add_tail(&rs->rs_cong_item, &rn->rn_cong_socks);
+	spin_unlock_bh(&rn->rn_cong_lock);
+
+	/* Be on the list before looking: see rds_cong_changed(). */
+	smp_mb();
+	return rds_cong_test(map, port);
+}
+
+/**
+ * rds_cong_poll() - what poll() has to say of congestion
+ * @rs: the socket
+ *
+ * Without explicit monitoring each change is told once, to each socket; one
+ * that met ENOBUFS has then had its answer.
+ *
+ * Context: process. Takes rn_cong_lock.
+ * Return: the events.
+ */
+__poll_t rds_cong_poll(struct rds_sock *rs)
+{
+	struct rds_net *rn = rs->rs_rn;
+	__poll_t mask = 0;
+	int gen;
+
+	spin_lock_bh(&rn->rn_cong_lock);
+	gen = atomic_read(&rn->rn_cong_gen);
+	if (rs->rs_cong_monitor) {
+		if (rs->rs_cong_notify)
+			mask = EPOLLIN | EPOLLRDNORM;
+	} else if (rs->rs_cong_track != gen) {
+		rs->rs_cong_track = gen;
+		rs->rs_cong_seen = false;
+		list_del_init(&rs->rs_cong_item);
+		mask = EPOLLIN | EPOLLRDNORM | EPOLLWRBAND;
+	}
+	spin_unlock_bh(&rn->rn_cong_lock);
+	return mask;
+}
+
+/**
+ * rds_cong_monitor() - turn explicit monitoring on or off
+ * @rs: the socket
+ * @on: which
+ * @watch: port groups to be told of, besides those that ENOBUFS adds
+ *
+ * Context: process. Takes rn_cong_lock.
+ */
+void rds_cong_monitor(struct rds_sock *rs, bool on, u64 watch)
+{
+	struct rds_net *rn = rs->rs_rn;
+
+	spin_lock_bh(&rn->rn_cong_lock);
+	rs->rs_cong_monitor = on;
+	rs->rs_cong_watch = watch;
+	if (!on) {
+		rs->rs_cong_mask = 0;
+		rs->rs_cong_notify = 0;
+		rs->rs_cong_seen = false;
+		list_del_init(&rs->rs_cong_item);
+	} else if (watch && list_empty(&rs->rs_cong_item)) {
+		list_add_tail(&rs->rs_cong_item, &rn->rn_cong_socks);
+	}
+	spin_unlock_bh(&rn->rn_cong_lock);
+}
+
+/**
+ * rds_cong_watched() - the port groups that a socket waits for
+ * @rs: the socket
+ * @on: set to whether explicit monitoring is on
+ *
+ * Context: process. Takes rn_cong_lock.
+ * Return: the mask.
+ */
+u64 rds_cong_watched(struct rds_sock *rs, bool *on)
+{
+	struct rds_net *rn = rs->rs_rn;
+	u64 mask;
+
+	spin_lock_bh(&rn->rn_cong_lock);
+	*on = rs->rs_cong_monitor;
+	mask = rs->rs_cong_watch | rs->rs_cong_mask;
+	spin_unlock_bh(&rn->rn_cong_lock);
+	return mask;
+}
+
+/**
+ * rds_deliver_cong_map() - the peer has sent its congestion map
+ * @path: the path that it came by; any lane will do
+ * @map: the map
+ * @len: its length; anything but RDS_CONG_MAP_BYTES is ignored
+ *
+ * Context: deliver context, serial per connection.
+ */
+void rds_deliver_cong_map(struct rds_path *path, const void *map, u32 len)
+{
+	struct rds_cong_map *fcong = to_cpath(path)->cp_conn->c_fcong;
+
+	if (len != RDS_CONG_MAP_BYTES)
+		return;
+
+	rds_stat_inc(fcong->cm_rn, cong_update_received);
+	rds_cong_changed(fcong, rds_cong_bits_update(fcong->cm_bits, map));
+}
+EXPORT_SYMBOL_GPL(rds_deliver_cong_map);

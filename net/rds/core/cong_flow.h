@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What happens when the congestion of a port changes. */
+#ifndef _RDS_CORE_CONG_FLOW_H
+#define _RDS_CORE_CONG_FLOW_H
+
+#include "sock.h"
+
+void rds_cong_publish(struct rds_sock *rs, bool congested);
+bool rds_cong_wait_begin(struct rds_sock *rs, struct rds_cong_map *map,
+			 __be16 port);
+__poll_t rds_cong_poll(struct rds_sock *rs);
+void rds_cong_monitor(struct rds_sock *rs, bool on, u64 watch);
+u64 rds_cong_watched(struct rds_sock *rs, bool *on);
+
+#endif /* _RDS_CORE_CONG_FLOW_H */

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Received messages.
+ *
+ * Whoever holds a reference may read one. rds_deliver() takes over the
+ * transport's reference; a socket's queue owns it until recvmsg() or close().
+ * MSG_PEEK takes another. From the moment it is put on a queue the message
+ * pins the module that can free it, for it may outlive the connection.
+ */
+#include <linux/module.h>
+
+#include "incoming.h"
+
+/**
+ * rds_incoming_init() - fill in what a header says
+ * @inc: the message, embedded in the transport's own
+ * @ops: how to read and free it
+ * @hdr: its header, bounded by the caller: the length fits the payload
+ * @truesize: bytes of memory that the message keeps from being freed
+ *
+ * Context: any.
+ */
+void rds_incoming_init(struct rds_incoming *inc,
+		       const struct rds_incoming_ops *ops,
+		       const struct rds_header *hdr, u32 truesize)
+{
+	memset(inc, 0, sizeof(*inc));
+	inc->i_ops = ops;
+	inc->i_seq = be64_to_cpu(hdr->h_sequence);
+	inc->i_len = be32_to_cpu(hdr->h_len);
+	inc->i_truesize = truesize;
+	inc->i_sport = hdr->h_sport;
+	inc->i_dport = hdr->h_dport;
+	inc->i_flags = hdr->h_flags;
+	refcount_set(&inc->i_refs, 1);
+}
+EXPORT_SYMBOL_GPL(rds_incoming_init);
+
+/**
+ * rds_incoming_get() - take another reference
+ * @inc: the message; the caller has a reference, or the lock of its queue
+ *
+ * Context: any.
+ */
+void rds_incoming_get(struct rds_incoming *inc)
+{
+	refcount_inc(&inc->i_refs);
+}
+
+/**
+ * rds_incoming_put() - give up a reference to a message that was queued
+ * @inc: the message
+ *
+ * Context: any, including softirq; not under a lock of the socket.
+ */
+void rds_incoming_put(struct rds_incoming *inc)
+{
+	struct module *owner = inc->i_ops->owner;
+
+	if (refcount_dec_and_test(&inc->i_refs)) {
+		inc->i_ops->free(inc);
+		module_put(owner);
+	}
+}

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RDS_INFO_*: lists of what the caller's namespace has.
+ *
+ * A list is written twice: once to nowhere, to learn its size, and once into
+ * a buffer of the kernel's, under whatever locks it takes; the copy to the
+ * user comes after. Records are zeroed before they are filled. A list that
+ * grew in between, or a user's buffer that is too small, is ENOSPC with the
+ * size needed now; lists of messages and connections give what fits even so.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <net/ipv6.h>
+
+#include "conn.h"
+#include "send.h"
+#include "sock_ops.h"
+
+/**
+ * struct rds_info_iter - where a list is written
+ * @buf: room for records, or NULL
+ * @room: bytes of that
+ * @used: bytes written
+ * @need: bytes of all records
+ */
+struct rds_info_iter {
+	void	*buf;
+	size_t	room;
+	size_t	used;
+	size_t	need;
+};
+
+/**
+ * struct rds_info_list - one of the lists
+ * @fill: writes it
+ * @size: bytes of a record
+ * @v6: records have IPv6 addresses; otherwise only IPv4 is listed
+ * @partial: a buffer too small gets what fits, rather than nothing
+ */
+struct rds_info_list {
+	void (*fill)(struct rds_net *rn, const struct rds_info_list *list,
+		     struct rds_info_iter *iter);
+	size_t	size;
+	bool	v6;
+	bool	partial;
+};
+
+static void rds_info_add(struct rds_info_iter *iter, const void *record,
+			 size_t size)
+{
+	iter->need += size;
+	if (iter->need > iter->room)
+		return;
+	memcpy(iter->buf + iter->used, record, size);
+	iter->used += size;
+}
+
+static void rds_info_counters(struct rds_net *rn,
+			      const struct rds_info_list *list,
+			      struct rds_info_iter *iter)
+{
+	struct rds_info_counter record;
+	u64 sums[RDS_STAT_COUNT];
+	unsigned int i;
+
+	rds_stats_sum(rn->rn_stats, sums);
+	for (i = 0; i < RDS_STAT_COUNT; i++) {
+		memset(&record, 0, sizeof(record));
+		strscpy(record.name, rds_stat_name(i), sizeof(record.name));
+		record.value = sums[i];
+		rds_info_add(iter, &record, sizeof(record));
+	}
+}
+
+static u8 rds_info_conn_flags(struct rds_cpath *cp)
+{
+	u8 flags = 0;
+
+	if (mutex_is_locked(&cp->cp_xmit_lock))
+		flags |= RDS_INFO_CONNECTION_FLAG_SENDING;
+	if (rds_cpath_state(cp) == RDS_PATH_CONNECTING)
+		flags |= RDS_INFO_CONNECTION_FLAG_CONNECTING;
+	if (rds_cpath_state(cp) == RDS_PATH_UP)
+		flags |= RDS_INFO_CONNECTION_FLAG_CONNECTED;
+	return flags;
+}
+
+static void rds_info_conn_v4(struct rds_conn *conn, struct rds_info_iter *iter)
+{
+	struct rds_info_connection record = {
+		.next_tx_seq = READ_ONCE(conn->c_path.cp_next_tx_seq),
+		.next_rx_seq = READ_ONCE(conn->c_path.cp_next_rx_seq),
+		.laddr = conn->c_key.laddr.s6_addr32[3],
+		.faddr = conn->c_key.faddr.s6_addr32[3],
+		.flags = rds_info_conn_flags(&conn->c_path),
+		.tos = conn->c_key.tos,
+	};
+
+	memcpy(record.transport, conn->c_key.trans->name,
+	       sizeof(record.transport));
+	rds_info_add(iter, &record, sizeof(record));
+}
+
+static void rds_info_conn_v6(struct rds_conn *conn, struct rds_info_iter *iter)
+{
+	struct rds6_info_connection record = {
+		.next_tx_seq = READ_ONCE(conn->c_path.cp_next_tx_seq),
+		.next_rx_seq = READ_ONCE(conn->c_path.cp_next_rx_seq),
+		.laddr = conn->c_key.laddr,
+		.faddr = conn->c_key.faddr,
+		.flags = rds_info_conn_flags(&conn->c_path),
+	};
+
+	memcpy(record.transport, conn->c_key.trans->name,
+	       sizeof(record.transport));
+	rds_info_add(iter, &record, sizeof(record));
+}
+
+static void rds_info_conns(struct rds_net *rn,
+			   const struct rds_info_list *list,
+			   struct rds_info_iter *iter)
+{
+	struct rds_conn *conn;
+
+	mutex_lock(&rn->rn_lock);
+	list_for_each_entry(conn, &rn->rn_conn_list, c_item) {
+		if (list->v6)
+			rds_info_conn_v6(conn, iter);
+		else if (ipv6_addr_v4mapped(&conn->c_key.laddr))
+			rds_info_conn_v4(conn, iter);
+	}
+	mutex_unlock(&rn->rn_lock);
+}
+
+static void rds_info_sock_v4(const struct rds_sock *rs,
+			     struct rds_info_iter *iter)
+{
+	struct rds_info_socket record = {
+		.sndbuf = rds_sndbuf(rs),
+		.rcvbuf = rds_rcvbuf(rs),
+		.bound_addr = rs->rs_bound.ip.s6_addr32[3],
+		.bound_port = rs->rs_bound.port,
+		.connected_addr = rs->rs_peer.ip.s6_addr32[3],
+		.connected_port = rs->rs_peer.port,
+		.inum = sock_i_ino((struct sock *)&rs->rs_sk),
+	};
+
+	rds_info_add(iter, &record, sizeof(record));
+}
+
+static void rds_info_sock_v6(const struct rds_sock *rs,
+			     struct rds_info_iter *iter)
+{
+	struct rds6_info_socket record = {
+		.sndbuf = rds_sndbuf(rs),
+		.rcvbuf = rds_rcvbuf(rs),
+		.connected_addr = rs->rs_peer.ip,
+		.connected_port = rs->rs_peer.port,
+		.inum = sock_i_ino((struct sock *)&rs->rs_sk),
+	};
+
+	if (rds_sock_is_bound(rs)) {
+		record.bound_addr = rs->rs_bound.ip;
+		record.bound_port = rs->rs_bound.port;
+	}
+	rds_info_add(iter, &record, sizeof(record));
+}
+
+static bool rds_info_sock_is_v4(const struct rds_sock *rs)
+{
+	return rds_sock_is_bound(rs) && ipv6_addr_v4mapped(&rs->rs_bound.ip);
+}
+
+static void rds_info_socks(struct rds_net *rn,
+			   const struct rds_info_list *list,
+			   struct rds_info_iter *iter)
+{
+	struct rds_sock *rs;
+
+	spin_lock_bh(&rn->rn_sock_lock);
+	list_for_each_entry(rs, &rn->rn_socks, rs_item) {
+		spin_lock(&rs->rs_lock);
+		if (list->v6)
+			rds_info_sock_v6(rs, iter);
+		else if (rds_info_sock_is_v4(rs))
+			rds_info_sock_v4(rs, iter);
+		spin_unlock(&rs->rs_lock);
+	}
+	spin_unlock_bh(&rn->rn_sock_lock);
+}
+
+/* A message of either direction, as both kinds of record show it. */
+struct rds_info_msg {
+	u64			seq;
+	u32			len;
+	const struct in6_addr	*laddr;
+	const struct in6_addr	*faddr;
+	__be16			lport;
+	__be16			fport;
+	u8			tos;
+};
+
+static void rds_info_add_msg(const struct rds_info_list *list,
+			     const struct rds_info_msg *msg,
+			     struct rds_info_iter *iter)
+{
+	struct rds6_info_message v6 = {
+		.seq = msg->seq, .len = msg->len,
+		.laddr = *msg->laddr, .faddr = *msg->faddr,
+		.lport = msg->lport, .fport = msg->fport, .tos = msg->tos,
+	};
+	struct rds_info_message v4 = {
+		.seq = msg->seq, .len = msg->len,
+		.laddr = msg->laddr->s6_addr32[3],
+		.faddr = msg->faddr->s6_addr32[3],
+		.lport = msg->lport, .fport = msg->fport, .tos = msg->tos,
+	};
+
+	if (list->v6)
+		rds_info_add(iter, &v6, sizeof(v6));
+	else if (ipv6_addr_v4mapped(msg->laddr))
+		rds_info_add(iter, &v4, sizeof(v4));
+}
+
+static void rds_info_path_queue(struct rds_cpath *cp, struct list_head *queue,
+				const struct rds_info_list *list,
+				struct rds_info_iter *iter)
+{
+	struct rds_message *msg;
+
+	spin_lock_bh(&cp->cp_lock);
+	list_for_each_entry(msg, queue, m_path_item) {
+		struct rds_info_msg record = {
+			.seq = msg->m_seq, .len = msg->m_bag.len,
+			.laddr = &cp->cp_pub.laddr, .faddr = &cp->cp_pub.faddr,
+			.lport = msg->m_sport, .fport = msg->m_dport,
+			.tos = cp->cp_pub.tos,
+		};
+
+		rds_info_add_msg(list, &record, iter);
+	}
+	spin_unlock_bh(&cp->cp_lock);
+}
+
+static void rds_info_send(struct rds_net *rn, const struct rds_info_list *list,
+			  struct rds_info_iter *iter)
+{
+	struct rds_conn *conn;
+
+	mutex_lock(&rn->rn_lock);
+	list_for_each_entry(conn, &rn->rn_conn_list, c_item)
+		rds_info_path_queue(&conn->c_path, &conn->c_path.cp_send_queue,
+				    list, iter);
+	mutex_unlock(&rn->rn_lock);
+}
+
+static void rds_info_retrans(struct rds_net *rn,
+			     const struct rds_info_list *list,
+			     struct rds_info_iter *iter)
+{
+	struct rds_conn *conn;
+
+	mutex_lock(&rn->rn_lock);
+	list_for_each_entry(conn, &rn->rn_conn_list, c_item)
+		rds_info_path_queue(&conn->c_path, &conn->c_path.cp_retrans,
+				    list, iter);
+	mutex_unlock(&rn->rn_lock);
+}
+
+static void rds_info_sock_queue(struct rds_sock *rs,
+				const struct rds_info_list *list,
+				struct rds_info_iter *iter)
+{
+	struct rds_incoming *inc;
+
+	spin_lock_bh(&rs->rs_recv_lock);
+	list_for_each_entry(inc, &rs->rs_recv_queue, i_item) {
+		struct rds_info_msg record = {
+			.seq = inc->i_seq, .len = inc->i_len,
+			.laddr = &rs->rs_bound.ip, .faddr = &inc->i_saddr,
+			.lport = inc->i_dport, .fport = inc->i_sport,
+			.tos = inc->i_tos,
+		};
+
+		rds_info_add_msg(list, &record, iter);
+	}
+	spin_unlock_bh(&rs->rs_recv_lock);
+}
+
+static void rds_info_recv(struct rds_net *rn, const struct rds_info_list *list,
+			  struct rds_info_iter *iter)
+{
+	struct rds_sock *rs;
+
+	spin_lock_bh(&rn->rn_sock_lock);
+	list_for_each_entry(rs, &rn->rn_socks, rs_item)
+		rds_info_sock_queue(rs, list, iter);
+	spin_unlock_bh(&rn->rn_sock_lock);
+}
+
+#define RDS_INFO_LIST(_opt, _fill, _record, _v6, _partial)	\
+	[(_opt) - RDS_INFO_FIRST] = {				\
+		.fill = _fill, .size = sizeof(struct _record),	\
+		.v6 = _v6, .partial = _partial,			\
+	}
+
+static const struct rds_info_list
+rds_info_lists[RDS_INFO_LAST - RDS_INFO_FIRST + 1] = {
+	RDS_INFO_LIST(RDS_INFO_COUNTERS, rds_info_counters,
+		      rds_info_counter, false, false),
+	RDS_INFO_LIST(RDS_INFO_CONNECTIONS, rds_info_conns,
+		      rds_info_connection, false, true),
+	RDS_INFO_LIST(RDS_INFO_SEND_MESSAGES, rds_info_send,
+		      rds_info_message, false, true),
+	RDS_INFO_LIST(RDS_INFO_RETRANS_MESSAGES, rds_info_retrans,
+		      rds_info_message, false, true),
+	RDS_INFO_LIST(RDS_INFO_RECV_MESSAGES, rds_info_recv,
+		      rds_info_message, false, true),
+	RDS_INFO_LIST(RDS_INFO_SOCKETS, rds_info_socks,
+		      rds_info_socket, false, false),
+	RDS_INFO_LIST(RDS6_INFO_CONNECTIONS, rds_info_conns,
+		      rds6_info_connection, true, true),
+	RDS_INFO_LIST(RDS6_INFO_SEND_MESSAGES, rds_info_send,
+		      rds6_info_message, true, true),
+	RDS_INFO_LIST(RDS6_INFO_RETRANS_MESSAGES, rds_info_retrans,
+		      rds6_info_message, true, true),
+	RDS_INFO_LIST(RDS6_INFO_RECV_MESSAGES, rds_info_recv,
+		      rds6_info_message, true, true),
+	RDS_INFO_LIST(RDS6_INFO_SOCKETS, rds_info_socks,
+		      rds6_info_socket, true, false),
+};
+
+static int rds_info_copy(const struct rds_info_list *list,
+			 const struct rds_info_iter *iter,
+			 char __user *optval, int __user *optlen)
+{
+	bool whole = iter->need <= iter->room;
+
+	if ((whole || list->partial) &&
+	    copy_to_user(optval, iter->buf, iter->used))
+		return -EFAULT;
+	if (put_user((int)iter->need, optlen))
+		return -EFAULT;
+	return whole ? (int)list->size : -ENOSPC;
+}
+
+/**
+ * rds_info_getsockopt() - getsockopt(2) of a list
+ * @sock: a socket of the namespace
+ * @optname: which list
+ * @optval: where to put it
+ * @optlen: room there; set to what all of it takes
+ *
+ * Context: process, may sleep.
+ * Return: the size of a record; -ENOSPC if it does not fit; -ENOPROTOOPT if
+ * there is no such list; -EINVAL for a length below 0; -EFAULT; -ENOMEM.
+ */
+int rds_info_getsockopt(struct socket *sock, int optname,
+			char __user *optval, int __user *optlen)
+{
+	const struct rds_info_list *list;
+	struct rds_info_iter iter = {};
+	struct rds_net *rn;
+	int len, ret;
+
+	if (get_user(len, optlen))
+		return -EFAULT;
+	if (len < 0)
+		return -EINVAL;
+
+	list = &rds_info_lists[optname - RDS_INFO_FIRST];
+	if (!list->fill)
+		return -ENOPROTOOPT;
+
+	rn = rds_net(sock_net(sock->sk));
+	list->fill(rn, list, &iter);
+
+	iter.room = min_t(size_t, len, iter.need);
+	iter.need = 0;
+	if (iter.room) {
+		iter.buf = kvmalloc(iter.room, GFP_KERNEL_ACCOUNT);
+		if (!iter.buf)
+			return -ENOMEM;
+	}
+	list->fill(rn, list, &iter);
+
+	ret = rds_info_copy(list, &iter, optval, optlen);
+	kvfree(iter.buf);
+	return ret;
+}

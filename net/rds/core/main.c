@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The PF_RDS protocol family: start and end of the module. */
+#include <linux/compat.h>
+#include <linux/module.h>
+#include <linux/net.h>
+#include <linux/workqueue.h>
+#include <net/sock.h>
+
+#include "net_list.h"
+#include "path.h"
+#include "sock_ops.h"
+
+struct workqueue_struct *rds_wq;
+
+#ifdef CONFIG_COMPAT
+static int rds_compat_ioctl(struct socket *sock, unsigned int cmd,
+			    unsigned long arg)
+{
+	return rds_sock_ioctl(sock, cmd, (unsigned long)compat_ptr(arg));
+}
+#endif
+
+const struct proto_ops rds_proto_ops = {
+	.family		= AF_RDS,
+	.owner		= THIS_MODULE,
+	.release	= rds_sock_release,
+	.bind		= rds_sock_bind,
+	.connect	= rds_sock_connect,
+	.socketpair	= sock_no_socketpair,
+	.accept		= sock_no_accept,
+	.getname	= rds_sock_getname,
+	.poll		= rds_sock_poll,
+	.ioctl		= rds_sock_ioctl,
+#ifdef CONFIG_COMPAT
+	.compat_ioctl	= rds_compat_ioctl,
+#endif
+	.gettstamp	= sock_gettstamp,
+	.listen		= sock_no_listen,
+	.shutdown	= sock_no_shutdown,
+	.setsockopt	= rds_sock_setsockopt,
+	.getsockopt	= rds_sock_getsockopt,
+	.sendmsg	= rds_sock_sendmsg,
+	.recvmsg	= rds_sock_recvmsg,
+	.mmap		= sock_no_mmap,
+};
+
+static const struct net_proto_family rds_family = {
+	.family	= AF_RDS,
+	.create	= rds_sock_create,
+	.owner	= THIS_MODULE,
+};
+
+static int __init rds_init(void)
+{
+	int ret;
+
+	rds_wq = alloc_workqueue("rds", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rds_wq)
+		return -ENOMEM;
+
+	ret = rds_net_register();
+	if (ret)
+		goto err_wq;
+
+	ret = proto_register(&rds_proto, 1);
+	if (ret)
+		goto err_net;
+
+	ret = sock_register(&rds_family);
+	if (ret)
+		goto err_proto;
+
+	return 0;
+
+err_proto:
+	proto_unregister(&rds_proto);
+err_net:
+	rds_net_unregister();
+err_wq:
+	destroy_workqueue(rds_wq);
+	return ret;
+}
+
+static void __exit rds_exit(void)
+{
+	sock_unregister(AF_RDS);
+	proto_unregister(&rds_proto);
+	rds_net_unregister();
+	destroy_workqueue(rds_wq);
+	/* Connections and maps are freed by RCU. */
+	rcu_barrier();
+}
+
+module_init(rds_init);
+module_exit(rds_exit);
+
+MODULE_DESCRIPTION("RDS: Reliable Datagram Sockets");
+MODULE_LICENSE("GPL");

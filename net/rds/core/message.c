@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Outgoing messages.
+ *
+ * A message is one allocation: the structure, and behind it the payload, if
+ * it is small, or the table of its pages. Its first reference belongs to
+ * sendmsg(), then to the path's queues, until the message is acknowledged or
+ * cancelled. See send.c for the lists it is on.
+ *
+ * A loopback transport has no wire, so the message itself is what arrives:
+ * rds_message_to_incoming() lends it a second, receiving face.
+ */
+#include <linux/slab.h>
+
+#include "bag.h"
+#include "message.h"
+
+/* Payloads up to here share the message's allocation. */
+#define RDS_INLINE_MAX	(2048 - sizeof(struct rds_message))
+
+/* Least memory that a message counts for while nobody has read it */
+#define RDS_MIN_TRUESIZE	512
+
+static void rds_message_init(struct rds_message *msg)
+{
+	msg->m_seq = 0;
+	msg->m_sport = 0;
+	msg->m_dport = 0;
+	msg->m_flags = 0;
+	msg->m_on_path = false;
+	msg->m_on_sock = false;
+	msg->m_rs = NULL;
+	msg->m_path = NULL;
+	memset(msg->m_exthdr, 0, sizeof(msg->m_exthdr));
+	refcount_set(&msg->m_refs, 1);
+}
+
+/**
+ * rds_message_alloc() - get a message with room for a payload
+ * @len: bytes of payload, at most RDS_MAX_MSG_SIZE
+ *
+ * Context: process, may sleep. Charged to the caller's memory cgroup.
+ * Return: a message with one reference, its payload uninitialised, or NULL.
+ */
+struct rds_message *rds_message_alloc(u32 len)
+{
+	size_t tail = len;
+	struct rds_message *msg;
+
+	if (len > RDS_INLINE_MAX)
+		tail = rds_bag_max_bvecs(len) * sizeof(struct bio_vec);
+
+	msg = kmalloc(sizeof(*msg) + tail, GFP_KERNEL_ACCOUNT);
+	if (!msg)
+		return NULL;
+
+	rds_message_init(msg);
+	if (len <= RDS_INLINE_MAX) {
+		rds_bag_init_inline(&msg->m_bag, msg + 1, len);
+		return msg;
+	}
+	if (rds_bag_alloc_pages(&msg->m_bag, (void *)(msg + 1), len)) {
+		rds_message_put(msg);
+		return NULL;
+	}
+	return msg;
+}
+
+/**
+ * rds_message_alloc_empty() - get a message without payload
+ * @gfp: how to allocate
+ *
+ * Context: as @gfp says.
+ * Return: a message with one reference, or NULL.
+ */
+struct rds_message *rds_message_alloc_empty(gfp_t gfp)
+{
+	struct rds_message *msg;
+
+	msg = kmalloc(sizeof(*msg), gfp);
+	if (msg) {
+		rds_message_init(msg);
+		rds_bag_init_inline(&msg->m_bag, NULL, 0);
+	}
+	return msg;
+}
+
+/**
+ * rds_message_get() - take another reference
+ * @msg: the message; the caller has a reference already, or borrows one
+ *
+ * Context: any.
+ * Return: @msg.
+ */
+struct rds_message *rds_message_get(struct rds_message *msg)
+{
+	refcount_inc(&msg->m_refs);
+	return msg;
+}
+EXPORT_SYMBOL_GPL(rds_message_get);
+
+/**
+ * rds_message_put() - give up a reference
+ * @msg: the message
+ *
+ * Context: any, including softirq; not under a lock of core.
+ */
+void rds_message_put(struct rds_message *msg)
+{
+	if (!refcount_dec_and_test(&msg->m_refs))
+		return;
+
+	rds_bag_release(&msg->m_bag);
+	if (msg->m_path)
+		rds_path_put(msg->m_path);
+	kfree(msg);
+}
+EXPORT_SYMBOL_GPL(rds_message_put);
+
+/**
+ * rds_message_header() - build the wire header of a message
+ * @msg: the message
+ * @ack: what to put in h_ack
+ * @hdr: where to build it; wholly initialised, without checksum or credits
+ *
+ * Built anew for each attempt to send, so that no earlier attempt shares it
+ * (RDS Wire Specification 3.1, "RDS 3.1 header").
+ *
+ * Context: any; the path's transmit lock is held.
+ */
+void rds_message_header(const struct rds_message *msg, u64 ack,
+			struct rds_header *hdr)
+{
+	memset(hdr, 0, sizeof(*hdr));
+	hdr->h_sequence = cpu_to_be64(msg->m_seq);
+	hdr->h_ack = cpu_to_be64(ack);
+	hdr->h_len = cpu_to_be32(msg->m_bag.len);
+	hdr->h_sport = msg->m_sport;
+	hdr->h_dport = msg->m_dport;
+	hdr->h_flags = msg->m_flags;
+	memcpy(hdr->h_exthdr, msg->m_exthdr, sizeof(hdr->h_exthdr));
+}
+EXPORT_SYMBOL_GPL(rds_message_header);
+
+static struct rds_message *rds_message_of(struct rds_incoming *inc)
+{
+	return container_of(inc, struct rds_message, m_inc);
+}
+
+static int rds_message_inc_copy(struct rds_incoming *inc, u32 len,
+				struct iov_iter *to)
+{
+	return rds_bag_copy_out(&rds_message_of(inc)->m_bag, len, to);
+}
+
+static void rds_message_inc_free(struct rds_incoming *inc)
+{
+	rds_message_put(rds_message_of(inc));
+}
+
+static const struct rds_incoming_ops rds_message_inc_ops = {
+	.copy	= rds_message_inc_copy,
+	.free	= rds_message_inc_free,
+};
+
+/**
+ * rds_message_to_incoming() - let a message arrive where it was sent
+ * @msg: the message; borrowed
+ *
+ * For transports whose two ends are this host. The payload is shared, not
+ * copied. At most once per message: whoever calls it must then report
+ * %RDS_XMIT_DELIVERED.
+ *
+ * Context: process; the path's transmit lock is held.
+ * Return: the received message, with a reference for rds_deliver().
+ */
+struct rds_incoming *rds_message_to_incoming(struct rds_message *msg)
+{
+	struct rds_incoming *inc = &msg->m_inc;
+
+	rds_message_get(msg);
+	inc->i_ops = &rds_message_inc_ops;
+	inc->i_seq = msg->m_seq;
+	inc->i_len = msg->m_bag.len;
+	inc->i_truesize = max_t(u32, RDS_MIN_TRUESIZE, sizeof(*msg) +
+				rds_bag_truesize(&msg->m_bag));
+	inc->i_sport = msg->m_sport;
+	inc->i_dport = msg->m_dport;
+	inc->i_flags = msg->m_flags;
+	inc->i_stamps[RDS_RX_STAMP_HDR] = 0;
+	refcount_set(&inc->i_refs, 1);
+	return inc;
+}
+EXPORT_SYMBOL_GPL(rds_message_to_incoming);

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Paths: the lanes of a connection.
+ *
+ * A path has one work item, path_work.c, which connects, shuts down and sends
+ * what sendmsg() could not; it never runs beside itself. Everybody else
+ * changes the state (through the one function below), sets a flag, and kicks
+ * the work. A queued work item holds a reference to the connection, so a kick
+ * may come from anywhere and at any time; if the connection has died by then,
+ * the work does nothing.
+ *
+ * Locks: cp_xmit_lock (sleeps) > cp_lock (bottom halves off). cp_lock may not
+ * be taken in deliver context; kicking needs no lock.
+ */
+#include <linux/random.h>
+
+#include "conn.h"
+
+#include <trace/events/rds.h>
+
+/**
+ * rds_cpath_init() - prepare a path
+ * @cp: the path, zeroed
+ * @conn: its connection, with key and namespace set
+ * @work: the path's work function
+ *
+ * Context: process.
+ */
+void rds_cpath_init(struct rds_cpath *cp, struct rds_conn *conn,
+		    work_func_t work)
+{
+	const struct rds_conn_key *key = &conn->c_key;
+
+	cp->cp_pub.net = conn->c_rn->rn_net;
+	cp->cp_pub.laddr = key->laddr;
+	cp->cp_pub.faddr = key->faddr;
+	cp->cp_pub.ifindex = key->ifindex;
+	cp->cp_pub.tos = key->tos;
+	cp->cp_pub.passive = key->passive;
+	cp->cp_conn = conn;
+	cp->cp_trans = key->trans;
+	spin_lock_init(&cp->cp_lock);
+	INIT_LIST_HEAD(&cp->cp_send_queue);
+	INIT_LIST_HEAD(&cp->cp_retrans);
+	init_llist_head(&cp->cp_pongs);
+	mutex_init(&cp->cp_xmit_lock);
+	INIT_DELAYED_WORK(&cp->cp_work, work);
+	cp->cp_next_tx_seq = 1;
+	cp->cp_next_rx_seq = 1;
+	cp->cp_strict_rx = key->trans->caps & RDS_CAP_LOOPBACK;
+	cp->cp_state_since = jiffies;
+}
+
+/**
+ * rds_cpath_event() - the only place where a path changes its state
+ * @cp: the path
+ * @event: what happened
+ *
+ * Context: process or softirq, not deliver context. Takes cp_lock.
+ * Return: true if the table of path_state.c has the event in this state, and
+ * the state has changed; false if it does not apply, and nothing has.
+ */
+bool rds_cpath_event(struct rds_cpath *cp, enum rds_path_event event)
+{
+	enum rds_path_state from, to;
+	bool applies;
+
+	spin_lock_bh(&cp->cp_lock);
+	from = cp->cp_state;
+	applies = rds_path_next_state(from, event, &to);
+	if (applies) {
+		WRITE_ONCE(cp->cp_state, to);
+		if (from != to)
+			cp->cp_state_since = jiffies;
+		trace_rds_path_state(&cp->cp_pub, from, to, event);
+	}
+	spin_unlock_bh(&cp->cp_lock);
+	return applies;
+}
+
+/**
+ * rds_cpath_kick() - have the path's work run
+ * @cp: the path; the caller has a reference to its connection
+ * @delay: in jiffies; a run that is due earlier or later moves there
+ *
+ * Context: any.
+ */
+void rds_cpath_kick(struct rds_cpath *cp, unsigned long delay)
+{
+	rds_conn_hold(cp->cp_conn);
+	if (mod_delayed_work(rds_wq, &cp->cp_work, delay))
+		rds_conn_put(cp->cp_conn);
+}
+
+/**
+ * rds_path_kick() - a transport can take messages again
+ * @path: the path
+ *
+ * To be called after data_ops.xmit() returned -EAGAIN.
+ *
+ * Context: any.
+ */
+void rds_path_kick(struct rds_path *path)
+{
+	rds_cpath_kick(to_cpath(path), 0);
+}
+EXPORT_SYMBOL_GPL(rds_path_kick);
+
+/**
+ * rds_cpath_connect_soon() - connect a path that is down, if nobody is at it
+ * @cp: the path
+ *
+ * An attempt that waits for its back-off keeps waiting.
+ *
+ * Context: any.
+ */
+void rds_cpath_connect_soon(struct rds_cpath *cp)
+{
+	if (rds_cpath_state(cp) != RDS_PATH_DOWN ||
+	    test_bit(RDS_PF_CONNECT, &cp->cp_flags))
+		return;
+
+	WRITE_ONCE(cp->cp_connect_at, jiffies);
+	set_bit(RDS_PF_CONNECT, &cp->cp_flags);
+	rds_cpath_kick(cp, 0);
+}
+
+/**
+ * rds_cpath_connect_later() - plan the next attempt to connect
+ * @cp: the path
+ *
+ * Context: process, the path's work item, which re-arms itself.
+ */
+void rds_cpath_connect_later(struct rds_cpath *cp)
+{
+	const struct rds_sysctl *ctl = &cp->cp_conn->c_rn->rn_sysctl;
+	u32 delay;
+
+	delay = rds_backoff_next(&cp->cp_backoff_ms,
+				 READ_ONCE(ctl->reconnect_min_ms),
+				 READ_ONCE(ctl->reconnect_max_ms),
+				 get_random_u32());
+	WRITE_ONCE(cp->cp_connect_at, jiffies + msecs_to_jiffies(delay));
+	set_bit(RDS_PF_CONNECT, &cp->cp_flags);
+}
+
+/**
+ * rds_cpath_connect() - make an attempt to connect
+ * @cp: the path
+ *
+ * Context: process, the path's work item, may sleep.
+ */
+void rds_cpath_connect(struct rds_cpath *cp)
+{
+	int ret;
+
+	if (!rds_cpath_event(cp, RDS_EV_CONNECT))
+		return;
+
+	ret = cp->cp_trans->conn->path_connect(&cp->cp_pub);
+	if (!ret)
+		return;
+
+	rds_cpath_event(cp, RDS_EV_CONNECT_FAILED);
+	if (ret != -EAGAIN)
+		rds_cpath_connect_later(cp);
+}
+
+/**
+ * rds_path_connect_done() - a transport connection works
+ * @path: the path
+ *
+ * The path comes UP: the congestion map goes first, then what waits. In any
+ * state but CONNECTING or RESETTING the connection is unexpected, and the
+ * path is dropped.
+ *
+ * Context: process or softirq, not deliver context.
+ */
+void rds_path_connect_done(struct rds_path *path)
+{
+	struct rds_cpath *cp = to_cpath(path);
+
+	if (!rds_cpath_event(cp, RDS_EV_CONNECTED)) {
+		rds_path_drop(path, RDS_DROP_PROTOCOL);
+		return;
+	}
+
+	WRITE_ONCE(cp->cp_backoff_ms, 0);
+	if (!path->index)
+		set_bit(RDS_PF_CONG, &cp->cp_flags);
+	rds_cpath_kick(cp, 0);
+}
+EXPORT_SYMBOL_GPL(rds_path_connect_done);
+
+/**
+ * rds_path_drop() - give a transport connection up
+ * @path: the path
+ * @reason: why; the last one is kept
+ *
+ * The path's work shuts the transport down, and what was not acknowledged is
+ * sent again over the next connection.
+ *
+ * Context: process or softirq, not deliver context.
+ */
+void rds_path_drop(struct rds_path *path, enum rds_drop_reason reason)
+{
+	struct rds_cpath *cp = to_cpath(path);
+
+	WRITE_ONCE(cp->cp_drop_reason, reason);
+	trace_rds_path_drop(path, reason);
+	rds_cpath_event(cp, RDS_EV_DROP);
+	rds_cpath_kick(cp, 0);
+}
+EXPORT_SYMBOL_GPL(rds_path_drop);
+
+/**
+ * rds_path_restart_rx() - the peer numbers its messages from the start again
+ * @path: the path
+ *
+ * Context: that of a delivery on @path; serial with those.
+ */
+void rds_path_restart_rx(struct rds_path *path)
+{
+	to_cpath(path)->cp_next_rx_seq = 1;
+}
+EXPORT_SYMBOL_GPL(rds_path_restart_rx);

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * recvmsg() on RDS sockets.
+ *
+ * What is reported first: a change of congestion that the socket monitors, by
+ * a control message alone; then the next message. A reader takes the message
+ * off the queue, so that many may read at once, and puts it back if the
+ * user's buffers turn out to be bad.
+ */
+#include <linux/sched/clock.h>
+#include <linux/sched/signal.h>
+
+#include "deliver.h"
+#include "incoming.h"
+#include "sock_ops.h"
+
+static bool rds_recv_ready(const struct rds_sock *rs)
+{
+	return !list_empty_careful(&rs->rs_recv_queue) ||
+	       READ_ONCE(rs->rs_cong_notify);
+}
+
+/* Readers are woken one by one; not by room to write. */
+static int rds_recv_wake(struct wait_queue_entry *wait, unsigned int mode,
+			 int sync, void *key)
+{
+	if (key && !(key_to_poll(key) & (EPOLLIN | EPOLLERR)))
+		return 0;
+	return autoremove_wake_function(wait, mode, sync, key);
+}
+
+static int rds_recv_wait(struct rds_sock *rs, long *timeo)
+{
+	wait_queue_head_t *waitq = sk_sleep(&rs->rs_sk);
+	DEFINE_WAIT_FUNC(wait, rds_recv_wake);
+	int ret = 0;
+
+	prepare_to_wait_exclusive(waitq, &wait, TASK_INTERRUPTIBLE);
+	if (!rds_recv_ready(rs)) {
+		if (signal_pending(current))
+			ret = sock_intr_errno(*timeo);
+		else
+			*timeo = schedule_timeout(*timeo);
+	}
+	finish_wait(waitq, &wait);
+
+	if (!ret && !*timeo && !rds_recv_ready(rs))
+		ret = -ETIMEDOUT;
+	return ret;
+}
+
+/* One wake-up may stand for many messages: pass it on. */
+static void rds_recv_wake_next(struct rds_sock *rs)
+{
+	wait_queue_head_t *waitq = sk_sleep(&rs->rs_sk);
+
+	if (waitqueue_active(waitq) &&
+	    !list_empty_careful(&rs->rs_recv_queue))
+		wake_up_interruptible_poll(waitq, EPOLLIN | EPOLLRDNORM);
+}
+
+static u64 rds_recv_take_cong(struct rds_sock *rs, bool peek)
+{
+	struct rds_net *rn = rs->rs_rn;
+	u64 notify;
+
+	if (likely(!READ_ONCE(rs->rs_cong_notify)))
+		return 0;
+
+	spin_lock_bh(&rn->rn_cong_lock);
+	notify = rs->rs_cong_notify;
+	if (!peek)
+		rs->rs_cong_notify = 0;
+	spin_unlock_bh(&rn->rn_cong_lock);
+	return notify;
+}
+
+static int rds_recv_put_cong(struct rds_sock *rs, struct msghdr *msg,
+			     u64 notify)
+{
+	struct rds_net *rn = rs->rs_rn;
+	int ret;
+
+	msg->msg_namelen = 0;
+	ret = put_cmsg(msg, SOL_RDS, RDS_CMSG_CONG_UPDATE, sizeof(notify),
+		       &notify);
+	if (ret) {
+		spin_lock_bh(&rn->rn_cong_lock);
+		rs->rs_cong_notify |= notify;
+		spin_unlock_bh(&rn->rn_cong_lock);
+	}
+	return ret;
+}
+
+static int rds_recv_put_tstamp(struct sock *sk, struct msghdr *msg,
+			       ktime_t tstamp)
+{
+	struct __kernel_sock_timeval stv;
+	struct __kernel_old_timeval tv;
+	struct timespec64 ts;
+
+	ts = ktime_to_timespec64(tstamp);
+	if (sock_flag(sk, SOCK_TSTAMP_NEW)) {
+		stv.tv_sec = ts.tv_sec;
+		stv.tv_usec = ts.tv_nsec / NSEC_PER_USEC;
+		return put_cmsg(msg, SOL_SOCKET, SO_TIMESTAMP_NEW,
+				sizeof(stv), &stv);
+	}
+	tv.tv_sec = ts.tv_sec;
+	tv.tv_usec = ts.tv_nsec / NSEC_PER_USEC;
+	return put_cmsg(msg, SOL_SOCKET, SO_TIMESTAMP_OLD, sizeof(tv), &tv);
+}
+
+static int rds_recv_put_latency(struct rds_sock *rs, struct msghdr *msg,
+				struct rds_incoming *inc)
+{
+	struct rds_cmsg_rx_trace trace;
+	unsigned int i, pos;
+
+	memset(&trace, 0, sizeof(trace));
+	inc->i_stamps[RDS_RX_STAMP_DELIVERED] = local_clock();
+	trace.rx_traces = rs->rs_rx_traces;
+	for (i = 0; i < trace.rx_traces; i++) {
+		pos = rs->rs_rx_trace[i];
+		trace.rx_trace_pos[i] = pos;
+		trace.rx_trace[i] = inc->i_stamps[pos + 1] -
+				    inc->i_stamps[pos];
+	}
+	return put_cmsg(msg, SOL_RDS, RDS_CMSG_RXPATH_LATENCY, sizeof(trace),
+			&trace);
+}
+
+static int rds_recv_put_cmsgs(struct rds_sock *rs, struct msghdr *msg,
+			      struct rds_incoming *inc)
+{
+	struct sock *sk = &rs->rs_sk;
+	int ret = 0;
+
+	if (inc->i_tstamp && sock_flag(sk, SOCK_RCVTSTAMP))
+		ret = rds_recv_put_tstamp(sk, msg, inc->i_tstamp);
+	if (!ret && rs->rs_rx_traces && inc->i_stamps[RDS_RX_STAMP_HDR])
+		ret = rds_recv_put_latency(rs, msg, inc);
+	return ret;
+}
+
+static void rds_recv_put_name(struct rds_sock *rs, struct msghdr *msg,
+			      const struct rds_incoming *inc)
+{
+	struct rds_addr from = {
+		.ip = inc->i_saddr,
+		.ifindex = rs->rs_bound.ifindex,
+		.port = inc->i_sport,
+	};
+
+	if (msg->msg_name)
+		msg->msg_namelen = rds_addr_format(&from, msg->msg_name);
+}
+
+static int rds_recv_copy(struct rds_sock *rs, struct msghdr *msg, size_t size,
+			 int flags, struct rds_incoming *inc)
+{
+	u32 len = min_t(size_t, size, inc->i_len);
+	int ret;
+
+	if (len) {
+		ret = inc->i_ops->copy(inc, len, &msg->msg_iter);
+		if (ret)
+			return ret;
+	}
+	ret = rds_recv_put_cmsgs(rs, msg, inc);
+	if (ret)
+		return ret;
+
+	rds_recv_put_name(rs, msg, inc);
+	rds_stat_add(rs->rs_rn, copy_to_user, len);
+	if (len == inc->i_len)
+		return len;
+
+	msg->msg_flags |= MSG_TRUNC;
+	return flags & MSG_TRUNC ? inc->i_len : len;
+}
+
+static int rds_recv_message(struct rds_sock *rs, struct msghdr *msg,
+			    size_t size, int flags, struct rds_incoming *inc)
+{
+	struct rds_net *rn = rs->rs_rn;
+	bool peek = flags & MSG_PEEK;
+	int ret;
+
+	ret = rds_recv_copy(rs, msg, size, flags, inc);
+	if (ret < 0 && !peek) {
+		rds_recv_put_back(rs, inc);
+		return ret;
+	}
+	if (!peek) {
+		rds_stat_inc(rn, recv_delivered);
+		rds_stat_add(rn, recv_bytes_freed_fromsock, inc->i_len);
+	}
+	rds_incoming_put(inc);
+	rds_recv_wake_next(rs);
+	return ret;
+}
+
+/**
+ * rds_sock_recvmsg() - recvmsg(2)
+ * @sock: the socket
+ * @msg: where to put sender, payload, control messages, flags
+ * @size: room for payload, in bytes
+ * @flags: of the call
+ *
+ * Context: process, may sleep.
+ * Return: bytes of payload copied, or of the whole message with MSG_TRUNC; 0
+ * also for control messages alone; or an errno: -EAGAIN, -ETIMEDOUT, -EINTR,
+ * -EFAULT, with nothing lost.
+ */
+int rds_sock_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
+		     int flags)
+{
+	long timeo = sock_rcvtimeo(sock->sk, flags & MSG_DONTWAIT);
+	struct rds_sock *rs = rds_sk(sock->sk);
+	bool peek = flags & MSG_PEEK;
+	struct rds_incoming *inc;
+	u64 notify;
+	int ret;
+
+	if (flags & MSG_OOB)
+		return 0;
+	if (flags & MSG_ERRQUEUE)
+		return sock_recv_errqueue(sock->sk, msg, size, SOL_IP,
+					  IP_RECVERR);
+
+	for (;;) {
+		notify = rds_recv_take_cong(rs, peek);
+		if (notify)
+			return rds_recv_put_cong(rs, msg, notify);
+
+		inc = rds_recv_first(rs, peek);
+		if (inc)
+			return rds_recv_message(rs, msg, size, flags, inc);
+
+		if (!timeo)
+			return -EAGAIN;
+		ret = rds_recv_wait(rs, &timeo);
+		if (ret)
+			return ret;
+	}
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * sendmsg() on RDS sockets.
+ *
+ * Resolve the destination; check the limits; build the message; find the
+ * connection; wait for a congested port; wait for room in the send buffer;
+ * queue; and send, if nobody else is sending on the path. From the moment it
+ * is queued the message is on its way, and the call succeeds: a connection
+ * that is down is redialled for as long as it takes (rds(7), "Reliability").
+ */
+#include <linux/sched/signal.h>
+#include <net/ipv6.h>
+
+#include "bag.h"
+#include "cmsg.h"
+#include "cong.h"
+#include "cong_flow.h"
+#include "conn.h"
+#include "message.h"
+#include "send.h"
+#include "sock_ops.h"
+#include "transport.h"
+
+/*
+ * MSG_NOSIGNAL and MSG_EOR mean nothing here, but libraries and io_uring set
+ * them. sendmmsg() sets MSG_BATCH on all but the last.
+ */
+#define RDS_SENDMSG_FLAGS	(MSG_DONTWAIT | MSG_CMSG_COMPAT |	\
+				 MSG_ZEROCOPY | MSG_NOSIGNAL | MSG_EOR | \
+				 MSG_BATCH)
+
+static int rds_sendmsg_peer(struct rds_sock *rs, struct rds_addr *dest)
+{
+	spin_lock_bh(&rs->rs_lock);
+	*dest = rs->rs_peer;
+	spin_unlock_bh(&rs->rs_lock);
+	return ipv6_addr_any(&dest->ip) ? -ENOTCONN : 0;
+}
+
+static int rds_sendmsg_resolve(struct rds_sock *rs, const struct msghdr *msg,
+			       struct rds_addr *dest)
+{
+	int ret = 0;
+
+	if (msg->msg_namelen &&
+	    rds_addr_parse(msg->msg_name, msg->msg_namelen, dest))
+		return -EINVAL;
+
+	if (!rds_sock_is_bound(rs))
+		return -ENOTCONN;
+	if (!msg->msg_namelen)
+		ret = rds_sendmsg_peer(rs, dest);
+	if (ret)
+		return ret;
+
+	if (ipv6_addr_v4mapped(&dest->ip) !=
+	    ipv6_addr_v4mapped(&rs->rs_bound.ip))
+		return -EOPNOTSUPP;
+	if (dest->ifindex && rs->rs_bound.ifindex &&
+	    dest->ifindex != rs->rs_bound.ifindex)
+		return -EINVAL;
+	return 0;
+}
+
+static int rds_sendmsg_limits(struct rds_sock *rs, const struct msghdr *msg,
+			      size_t len, const struct rds_send_cmsgs *cmsgs)
+{
+	if (cmsgs->args_err)
+		return cmsgs->args_err;
+	if (len > RDS_MAX_MSG_SIZE ||
+	    cmsgs->args.remote_vec.bytes > RDS_MAX_MSG_SIZE)
+		return -EMSGSIZE;
+	if (len > rds_sndbuf(rs))
+		return -EMSGSIZE;
+	if (msg->msg_flags & MSG_ZEROCOPY)
+		return -EOPNOTSUPP;
+	return cmsgs->err;
+}
+
+static struct rds_message *rds_sendmsg_build(struct rds_sock *rs,
+					     struct msghdr *msg, size_t len,
+					     __be16 dport)
+{
+	struct rds_message *rm;
+
+	rm = rds_message_alloc(len);
+	if (!rm)
+		return ERR_PTR(-ENOMEM);
+
+	if (len && rds_bag_copy_in(&rm->m_bag, &msg->msg_iter)) {
+		rds_message_put(rm);
+		return ERR_PTR(-EFAULT);
+	}
+	rds_stat_add(rs->rs_rn, copy_from_user, len);
+	rm->m_sport = rs->rs_bound.port;
+	rm->m_dport = dport;
+	return rm;
+}
+
+static bool rds_conn_serves(const struct rds_conn *conn,
+			    const struct rds_addr *dest, u8 tos)
+{
+	return ipv6_addr_equal(&conn->c_key.faddr, &dest->ip) &&
+	       conn->c_key.ifindex == dest->ifindex && conn->c_key.tos == tos;
+}
+
+static struct rds_conn *rds_sendmsg_cached_conn(struct rds_sock *rs,
+						const struct rds_addr *dest)
+{
+	struct rds_conn *conn;
+
+	spin_lock_bh(&rs->rs_lock);
+	conn = rs->rs_conn;
+	if (conn && rds_conn_serves(conn, dest, READ_ONCE(rs->rs_tos)) &&
+	    !READ_ONCE(conn->c_path.cp_dead))
+		rds_conn_hold(conn);
+	else
+		conn = NULL;
+	spin_unlock_bh(&rs->rs_lock);
+	return conn;
+}
+
+static struct rds_conn *rds_sendmsg_find_conn(struct rds_sock *rs,
+					      const struct rds_addr *dest)
+{
+	struct rds_conn_key key = {
+		.laddr = rs->rs_bound.ip,
+		.faddr = dest->ip,
+		.ifindex = dest->ifindex,
+		.tos = READ_ONCE(rs->rs_tos),
+	};
+	const struct rds_transport *trans;
+	struct rds_conn *conn, *old;
+
+	trans = rds_transport_for_faddr(rs->rs_trans, sock_net(&rs->rs_sk),
+					&dest->ip, dest->ifindex);
+	if (!trans)
+		return ERR_PTR(-ENETDOWN);
+
+	key.trans = trans;
+	conn = rds_conn_get(rs->rs_rn, &key);
+	rds_transport_put(trans);
+	if (IS_ERR(conn))
+		return conn;
+
+	rds_conn_hold(conn);
+	spin_lock_bh(&rs->rs_lock);
+	old = rs->rs_conn;
+	rs->rs_conn = conn;
+	spin_unlock_bh(&rs->rs_lock);
+	rds_conn_put(old);
+	return conn;
+}
+
+/* With a reference for the caller. */
+static struct rds_conn *rds_sendmsg_conn(struct rds_sock *rs,
+					 const struct rds_addr *dest)
+{
+	struct rds_conn *conn = rds_sendmsg_cached_conn(rs, dest);
+
+	return conn ?: rds_sendmsg_find_conn(rs, dest);
+}
+
+static int rds_sendmsg_wait_cong(struct rds_sock *rs, struct rds_cong_map *map,
+				 __be16 port, long *timeo)
+{
+	struct rds_net *rn = rs->rs_rn;
+	long left;
+
+	if (likely(!rds_cong_test(map, port)))
+		return 0;
+
+	if (!*timeo) {
+		if (!rds_cong_wait_begin(rs, map, port))
+			return 0;
+		rds_stat_inc(rn, cong_send_error);
+		return -ENOBUFS;
+	}
+
+	rds_stat_inc(rn, cong_send_blocked);
+	left = wait_event_interruptible_timeout(map->cm_waitq,
+						!rds_cong_test(map, port),
+						*timeo);
+	if (left < 0)
+		return sock_intr_errno(*timeo);
+	if (!left)
+		return -ETIMEDOUT;
+	*timeo = left;
+	return 0;
+}
+
+static int rds_sendmsg_wait_room(struct rds_sock *rs, struct rds_message *rm,
+				 long *timeo)
+{
+	struct sock *sk = &rs->rs_sk;
+	long left;
+
+	while (!rds_send_account(rs, rm)) {
+		rds_stat_inc(rs->rs_rn, send_queue_full);
+		if (!*timeo)
+			return -EAGAIN;
+		left = wait_event_interruptible_timeout(*sk_sleep(sk),
+						rds_sock_writeable(rs), *timeo);
+		if (left < 0)
+			return sock_intr_errno(*timeo);
+		if (!left)
+			return -ETIMEDOUT;
+		*timeo = left;
+	}
+	return 0;
+}
+
+/* Hand the message over; to another connection if the first one has died. */
+static int rds_sendmsg_submit(struct rds_sock *rs, struct rds_message *rm,
+			      const struct rds_addr *dest,
+			      struct rds_conn **conn)
+{
+	bool want_ack = 2 * READ_ONCE(rs->rs_snd_bytes) >= rds_sndbuf(rs);
+	struct rds_conn *next;
+
+	while (!rds_send_submit(&(*conn)->c_path, rm, want_ack)) {
+		next = rds_sendmsg_conn(rs, dest);
+		if (IS_ERR(next))
+			return PTR_ERR(next);
+
+		rds_conn_hold(next);
+		spin_lock_bh(&rs->rs_lock);
+		rm->m_path = &next->c_path.cp_pub;
+		spin_unlock_bh(&rs->rs_lock);
+		rds_conn_put(*conn);	/* the message's reference */
+		rds_conn_put(*conn);	/* the caller's */
+		*conn = next;
+	}
+	rds_stat_inc(rs->rs_rn, send_queued);
+	return 0;
+}
+
+/*
+ * A path without a wire comes up at once, so wait for it: then a message to
+ * this host has arrived when its sendmsg() returns, the first as the others.
+ */
+static void rds_sendmsg_connect(struct rds_cpath *cp)
+{
+	if (likely(rds_cpath_state(cp) == RDS_PATH_UP))
+		return;
+	rds_cpath_connect_soon(cp);
+	if (cp->cp_trans->caps & RDS_CAP_LOOPBACK)
+		flush_delayed_work(&cp->cp_work);
+}
+
+/* Takes over the message and the reference to the connection. */
+static int rds_sendmsg_send(struct rds_sock *rs, struct rds_message *rm,
+			    const struct rds_addr *dest, struct rds_conn *conn,
+			    long timeo)
+{
+	int ret;
+
+	rm->m_path = &conn->c_path.cp_pub;
+	rds_conn_hold(conn);
+
+	ret = rds_sendmsg_wait_cong(rs, conn->c_fcong, dest->port, &timeo);
+	if (!ret)
+		ret = rds_sendmsg_wait_room(rs, rm, &timeo);
+	if (ret) {
+		rds_message_put(rm);
+		goto out;
+	}
+
+	ret = rds_sendmsg_submit(rs, rm, dest, &conn);
+	if (ret) {
+		rds_send_finish(rm);
+		goto out;
+	}
+	rds_sendmsg_connect(&conn->c_path);
+out:
+	rds_conn_put(conn);
+	return ret;
+}
+
+/**
+ * rds_sock_sendmsg() - sendmsg(2)
+ * @sock: the socket
+ * @msg: destination, payload, control messages, flags
+ * @len: bytes of payload
+ *
+ * Context: process, may sleep; may load modules.
+ * Return: @len; or an errno, see rds(7), "Errors".
+ */
+int rds_sock_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
+{
+	long timeo = sock_sndtimeo(sock->sk, msg->msg_flags & MSG_DONTWAIT);
+	struct rds_sock *rs = rds_sk(sock->sk);
+	struct rds_send_cmsgs cmsgs;
+	struct rds_message *rm;
+	struct rds_addr dest;
+	struct rds_conn *conn;
+	int ret;
+
+	if (msg->msg_flags & ~RDS_SENDMSG_FLAGS)
+		return -EOPNOTSUPP;
+
+	ret = rds_sendmsg_resolve(rs, msg, &dest);
+	if (ret)
+		return ret;
+
+	rds_cmsg_read(msg, &cmsgs);
+	ret = rds_sendmsg_limits(rs, msg, len, &cmsgs);
+	if (ret)
+		return ret;
+
+	rm = rds_sendmsg_build(rs, msg, len, dest.port);
+	if (IS_ERR(rm))
+		return PTR_ERR(rm);
+
+	conn = rds_sendmsg_conn(rs, &dest);
+	if (IS_ERR(conn)) {
+		ret = PTR_ERR(conn);
+		goto err_message;
+	}
+
+	ret = rds_cmsg_run(&cmsgs);
+	if (ret)
+		goto err_conn;
+
+	return rds_sendmsg_send(rs, rm, &dest, conn, timeo) ?: len;
+
+err_conn:
+	rds_conn_put(conn);
+err_message:
+	rds_message_put(rm);
+	return ret;
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RDS sockets: their beginning and their end.
+ *
+ * The file descriptor holds the socket; so does every message on its way, so
+ * that an ack that comes late finds it, and every delivery for as long as it
+ * lasts. Closing, step by step:
+ *  1. out of the table of bound sockets: no new delivery finds it;
+ *  2. rs_closed, under rs_recv_lock: a delivery under way is turned away, and
+ *     the port no longer counts as congested;
+ *  3. what it has not read is dropped;
+ *  4. what it has sent is cancelled; what a transport has in hand goes on, and
+ *     no longer counts;
+ *  5. the connection, the map and the transport's module are let go;
+ *  6. the descriptor's reference.
+ *
+ * Locks: the socket lock (bind, transport, options) > rs_lock, rs_recv_lock.
+ * rs_lock and rs_recv_lock are never held together.
+ */
+#include <linux/module.h>
+
+#include "bind.h"
+#include "cong.h"
+#include "cong_flow.h"
+#include "conn.h"
+#include "deliver.h"
+#include "send.h"
+#include "sock.h"
+#include "sock_ops.h"
+#include "transport.h"
+
+#include <trace/events/rds.h>
+
+struct proto rds_proto = {
+	.name		= "RDS",
+	.owner		= THIS_MODULE,
+	.obj_size	= sizeof(struct rds_sock),
+};
+
+static void rds_sock_destruct(struct sock *sk)
+{
+	struct rds_sock *rs = rds_sk(sk);
+
+	WARN_ON_ONCE(!list_empty(&rs->rs_send_queue));
+	WARN_ON_ONCE(!list_empty(&rs->rs_recv_queue));
+	skb_queue_purge(&sk->sk_error_queue);
+}
+
+static void rds_sock_init(struct rds_sock *rs, struct rds_net *rn)
+{
+	rs->rs_rn = rn;
+	spin_lock_init(&rs->rs_lock);
+	spin_lock_init(&rs->rs_recv_lock);
+	INIT_LIST_HEAD(&rs->rs_send_queue);
+	INIT_LIST_HEAD(&rs->rs_recv_queue);
+	INIT_LIST_HEAD(&rs->rs_cong_item);
+	INIT_LIST_HEAD(&rs->rs_item);
+}
+
+/**
+ * rds_sock_create() - socket(AF_RDS, SOCK_SEQPACKET, 0)
+ * @net: the namespace
+ * @sock: what is being created
+ * @protocol: 0
+ * @kern: for the kernel's own use
+ *
+ * Context: process, may sleep.
+ * Return: 0, -ESOCKTNOSUPPORT or -ENOMEM.
+ */
+int rds_sock_create(struct net *net, struct socket *sock, int protocol,
+		    int kern)
+{
+	struct rds_net *rn = rds_net(net);
+	struct rds_sock *rs;
+	struct sock *sk;
+
+	if (sock->type != SOCK_SEQPACKET || protocol)
+		return -ESOCKTNOSUPPORT;
+
+	sk = sk_alloc(net, AF_RDS, GFP_KERNEL, &rds_proto, kern);
+	if (!sk)
+		return -ENOMEM;
+
+	sock_init_data(sock, sk);
+	sock->ops = &rds_proto_ops;
+	sk->sk_protocol = protocol;
+	sk->sk_destruct = rds_sock_destruct;
+	sock_set_flag(sk, SOCK_RCU_FREE);
+
+	rs = rds_sk(sk);
+	rds_sock_init(rs, rn);
+
+	spin_lock_bh(&rn->rn_sock_lock);
+	list_add_tail(&rs->rs_item, &rn->rn_socks);
+	spin_unlock_bh(&rn->rn_sock_lock);
+	return 0;
+}
+
+static void rds_sock_unlist(struct rds_sock *rs)
+{
+	struct rds_net *rn = rs->rs_rn;
+
+	spin_lock_bh(&rn->rn_sock_lock);
+	list_del_init(&rs->rs_item);
+	spin_unlock_bh(&rn->rn_sock_lock);
+
+	if (rs->rs_rx_traces)
+		atomic_dec(&rn->rn_rx_traces);
+}
+
+/**
+ * rds_sock_release() - the last close()
+ * @sock: what is being closed
+ *
+ * Context: process, may sleep.
+ * Return: 0.
+ */
+int rds_sock_release(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+	struct rds_sock *rs;
+
+	if (!sk)
+		return 0;
+
+	rs = rds_sk(sk);
+	trace_rds_sock_release(sk, &rs->rs_bound.ip, rs->rs_bound.port);
+
+	rds_sock_unlist(rs);
+	if (rds_sock_is_bound(rs))
+		rds_bind_del(rs);
+	rds_recv_purge(rs);
+	rds_send_cancel(rs, NULL);
+	rds_cong_monitor(rs, false, 0);
+
+	rds_conn_put(rs->rs_conn);
+	rds_cong_map_put(rs->rs_map);
+	rds_transport_put(rs->rs_trans);
+	rs->rs_conn = NULL;
+	rs->rs_map = NULL;
+	rs->rs_trans = NULL;
+
+	sock_orphan(sk);
+	sock->sk = NULL;
+	sock_put(sk);
+	return 0;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Counters. */
+#include <linux/cpumask.h>
+#include <linux/string.h>
+
+#include "stats.h"
+
+#define RDS_STAT_NAME(name)	#name,
+
+static const char * const rds_stat_names[RDS_STAT_COUNT] = {
+	RDS_STATS(RDS_STAT_NAME)
+};
+
+/**
+ * rds_stats_sum() - add up the counters of all CPUs
+ * @stats: the counters
+ * @sums: RDS_STAT_COUNT sums
+ *
+ * Context: any.
+ */
+void rds_stats_sum(const struct rds_stats __percpu *stats, u64 *sums)
+{
+	const u64 *one;
+	unsigned int i;
+	int cpu;
+
+	memset(sums, 0, RDS_STAT_COUNT * sizeof(*sums));
+	for_each_possible_cpu(cpu) {
+		one = (const u64 *)per_cpu_ptr(stats, cpu);
+		for (i = 0; i < RDS_STAT_COUNT; i++)
+			sums[i] += one[i];
+	}
+}
+
+/**
+ * rds_stat_name() - name of a counter
+ * @i: its position, below RDS_STAT_COUNT
+ *
+ * Context: any.
+ * Return: the name.
+ */
+const char *rds_stat_name(unsigned int i)
+{
+	return rds_stat_names[i];
+}

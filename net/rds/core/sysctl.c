@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * /proc/sys/net/rds, in every namespace. Each table belongs to its namespace
+ * and points at its values; no handler asks who is calling. Every value has
+ * bounds. The two reconnect delays bound each other; the names of rds(7) and
+ * those of the stock modules are two doors to the same value.
+ */
+#include <linux/slab.h>
+#include <linux/socket.h>
+#include <uapi/linux/rds.h>
+
+#include "compat.h"
+#include "sysctl.h"
+
+#define RDS_DELAY_MAX_MS	(24 * 60 * 60 * 1000)
+#define RDS_RX_HELD_MIN		(64 * 1024)
+
+static int rds_pf = PF_RDS;
+static int rds_sol = SOL_RDS;
+static int rds_delay_max = RDS_DELAY_MAX_MS;
+static int rds_rx_held_min = RDS_RX_HELD_MIN;
+
+static const struct rds_sysctl rds_sysctl_defaults = {
+	.reconnect_min_ms	= 1,
+	.reconnect_max_ms	= 1000,
+	.max_unacked_packets	= 16,
+	.max_unacked_bytes	= 16 << 20,
+	.ping_enable		= 1,
+	.rx_held_max		= 16 << 20,
+	.autoload		= 1,
+};
+
+/* The other delay may change at any time, so the bounds are read at each use. */
+static int rds_proc_delay(rds_ctl_table *table, int write, void *buf,
+			  size_t *len, loff_t *pos)
+{
+	struct rds_sysctl *ctl = table->extra1;
+	struct ctl_table bounded = *table;
+	int low, high;
+
+	low = 1;
+	high = rds_delay_max;
+	if (table->data == &ctl->reconnect_min_ms)
+		high = READ_ONCE(ctl->reconnect_max_ms);
+	else
+		low = READ_ONCE(ctl->reconnect_min_ms);
+
+	bounded.extra1 = &low;
+	bounded.extra2 = &high;
+	return proc_dointvec_minmax(&bounded, write, buf, len, pos);
+}
+
+#define RDS_SYSCTL(_name, _field, _low, _high) {			\
+	.procname	= _name,					\
+	.data		= (void *)offsetof(struct rds_sysctl, _field),	\
+	.maxlen		= sizeof(int),					\
+	.mode		= 0644,						\
+	.proc_handler	= proc_dointvec_minmax,				\
+	.extra1		= _low,						\
+	.extra2		= _high,					\
+}
+
+#define RDS_SYSCTL_DELAY(_name, _field) {				\
+	.procname	= _name,					\
+	.data		= (void *)offsetof(struct rds_sysctl, _field),	\
+	.maxlen		= sizeof(int),					\
+	.mode		= 0644,						\
+	.proc_handler	= rds_proc_delay,				\
+}
+
+#define RDS_SYSCTL_CONST(_name, _value) {				\
+	.procname	= _name,					\
+	.data		= _value,					\
+	.maxlen		= sizeof(int),					\
+	.mode		= 0444,						\
+	.proc_handler	= proc_dointvec,				\
+}
+
+/* .data is an offset into the namespace's values until the table is copied. */
+static const struct ctl_table rds_sysctl_table[] = {
+	RDS_SYSCTL_CONST("pf_rds", &rds_pf),
+	RDS_SYSCTL_CONST("sol_rds", &rds_sol),
+	RDS_SYSCTL_DELAY("reconnect_min_delay_ms", reconnect_min_ms),
+	RDS_SYSCTL_DELAY("reconnect_max_delay_ms", reconnect_max_ms),
+	RDS_SYSCTL_DELAY("reconnect_delay_min_ms", reconnect_min_ms),
+	RDS_SYSCTL_DELAY("reconnect_delay_max_ms", reconnect_max_ms),
+	RDS_SYSCTL("max_unacked_packets", max_unacked_packets,
+		   SYSCTL_ONE, SYSCTL_INT_MAX),
+	RDS_SYSCTL("max_unacked_bytes", max_unacked_bytes,
+		   SYSCTL_ONE, SYSCTL_INT_MAX),
+	RDS_SYSCTL("ping_enable", ping_enable, SYSCTL_ZERO, SYSCTL_ONE),
+	RDS_SYSCTL("rx_held_max", rx_held_max,
+		   &rds_rx_held_min, SYSCTL_INT_MAX),
+	/* Modules are the host's: the last entry is for init_net only. */
+	RDS_SYSCTL("autoload", autoload, SYSCTL_ZERO, SYSCTL_ONE),
+};
+
+static void rds_sysctl_bind(struct ctl_table *table, size_t size,
+			    struct rds_sysctl *ctl)
+{
+	size_t i;
+
+	for (i = 0; i < size; i++) {
+		if (table[i].mode == 0444)
+			continue;
+		table[i].data = (void *)ctl + (unsigned long)table[i].data;
+		if (table[i].proc_handler == rds_proc_delay)
+			table[i].extra1 = ctl;
+	}
+}
+
+/**
+ * rds_sysctl_net_init() - publish a namespace's tunables
+ * @rn: the namespace
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int rds_sysctl_net_init(struct rds_net *rn)
+{
+	size_t size = ARRAY_SIZE(rds_sysctl_table);
+	struct ctl_table *table;
+
+	rn->rn_sysctl = rds_sysctl_defaults;
+	if (!net_eq(rn->rn_net, &init_net))
+		size--;
+
+	table = kcalloc(size + RDS_SYSCTL_END_MARKERS, sizeof(*table),
+			GFP_KERNEL);
+	if (!table)
+		return -ENOMEM;
+
+	memcpy(table, rds_sysctl_table, size * sizeof(*table));
+	rds_sysctl_bind(table, size, &rn->rn_sysctl);
+	rn->rn_sysctl_hdr = rds_register_net_sysctl(rn->rn_net, "net/rds",
+						    table, size);
+	if (!rn->rn_sysctl_hdr) {
+		kfree(table);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/**
+ * rds_sysctl_net_exit() - withdraw a namespace's tunables
+ * @rn: the namespace
+ *
+ * When it returns no handler runs.
+ *
+ * Context: process, may sleep.
+ */
+void rds_sysctl_net_exit(struct rds_net *rn)
+{
+	const struct ctl_table *table = rn->rn_sysctl_hdr->ctl_table_arg;
+
+	unregister_net_sysctl_table(rn->rn_sysctl_hdr);
+	kfree(table);
+}

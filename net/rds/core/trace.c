@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The bodies of the tracepoints. */
+#include <net/sock.h>
+
+#define CREATE_TRACE_POINTS
+#include <trace/events/rds.h>

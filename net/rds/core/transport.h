@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The registered transports. */
+#ifndef _RDS_CORE_TRANSPORT_H
+#define _RDS_CORE_TRANSPORT_H
+
+#include <net/rds/transport.h>
+
+#include "rds_net.h"
+
+const struct rds_transport *rds_transport_get(unsigned int type);
+const struct rds_transport *rds_transport_demand(unsigned int type);
+void rds_transport_put(const struct rds_transport *trans);
+int rds_transport_owns(const struct rds_transport *trans, struct net *net,
+		       const struct in6_addr *ip, u32 ifindex);
+const struct rds_transport *rds_transport_for_laddr(struct net *net,
+						    const struct in6_addr *ip,
+						    u32 ifindex);
+const struct rds_transport *
+rds_transport_for_faddr(const struct rds_transport *trans, struct net *net,
+			const struct in6_addr *ip, u32 ifindex);
+
+#endif /* _RDS_CORE_TRANSPORT_H */

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RDS over loopback: between addresses of one host.
+ *
+ * A transport like the others, but without a wire: what is sent arrives in
+ * the same call, in the context of the sender, and the payload is not copied
+ * on the way. Each direction between two addresses is a connection; the one
+ * that sends holds a reference to the path of the other, on which the message
+ * is delivered. Sending is serial per path, hence so is delivering.
+ *
+ * The reference is taken by path_connect() and given up by path_shutdown(),
+ * both of which core calls one at a time per path, and never beside xmit().
+ */
+#include <linux/inetdevice.h>
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <net/addrconf.h>
+#include <net/ipv6.h>
+#include <net/rds/transport.h>
+#include <net/route.h>
+
+static int rds_loop_check_v4(struct net *net, __be32 ip)
+{
+	if (ipv4_is_loopback(ip))
+		return 0;
+	return inet_addr_type(net, ip) == RTN_LOCAL ? 0 : -EADDRNOTAVAIL;
+}
+
+static int rds_loop_check_v6(struct net *net, const struct in6_addr *ip,
+			     int ifindex)
+{
+	struct net_device *dev = NULL;
+	int ret = -EADDRNOTAVAIL;
+
+	if (ipv6_addr_loopback(ip))
+		return 0;
+	if (!ipv6_mod_enabled())
+		return ret;
+
+	rcu_read_lock();
+	if (ifindex)
+		dev = dev_get_by_index_rcu(net, ifindex);
+	if ((!ifindex || dev) && ipv6_chk_addr(net, ip, dev, 0))
+		ret = 0;
+	rcu_read_unlock();
+	return ret;
+}
+
+static int rds_loop_laddr_check(struct net *net, const struct in6_addr *addr,
+				int ifindex)
+{
+	if (ipv6_addr_v4mapped(addr))
+		return rds_loop_check_v4(net, addr->s6_addr32[3]);
+	return rds_loop_check_v6(net, addr, ifindex);
+}
+
+/* A destination elsewhere cannot be reached; say so at once. */
+static int rds_loop_path_alloc(struct rds_path *path)
+{
+	if (rds_loop_laddr_check(path->net, &path->faddr, path->ifindex))
+		return -ENETUNREACH;
+	return 0;
+}
+
+static int rds_loop_path_connect(struct rds_path *path)
+{
+	struct rds_path *peer = rds_path_get_reverse(path);
+
+	if (IS_ERR(peer))
+		return PTR_ERR(peer);
+
+	rds_path_restart_rx(peer);
+	path->data = peer;
+	rds_path_connect_done(path);
+	return 0;
+}
+
+static void rds_loop_path_shutdown(struct rds_path *path)
+{
+	struct rds_path *peer = path->data;
+
+	if (!peer)
+		return;
+	path->data = NULL;
+	rds_path_put(peer);
+}
+
+static int rds_loop_xmit(struct rds_path *path, struct rds_message *msg,
+			 bool more)
+{
+	struct rds_rx_batch batch;
+
+	local_bh_disable();
+	rds_rx_batch_begin(&batch);
+	rds_deliver(path->data, rds_message_to_incoming(msg), &batch);
+	rds_rx_batch_end(&batch);
+	local_bh_enable();
+	return RDS_XMIT_DELIVERED;
+}
+
+static const struct rds_conn_ops rds_loop_conn_ops = {
+	.laddr_check	= rds_loop_laddr_check,
+	.path_alloc	= rds_loop_path_alloc,
+	.path_connect	= rds_loop_path_connect,
+	.path_shutdown	= rds_loop_path_shutdown,
+};
+
+static const struct rds_data_ops rds_loop_data_ops = {
+	.xmit		= rds_loop_xmit,
+};
+
+static const struct rds_transport rds_loop_transport = {
+	.name		= "loopback",
+	.owner		= THIS_MODULE,
+	.type		= RDS_TRANS_LOOP,
+	.caps		= RDS_CAP_LOOPBACK | RDS_CAP_NETNS,
+	.conn		= &rds_loop_conn_ops,
+	.data		= &rds_loop_data_ops,
+};
+
+static int __init rds_loop_init(void)
+{
+	return rds_transport_register(&rds_loop_transport);
+}
+
+static void __exit rds_loop_exit(void)
+{
+	rds_transport_unregister(&rds_loop_transport);
+}
+
+module_init(rds_loop_init);
+module_exit(rds_loop_exit);
+
+MODULE_DESCRIPTION("RDS: loopback transport");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS("rds-transport-3");
