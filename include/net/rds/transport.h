@@ -33,6 +33,7 @@ struct rds_sock;
  * @RDS_DROP_XMIT_FAILED: the transport refused a message for good
  * @RDS_DROP_PEER_GONE: the other end of the connection went away
  * @RDS_DROP_PROTOCOL: the peer broke the protocol
+ * @RDS_DROP_IDLE: nobody uses it, and room is needed for others
  * @RDS_DROP_UNREGISTER: the transport is being unloaded
  * @RDS_DROP_NET_EXIT: the network namespace is going away
  */
@@ -42,6 +43,7 @@ enum rds_drop_reason {
 	RDS_DROP_XMIT_FAILED,
 	RDS_DROP_PEER_GONE,
 	RDS_DROP_PROTOCOL,
+	RDS_DROP_IDLE,
 	RDS_DROP_UNREGISTER,
 	RDS_DROP_NET_EXIT,
 };

@@ -11,6 +11,7 @@
 
 #include <linux/build_bug.h>
 #include <linux/ip.h>
+#include <linux/sizes.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #include <net/checksum.h>
@@ -20,7 +21,7 @@
 #define RDS_FRAG_SIZE		4096
 #define RDS_CONG_MAP_BYTES	8192
 #define RDS_CONG_MAP_BITS	65536
-#define RDS_MAX_MSG_SIZE	(1U << 20)
+#define RDS_MAX_MSG_SIZE	SZ_1M
 
 /* Ports with a meaning of their own; the rest belong to sockets. */
 enum rds_port {

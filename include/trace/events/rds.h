@@ -16,6 +16,7 @@
 	EM(RDS_DROP_XMIT_FAILED,	"xmit-failed")		\
 	EM(RDS_DROP_PEER_GONE,		"peer-gone")		\
 	EM(RDS_DROP_PROTOCOL,		"protocol")		\
+	EM(RDS_DROP_IDLE,		"idle")			\
 	EM(RDS_DROP_UNREGISTER,		"unregister")		\
 	EMe(RDS_DROP_NET_EXIT,		"net-exit")
 

@@ -78,7 +78,7 @@ enum rds_addr_fault rds_addr_parse(const void *sa, int len,
 		return RDS_ADDR_FAMILY;
 	}
 }
-RDS_EXPORT_FOR_KUNIT(rds_addr_parse);
+EXPORT_SYMBOL_RDS_KUNIT(rds_addr_parse);
 
 /**
  * rds_addr_format() - write a socket address for user space
@@ -113,7 +113,7 @@ int rds_addr_format(const struct rds_addr *addr, void *sa)
 	sin6->sin6_scope_id = addr->ifindex;
 	return sizeof(*sin6);
 }
-RDS_EXPORT_FOR_KUNIT(rds_addr_format);
+EXPORT_SYMBOL_RDS_KUNIT(rds_addr_format);
 
 /**
  * rds_addr_is_loopback() - is this 127.0.0.0/8 or ::1?
@@ -126,4 +126,4 @@ bool rds_addr_is_loopback(const struct in6_addr *ip)
 {
 	return ipv6_addr_loopback(ip) || ipv6_addr_v4mapped_loopback(ip);
 }
-RDS_EXPORT_FOR_KUNIT(rds_addr_is_loopback);
+EXPORT_SYMBOL_RDS_KUNIT(rds_addr_is_loopback);

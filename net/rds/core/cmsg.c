@@ -50,6 +50,12 @@ static size_t rds_cmsg_size(int type)
 	}
 }
 
+/* Types of which a message may carry one between them */
+static u32 rds_cmsg_kind(int type)
+{
+	return BIT(type) & RDS_CMSG_ATOMICS ? RDS_CMSG_ATOMICS : BIT(type);
+}
+
 static int rds_cmsg_read_one(const struct cmsghdr *cmsg,
 			     struct rds_send_cmsgs *cmsgs)
 {
@@ -115,7 +121,7 @@ void rds_cmsg_read(struct msghdr *msg, struct rds_send_cmsgs *cmsgs)
 			cmsgs->err = err;
 		if (err)
 			continue;
-		if (cmsgs->seen & BIT(cmsg->cmsg_type))
+		if (cmsgs->seen & rds_cmsg_kind(cmsg->cmsg_type))
 			cmsgs->twice = true;
 		cmsgs->seen |= BIT(cmsg->cmsg_type);
 	}
@@ -134,14 +140,21 @@ static bool rds_cmsg_atomic_addr_ok(u64 addr)
 	       !fault_in_safe_writeable(ptr, sizeof(u64));
 }
 
+static bool rds_cmsg_vectors_ok(const struct rds_rdma_args *args)
+{
+	char __user *ptr = u64_to_user_ptr(args->local_vec_addr);
+	size_t size = args->nr_local * sizeof(struct rds_iovec);
+
+	return access_ok(ptr, size) && !fault_in_readable(ptr, size);
+}
+
 /**
  * rds_cmsg_run() - do what the control messages ask for
  * @cmsgs: as rds_cmsg_read() filled it, without error
  *
  * Context: process, may sleep.
  * Return: 0 if they ask for nothing; -EINVAL for what came twice or names a
- * key that nobody has; -EFAULT for an atomic operation with a bad local
- * address; -EOPNOTSUPP for what the transport cannot do.
+ * key that nobody has; -EFAULT for an operation with a bad local address; -EOPNOTSUPP for what the transport cannot do.
  */
 int rds_cmsg_run(const struct rds_send_cmsgs *cmsgs)
 {
@@ -151,6 +164,9 @@ int rds_cmsg_run(const struct rds_send_cmsgs *cmsgs)
 		return -EINVAL;
 	if ((cmsgs->seen & RDS_CMSG_ATOMICS) &&
 	    !rds_cmsg_atomic_addr_ok(cmsgs->atomic.local_addr))
+		return -EFAULT;
+	if ((cmsgs->seen & RDS_CMSG_BIT(RDMA_ARGS)) &&
+	    !rds_cmsg_vectors_ok(&cmsgs->args))
 		return -EFAULT;
 	if (cmsgs->seen & RDS_CMSG_BIT(RDMA_DEST))
 		return -EINVAL;

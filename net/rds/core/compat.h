@@ -14,14 +14,14 @@
 
 /* Symbols that only the KUnit module uses */
 #if IS_ENABLED(CONFIG_RDS_KUNIT_TEST)
-#define RDS_EXPORT_FOR_KUNIT(sym)	EXPORT_SYMBOL_GPL(sym)
+#define EXPORT_SYMBOL_RDS_KUNIT(sym)	EXPORT_SYMBOL_GPL(sym)
 #else
-#define RDS_EXPORT_FOR_KUNIT(sym)
+#define EXPORT_SYMBOL_RDS_KUNIT(sym)
 #endif
 
 /* Since 6.11 a handler sees its table as const and needs no end marker. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
-typedef const struct ctl_table rds_ctl_table;
+#define RDS_CTL_CONST		const
 #define RDS_SYSCTL_END_MARKERS	0
 
 static inline struct ctl_table_header *
@@ -31,7 +31,7 @@ rds_register_net_sysctl(struct net *net, const char *path,
 	return register_net_sysctl_sz(net, path, table, size);
 }
 #else
-typedef struct ctl_table rds_ctl_table;
+#define RDS_CTL_CONST
 #define RDS_SYSCTL_END_MARKERS	1
 
 static inline struct ctl_table_header *

@@ -192,4 +192,4 @@ u64 rds_cong_bits_update(unsigned long *bits, const void *new)
 	}
 	return le64_to_cpu(cleared);
 }
-RDS_EXPORT_FOR_KUNIT(rds_cong_bits_update);
+EXPORT_SYMBOL_RDS_KUNIT(rds_cong_bits_update);

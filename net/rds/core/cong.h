@@ -53,7 +53,7 @@ struct rds_cong_map {
 	struct rds_cong_key	cm_key;
 	struct rds_net		*cm_rn;
 	refcount_t		cm_refs;
-	spinlock_t		cm_lock;
+	spinlock_t		cm_lock;	/* guards cm_conns */
 	struct list_head	cm_conns;
 	wait_queue_head_t	cm_waitq;
 	unsigned long		*cm_bits;

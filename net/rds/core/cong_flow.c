@@ -56,9 +56,10 @@ static void rds_cong_changed(struct rds_cong_map *map, u64 freed)
 	if (!freed)
 		return;
 
-	/* Pairs with the barrier of rds_cong_wait_begin(). */
-	smp_mb();
-	if (waitqueue_active(&map->cm_waitq))
+	/* A waiter enters its queue or list, and then looks at the bit. The
+	 * barrier in here pairs with that of rds_cong_wait_begin(), too.
+	 */
+	if (wq_has_sleeper(&map->cm_waitq))
 		wake_up_all(&map->cm_waitq);
 	if (!list_empty(&rn->rn_cong_socks))
 		rds_cong_tell_socks(rn, freed);

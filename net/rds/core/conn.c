@@ -28,6 +28,9 @@
 #include "conn.h"
 #include "path_work.h"
 
+/* Loopback connections of a namespace before idle ones have to go */
+#define RDS_LOOP_CONNS_MAX	4096
+
 static const struct rhashtable_params rds_conn_params = {
 	.key_len	= sizeof(struct rds_conn_key),
 	.key_offset	= offsetof(struct rds_conn, c_key),
@@ -179,6 +182,8 @@ static struct rds_conn *rds_conn_create(struct rds_net *rn,
 		goto err_unwatch;
 
 	list_add_tail(&conn->c_item, &rn->rn_conn_list);
+	if (rds_conn_loops(conn))
+		WRITE_ONCE(rn->rn_loop_conns, rn->rn_loop_conns + 1);
 	return conn;
 
 err_unwatch:
@@ -188,24 +193,62 @@ err_unwatch:
 	return ERR_PTR(-ENOMEM);
 }
 
-/**
- * rds_conn_get() - find or make a connection
- * @rn: the namespace
- * @key: what it is found by; its transport must be pinned by the caller
- *
- * Context: process, may sleep. Takes rn_lock if there is none yet.
- * Return: the connection with a reference for the caller; or an error
- * pointer: -ENOMEM, -ENETDOWN if the namespace is going away, or what the
- * transport's path_alloc() returned.
- */
-struct rds_conn *rds_conn_get(struct rds_net *rn,
-			      const struct rds_conn_key *key)
+static void rds_conn_remove(struct rds_conn *conn)
+	__must_hold(&conn->c_rn->rn_lock)
+{
+	struct rds_net *rn = conn->c_rn;
+
+	lockdep_assert_held(&rn->rn_lock);
+	rhashtable_remove_fast(&rn->rn_conns, &conn->c_node, rds_conn_params);
+	list_del_init(&conn->c_item);
+	if (rds_conn_loops(conn))
+		WRITE_ONCE(rn->rn_loop_conns, rn->rn_loop_conns - 1);
+}
+
+/* The two paths of a loopback pair refer to each other while they are UP. */
+static void rds_conn_quiesce_idle(struct rds_net *rn)
 {
 	struct rds_conn *conn;
 
-	conn = rds_conn_lookup(rn, key);
-	if (conn)
-		return conn;
+	mutex_lock(&rn->rn_lock);
+	list_for_each_entry(conn, &rn->rn_conn_list, c_item) {
+		if (rds_conn_loops(conn) &&
+		    refcount_read(&conn->c_refs) <= 2 &&
+		    rds_cpath_state(&conn->c_path) == RDS_PATH_UP)
+			rds_path_drop(&conn->c_path.cp_pub, RDS_DROP_IDLE);
+	}
+	mutex_unlock(&rn->rn_lock);
+	flush_workqueue(rds_wq);
+}
+
+/* Free the loopback connections that nobody uses.
+ *
+ * Such a connection has nothing to remember: its messages arrive as they are
+ * sent. One whose only reference is the table's has no message, no work and
+ * no socket; taking that reference leaves it to us alone.
+ */
+static void rds_conn_reap_idle(struct rds_net *rn)
+{
+	struct rds_conn *conn, *next;
+
+	rds_conn_quiesce_idle(rn);
+
+	mutex_lock(&rn->rn_lock);
+	list_for_each_entry_safe(conn, next, &rn->rn_conn_list, c_item) {
+		if (!rds_conn_loops(conn) ||
+		    !refcount_dec_if_one(&conn->c_refs))
+			continue;
+		rds_conn_remove(conn);
+		rds_conn_free_path(conn);
+		call_rcu(&conn->c_rcu, rds_conn_free_rcu);
+	}
+	mutex_unlock(&rn->rn_lock);
+}
+
+static struct rds_conn *rds_conn_get_locked(struct rds_net *rn,
+					    const struct rds_conn_key *key)
+{
+	struct rds_conn *conn;
 
 	mutex_lock(&rn->rn_lock);
 	conn = rds_conn_lookup(rn, key);
@@ -213,6 +256,58 @@ struct rds_conn *rds_conn_get(struct rds_net *rn,
 		conn = rds_conn_create(rn, key);
 	mutex_unlock(&rn->rn_lock);
 	return conn;
+}
+
+/**
+ * rds_conn_get() - find or make a connection
+ * @rn: the namespace
+ * @key: what it is found by; its transport must be pinned by the caller
+ *
+ * Context: process, may sleep. Takes rn_lock if there is none yet.
+ * Return: the connection with a reference for the caller; or an error
+ * pointer: -ENOMEM; -ENETDOWN if the namespace is going away; or what the
+ * transport's path_alloc() returned.
+ */
+struct rds_conn *rds_conn_get(struct rds_net *rn,
+			      const struct rds_conn_key *key)
+{
+	struct rds_conn *conn = rds_conn_lookup(rn, key);
+
+	return conn ?: rds_conn_get_locked(rn, key);
+}
+
+static bool rds_conn_loop_is_full(const struct rds_net *rn)
+{
+	return READ_ONCE(rn->rn_loop_conns) >= RDS_LOOP_CONNS_MAX;
+}
+
+/**
+ * rds_conn_get_for_user() - find or make a connection that a user asks for
+ * @rn: the namespace
+ * @key: as for rds_conn_get()
+ *
+ * 127.0.0.0/8 alone has addresses for 2^48 connections, and anybody may send
+ * between them. Beyond a number of them idle ones make room.
+ *
+ * Context: process, may sleep; not the work of a path, for which it may wait.
+ * Takes rn_lock if there is none yet.
+ * Return: as rds_conn_get(). -ENOMEM also if there are too many, all in use.
+ */
+struct rds_conn *rds_conn_get_for_user(struct rds_net *rn,
+				       const struct rds_conn_key *key)
+{
+	struct rds_conn *conn = rds_conn_lookup(rn, key);
+
+	if (conn)
+		return conn;
+
+	if ((key->trans->caps & RDS_CAP_LOOPBACK) &&
+	    rds_conn_loop_is_full(rn)) {
+		rds_conn_reap_idle(rn);
+		if (rds_conn_loop_is_full(rn))
+			return ERR_PTR(-ENOMEM);
+	}
+	return rds_conn_get_locked(rn, key);
 }
 
 /**
@@ -302,9 +397,7 @@ static struct rds_conn *rds_conn_unlink(struct rds_net *rn,
 		if (trans && conn->c_key.trans != trans)
 			continue;
 		found = conn;
-		rhashtable_remove_fast(&rn->rn_conns, &conn->c_node,
-				       rds_conn_params);
-		list_del_init(&conn->c_item);
+		rds_conn_remove(conn);
 		break;
 	}
 	mutex_unlock(&rn->rn_lock);

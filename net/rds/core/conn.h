@@ -60,6 +60,8 @@ int rds_conn_net_init(struct rds_net *rn);
 void rds_conn_net_exit(struct rds_net *rn);
 struct rds_conn *rds_conn_get(struct rds_net *rn,
 			      const struct rds_conn_key *key);
+struct rds_conn *rds_conn_get_for_user(struct rds_net *rn,
+				       const struct rds_conn_key *key);
 void rds_conn_hold(struct rds_conn *conn);
 void rds_conn_put(struct rds_conn *conn);
 void rds_conn_destroy_all(struct rds_net *rn,

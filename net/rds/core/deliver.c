@@ -137,7 +137,8 @@ static void rds_recv_stamp(struct rds_net *rn, struct rds_sock *rs,
 	else
 		inc->i_tstamp = 0;
 
-	if (atomic_read(&rn->rn_rx_traces) && !inc->i_stamps[RDS_RX_STAMP_HDR]) {
+	if (!inc->i_stamps[RDS_RX_STAMP_HDR] &&
+	    atomic_read(&rn->rn_rx_traces)) {
 		u64 now = local_clock();
 
 		inc->i_stamps[RDS_RX_STAMP_HDR] = now;
@@ -208,8 +209,7 @@ static void rds_deliver_ping(struct rds_path *path, struct rds_incoming *inc)
 	rds_incoming_put(inc);
 }
 
-/*
- * A peer of the stock kind may restart its sequence on a live connection, and
+/* A peer of the stock kind may restart its sequence on a live connection, and
  * says so by not setting the flag.
  */
 static bool rds_deliver_is_dup(const struct rds_cpath *cp,

@@ -61,7 +61,7 @@ struct rds_cpath {
 	struct rds_conn		*cp_conn;
 	const struct rds_transport *cp_trans;
 
-	spinlock_t		cp_lock;
+	spinlock_t		cp_lock;	/* guards state and queues */
 	enum rds_path_state	cp_state;
 	bool			cp_dead;
 	struct list_head	cp_send_queue;
@@ -78,7 +78,7 @@ struct rds_cpath {
 	u64			cp_next_rx_seq;
 	bool			cp_strict_rx;
 
-	struct mutex		cp_xmit_lock;
+	struct mutex		cp_xmit_lock;	/* held to send */
 	void			*cp_map;
 
 	struct delayed_work	cp_work;

@@ -69,7 +69,7 @@ bool rds_path_next_state(enum rds_path_state from, enum rds_path_event event,
 	*to = next - 1;
 	return true;
 }
-RDS_EXPORT_FOR_KUNIT(rds_path_next_state);
+EXPORT_SYMBOL_RDS_KUNIT(rds_path_next_state);
 
 /**
  * rds_backoff_next() - how long to wait before the next attempt to connect
@@ -101,4 +101,4 @@ u32 rds_backoff_next(u32 *cur_ms, u32 min_ms, u32 max_ms, u32 rnd)
 	*cur_ms = *cur_ms > max_ms / 2 ? max_ms : *cur_ms * 2;
 	return delay;
 }
-RDS_EXPORT_FOR_KUNIT(rds_backoff_next);
+EXPORT_SYMBOL_RDS_KUNIT(rds_backoff_next);

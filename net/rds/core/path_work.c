@@ -10,10 +10,13 @@
 #include "path_work.h"
 #include "send.h"
 
+/* Who redials without having anything to send? Loopback comes up at once. */
 static bool rds_path_dials(const struct rds_cpath *cp)
 {
 	const struct rds_path *path = &cp->cp_pub;
 
+	if (cp->cp_trans->caps & RDS_CAP_LOOPBACK)
+		return false;
 	if (!(cp->cp_trans->caps & RDS_CAP_LOWER_DIALS))
 		return true;
 	return memcmp(&path->laddr, &path->faddr, sizeof(path->laddr)) < 0;
@@ -34,7 +37,7 @@ static void rds_path_shut_down(struct rds_cpath *cp)
 		rds_cpath_kick(cp, 0);
 		return;
 	}
-	if (rds_path_dials(cp) || rds_send_pending(cp))
+	if (rds_path_dials(cp) || !list_empty(&cp->cp_send_queue))
 		rds_cpath_connect_later(cp);
 }
 

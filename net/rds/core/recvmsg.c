@@ -54,8 +54,7 @@ static void rds_recv_wake_next(struct rds_sock *rs)
 {
 	wait_queue_head_t *waitq = sk_sleep(&rs->rs_sk);
 
-	if (waitqueue_active(waitq) &&
-	    !list_empty_careful(&rs->rs_recv_queue))
+	if (!list_empty_careful(&rs->rs_recv_queue) && wq_has_sleeper(waitq))
 		wake_up_interruptible_poll(waitq, EPOLLIN | EPOLLRDNORM);
 }
 

@@ -141,8 +141,7 @@ static bool rds_send_budget_used(struct rds_cpath *cp, u32 len)
 	return true;
 }
 
-/*
- * Number a message and put it on the path. The holder of the transmit lock
+/* Number a message and put it on the path. The holder of the transmit lock
  * may pick it at once if it is the next.
  */
 static bool rds_send_enqueue(struct rds_cpath *cp, struct rds_message *msg,
@@ -210,8 +209,7 @@ bool rds_send_pending(const struct rds_cpath *cp)
 	       test_bit(RDS_PF_CONG, &cp->cp_flags);
 }
 
-/*
- * Finish one message and pick the next, under one hold of the lock. @done has
+/* Finish one message and pick the next, under one hold of the lock. @done has
  * been delivered and leaves the path; what was merely sent stays where it is.
  * A congestion map that waits goes before the next message.
  */
@@ -289,8 +287,7 @@ static void rds_send_failed(struct rds_cpath *cp, int err)
 	}
 }
 
-/*
- * Send until there is nothing more to send (0), the transport will not take
+/* Send until there is nothing more to send (0), the transport will not take
  * more (negative), or somebody else should have a turn (positive).
  */
 static int rds_send_batch(struct rds_cpath *cp)
@@ -353,6 +350,7 @@ static void rds_send_owned(struct rds_cpath *cp)
 			rds_cpath_kick(cp, 0);
 		if (ret)
 			return;
+		/* Pairs with the one in rds_send_trylock(). */
 		smp_mb();
 	} while (rds_send_pending(cp) && mutex_trylock(&cp->cp_xmit_lock));
 }

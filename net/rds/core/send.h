@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Messages on their way: queues, transmission, acknowledgement. */
+/* Messages on their way: queues, transmission, acks. */
 #ifndef _RDS_CORE_SEND_H
 #define _RDS_CORE_SEND_H
 

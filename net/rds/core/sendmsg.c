@@ -21,8 +21,7 @@
 #include "sock_ops.h"
 #include "transport.h"
 
-/*
- * MSG_NOSIGNAL and MSG_EOR mean nothing here, but libraries and io_uring set
+/* MSG_NOSIGNAL and MSG_EOR mean nothing here, but libraries and io_uring set
  * them. sendmmsg() sets MSG_BATCH on all but the last.
  */
 #define RDS_SENDMSG_FLAGS	(MSG_DONTWAIT | MSG_CMSG_COMPAT |	\
@@ -138,7 +137,7 @@ static struct rds_conn *rds_sendmsg_find_conn(struct rds_sock *rs,
 		return ERR_PTR(-ENETDOWN);
 
 	key.trans = trans;
-	conn = rds_conn_get(rs->rs_rn, &key);
+	conn = rds_conn_get_for_user(rs->rs_rn, &key);
 	rds_transport_put(trans);
 	if (IS_ERR(conn))
 		return conn;
@@ -235,8 +234,7 @@ static int rds_sendmsg_submit(struct rds_sock *rs, struct rds_message *rm,
 	return 0;
 }
 
-/*
- * A path without a wire comes up at once, so wait for it: then a message to
+/* A path without a wire comes up at once, so wait for it: then a message to
  * this host has arrived when its sendmsg() returns, the first as the others.
  */
 static void rds_sendmsg_connect(struct rds_cpath *cp)

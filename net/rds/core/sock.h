@@ -65,13 +65,14 @@ struct rds_sock {
 	u8			rs_tos;
 	struct list_head	rs_item;
 
-	spinlock_t		rs_lock;
+	spinlock_t		rs_lock;	/* guards the sending side */
 	struct rds_addr		rs_peer;
 	struct rds_conn		*rs_conn;
 	struct list_head	rs_send_queue;
 	u64			rs_snd_bytes;
 	u32			rs_snd_msgs;
 
+	/* guards the receiving side */
 	spinlock_t		rs_recv_lock ____cacheline_aligned_in_smp;
 	struct list_head	rs_recv_queue;
 	u64			rs_rcv_bytes;
@@ -136,6 +137,7 @@ static inline bool rds_sock_writeable(const struct rds_sock *rs)
  */
 static inline bool rds_sock_is_bound(const struct rds_sock *rs)
 {
+	/* Pairs with the release in rds_bind_locked(). */
 	return smp_load_acquire(&rs->rs_is_bound);
 }
 

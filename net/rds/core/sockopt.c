@@ -16,8 +16,7 @@ static int rds_get_int(sockptr_t optval, unsigned int optlen, int *value)
 	return copy_from_sockptr(value, optval, sizeof(*value)) ? -EFAULT : 0;
 }
 
-/*
- * The length tells the family, for some programs leave sin_family zero; but a
+/* The length tells the family, for some programs leave sin_family zero; but a
  * struct sockaddr_storage that says it holds an IPv4 address does.
  */
 static int rds_set_cancel_sent_to(struct rds_sock *rs, sockptr_t optval,
@@ -112,6 +111,10 @@ static int rds_set_transport(struct rds_sock *rs, sockptr_t optval,
 		return -EFAULT;
 	if (type < 0 || type >= RDS_TRANS_COUNT)
 		return -EINVAL;
+
+	/* No reason to load it for a namespace where it cannot work. */
+	if (type == RDS_TRANS_IB && !net_eq(sock_net(&rs->rs_sk), &init_net))
+		return -EPROTOTYPE;
 
 	trans = rds_transport_demand(type);
 	if (!trans)

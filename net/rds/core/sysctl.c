@@ -30,9 +30,9 @@ static const struct rds_sysctl rds_sysctl_defaults = {
 	.autoload		= 1,
 };
 
-/* The other delay may change at any time, so the bounds are read at each use. */
-static int rds_proc_delay(rds_ctl_table *table, int write, void *buf,
-			  size_t *len, loff_t *pos)
+/* Each delay bounds the other, so the bounds are read at each use. */
+static int rds_proc_delay(RDS_CTL_CONST struct ctl_table *table, int write,
+			  void *buf, size_t *len, loff_t *pos)
 {
 	struct rds_sysctl *ctl = table->extra1;
 	struct ctl_table bounded = *table;
