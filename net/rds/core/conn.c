@@ -78,8 +78,19 @@ static int rds_conn_get_maps(struct rds_conn *conn)
 	return 0;
 }
 
+/* Pongs that the path's work did not come round to; they hold no reference. */
+static void rds_conn_free_pongs(struct rds_conn *conn)
+{
+	struct llist_node *pongs = llist_del_all(&conn->c_path.cp_pongs);
+	struct rds_message *msg, *next;
+
+	llist_for_each_entry_safe(msg, next, pongs, m_pong)
+		rds_message_put(msg);
+}
+
 static void rds_conn_free(struct rds_conn *conn)
 {
+	rds_conn_free_pongs(conn);
 	rds_cong_map_put(conn->c_fcong);
 	rds_cong_map_put(conn->c_lcong);
 	kfree(conn);

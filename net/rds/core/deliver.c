@@ -183,8 +183,6 @@ static bool rds_deliver_pong(struct rds_cpath *cp, __be16 port)
 		return false;
 
 	msg->m_dport = port;
-	msg->m_path = &cp->cp_pub;
-	rds_conn_hold(cp->cp_conn);
 	atomic_inc(&cp->cp_npongs);
 	llist_add(&msg->m_pong, &cp->cp_pongs);
 	rds_cpath_kick(cp, 0);

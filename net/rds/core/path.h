@@ -36,13 +36,14 @@ enum rds_path_flag {
  *	sent is among them
  * @cp_xmit_msg: the message being sent; changed only by the holder of
  *	@cp_xmit_lock
+ * @cp_xmit_acked: the ack of @cp_xmit_msg is here already
  * @cp_next_tx_seq: number of the next message queued
  * @cp_unacked_packets: messages until the next request for an ack
  * @cp_unacked_bytes: bytes until the next request for an ack
  * @cp_state_since: when @cp_state was stored, in jiffies
  * @cp_drop_reason: why the path was dropped last
  * @cp_pongs: answers to pings, to be queued by the path's work
- * @cp_npongs: how many those are
+ * @cp_npongs: those, and those queued and not yet acknowledged
  * @cp_next_rx_seq: number of the message expected next; touched by
  *	deliveries only, and those are serial
  * @cp_strict_rx: the peer is known never to restart its sequence unannounced
@@ -67,6 +68,7 @@ struct rds_cpath {
 	struct list_head	cp_send_queue;
 	struct list_head	cp_retrans;
 	struct rds_message	*cp_xmit_msg;
+	bool			cp_xmit_acked;
 	u64			cp_next_tx_seq;
 	int			cp_unacked_packets;
 	int			cp_unacked_bytes;

@@ -97,7 +97,7 @@ u32 rds_backoff_next(u32 *cur_ms, u32 min_ms, u32 max_ms, u32 rnd)
 		return 0;
 	}
 
-	delay = rnd % (*cur_ms + 1);
+	delay = rnd % *cur_ms;
 	*cur_ms = *cur_ms > max_ms / 2 ? max_ms : *cur_ms * 2;
 	return delay;
 }

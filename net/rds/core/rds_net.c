@@ -13,12 +13,14 @@
 #include <net/netns/generic.h>
 
 #include "bind.h"
+#include "compat.h"
 #include "cong.h"
 #include "conn.h"
 #include "net_list.h"
 #include "sysctl.h"
 
 unsigned int rds_net_id __read_mostly;
+RDS_EXPORT_FOR_KUNIT(rds_net_id);
 
 static DEFINE_MUTEX(rds_nets_mutex);
 static LIST_HEAD(rds_nets);

@@ -22,7 +22,8 @@
  *
  * The message being sent (cp_xmit_msg) stays on the retransmit list until it
  * is through: no ack releases it and no cancel takes it away, for a stream
- * that has carried half of it must carry the rest.
+ * that has carried half of it must carry the rest. Its ack may come before
+ * xmit() has returned; it is kept for that moment (cp_xmit_acked).
  */
 #include <linux/slab.h>
 #include <net/ipv6.h>
@@ -98,7 +99,8 @@ static void rds_send_leave_sock(struct rds_sock *rs, struct rds_message *msg)
  * rds_send_finish() - the end of a message's way
  * @msg: the message, on no path's list; the caller's reference is taken over
  *
- * The peer has it, or it was given up. Wakes writers if that made room.
+ * The peer has it, or it was given up. Wakes writers if that made room. A
+ * message without a socket is a pong.
  *
  * Context: process or softirq, not deliver context. Takes rs_lock.
  */
@@ -110,6 +112,8 @@ void rds_send_finish(struct rds_message *msg)
 		rds_send_leave_sock(rs, msg);
 		msg->m_rs = NULL;
 		sock_put(&rs->rs_sk);
+	} else {
+		atomic_dec(&to_cpath(msg->m_path)->cp_npongs);
 	}
 	rds_message_put(msg);
 }
@@ -186,12 +190,12 @@ void rds_send_queue_pongs(struct rds_cpath *cp)
 
 	list = llist_reverse_order(llist_del_all(&cp->cp_pongs));
 	llist_for_each_entry_safe(msg, next, list, m_pong) {
-		atomic_dec(&cp->cp_npongs);
-		if (!rds_send_enqueue(cp, msg, false, false)) {
-			rds_message_put(msg);
-			continue;
-		}
-		rds_stat_inc(cp->cp_conn->c_rn, send_pong);
+		msg->m_path = &cp->cp_pub;
+		rds_conn_hold(cp->cp_conn);
+		if (rds_send_enqueue(cp, msg, false, false))
+			rds_stat_inc(cp->cp_conn->c_rn, send_pong);
+		else
+			rds_send_finish(msg);
 	}
 	rds_cpath_connect_soon(cp);
 }
@@ -209,12 +213,14 @@ bool rds_send_pending(const struct rds_cpath *cp)
 	       test_bit(RDS_PF_CONG, &cp->cp_flags);
 }
 
-/* Finish one message and pick the next, under one hold of the lock. @done has
- * been delivered and leaves the path; what was merely sent stays where it is.
- * A congestion map that waits goes before the next message.
+/* Take leave of the message just sent and pick the next, under one hold of the
+ * lock. @done says whether the peer has the former, and is set if its ack came
+ * meanwhile; then it has left the path, and the caller is to finish it. A
+ * congestion map that waits goes before the next message.
  */
 static struct rds_message *rds_send_step(struct rds_cpath *cp,
-					 struct rds_message *done, bool *more)
+					 struct rds_message *sent, bool *done,
+					 bool *more)
 	__must_hold(&cp->cp_xmit_lock)
 {
 	struct rds_message *msg = NULL;
@@ -222,9 +228,10 @@ static struct rds_message *rds_send_step(struct rds_cpath *cp,
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	spin_lock_bh(&cp->cp_lock);
-	if (done) {
-		list_del(&done->m_path_item);
-		done->m_on_path = false;
+	*done = sent && (*done || cp->cp_xmit_acked);
+	if (*done) {
+		list_del(&sent->m_path_item);
+		sent->m_on_path = false;
 	}
 	if (!test_bit(RDS_PF_CONG, &cp->cp_flags))
 		msg = list_first_entry_or_null(&cp->cp_send_queue,
@@ -233,6 +240,7 @@ static struct rds_message *rds_send_step(struct rds_cpath *cp,
 	if (msg)
 		list_move_tail(&msg->m_path_item, &cp->cp_retrans);
 	*more = !list_empty(&cp->cp_send_queue);
+	cp->cp_xmit_acked = false;
 	WRITE_ONCE(cp->cp_xmit_msg, msg);
 	spin_unlock_bh(&cp->cp_lock);
 	return msg;
@@ -294,9 +302,9 @@ static int rds_send_batch(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
 	const struct rds_data_ops *ops = cp->cp_trans->data;
-	struct rds_message *msg = cp->cp_xmit_msg, *done;
+	struct rds_message *msg = cp->cp_xmit_msg, *sent;
 	unsigned int budget = RDS_SEND_BATCH;
-	bool more = false;
+	bool more = false, done;
 	int ret = 0;
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
@@ -306,7 +314,8 @@ static int rds_send_batch(struct rds_cpath *cp)
 			ret = rds_send_cong_map(cp);
 			if (ret)
 				break;
-			msg = rds_send_step(cp, NULL, &more);
+			done = false;
+			msg = rds_send_step(cp, NULL, &done, &more);
 			if (!msg)
 				return 0;
 		}
@@ -316,10 +325,11 @@ static int rds_send_batch(struct rds_cpath *cp)
 			break;
 
 		trace_rds_msg_xmit(&cp->cp_pub, msg, ret);
-		done = ret == RDS_XMIT_DELIVERED ? msg : NULL;
-		msg = rds_send_step(cp, done, &more);
+		sent = msg;
+		done = ret == RDS_XMIT_DELIVERED;
+		msg = rds_send_step(cp, sent, &done, &more);
 		if (done)
-			rds_send_finish(done);
+			rds_send_finish(sent);
 		if (!--budget)
 			return 1;
 		if (!msg && !rds_send_pending(cp))
@@ -401,7 +411,8 @@ bool rds_send_submit(struct rds_cpath *cp, struct rds_message *msg,
  * @path: the path
  * @seq: it has everything up to this number
  *
- * Releases what was sent completely, and nothing else, whatever @seq says.
+ * Releases what was sent completely, and nothing else, whatever @seq says. May
+ * be called from within xmit().
  *
  * Context: process or softirq, not deliver context. Takes cp_lock, rs_lock.
  */
@@ -413,8 +424,12 @@ void rds_path_ack(struct rds_path *path, u64 seq)
 
 	spin_lock_bh(&cp->cp_lock);
 	list_for_each_entry_safe(msg, next, &cp->cp_retrans, m_path_item) {
-		if (msg->m_seq > seq || msg == cp->cp_xmit_msg)
+		if (msg->m_seq > seq)
 			break;
+		if (msg == cp->cp_xmit_msg) {
+			cp->cp_xmit_acked = true;
+			break;
+		}
 		msg->m_on_path = false;
 		list_move_tail(&msg->m_path_item, &done);
 		trace_rds_msg_ack(path, msg, 0);
@@ -447,6 +462,7 @@ void rds_send_reset(struct rds_cpath *cp)
 
 	spin_lock_bh(&cp->cp_lock);
 	WRITE_ONCE(cp->cp_xmit_msg, NULL);
+	cp->cp_xmit_acked = false;
 	list_for_each_entry(msg, &cp->cp_retrans, m_path_item)
 		msg->m_flags |= RDS_FLAG_ACK_REQUIRED |
 				RDS_FLAG_RETRANSMITTED;
@@ -465,8 +481,7 @@ void rds_send_reset(struct rds_cpath *cp)
 void rds_send_purge(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
-	struct rds_message *msg, *next;
-	struct llist_node *pongs;
+	struct rds_message *msg;
 	LIST_HEAD(done);
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
@@ -485,10 +500,6 @@ void rds_send_purge(struct rds_cpath *cp)
 	spin_unlock_bh(&cp->cp_lock);
 
 	rds_send_finish_all(&done);
-
-	pongs = llist_del_all(&cp->cp_pongs);
-	llist_for_each_entry_safe(msg, next, pongs, m_pong)
-		rds_message_put(msg);
 }
 
 static bool rds_send_is_for(const struct rds_message *msg,

@@ -21,8 +21,13 @@
 #include "net_list.h"
 #include "transport.h"
 
+/* Until a module that was not to be had is asked for again */
+#define RDS_DEMAND_INTERVAL	(30 * HZ)
+
 static DEFINE_MUTEX(rds_transport_mutex);
 static const struct rds_transport *rds_transports[RDS_TRANS_SLOTS];
+/* When each may be asked for again, in jiffies; 0: at once */
+static unsigned long rds_transport_ask_at[RDS_TRANS_SLOTS];
 
 static bool rds_transport_is_complete(const struct rds_transport *trans)
 {
@@ -116,9 +121,20 @@ void rds_transport_put(const struct rds_transport *trans)
 		module_put(trans->owner);
 }
 
+/* Anybody may bind a socket, and each request starts a process. */
+static bool rds_transport_may_ask(unsigned int type)
+{
+	unsigned long at = READ_ONCE(rds_transport_ask_at[type]);
+
+	return READ_ONCE(rds_net(&init_net)->rn_sysctl.autoload) &&
+	       (!at || time_after(jiffies, at));
+}
+
 /**
  * rds_transport_demand() - a transport, loaded if it has to be
  * @type: its slot, below RDS_TRANS_SLOTS
+ *
+ * A module that is not to be had is not asked for again for a while.
  *
  * Context: process, may sleep. No locks.
  * Return: as rds_transport_get().
@@ -127,11 +143,15 @@ const struct rds_transport *rds_transport_demand(unsigned int type)
 {
 	const struct rds_transport *trans = rds_transport_get(type);
 
-	if (trans || !READ_ONCE(rds_net(&init_net)->rn_sysctl.autoload))
+	if (trans || !rds_transport_may_ask(type))
 		return trans;
 
 	request_module("rds-transport-%u", type);
-	return rds_transport_get(type);
+	trans = rds_transport_get(type);
+	if (!trans)
+		WRITE_ONCE(rds_transport_ask_at[type],
+			   (jiffies + RDS_DEMAND_INTERVAL) | 1);
+	return trans;
 }
 
 /**
