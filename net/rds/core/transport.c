@@ -22,7 +22,7 @@
 #include "transport.h"
 
 /* Until a module that was not to be had is asked for again */
-#define RDS_DEMAND_INTERVAL	(30 * HZ)
+#define RDS_DEMAND_INTERVAL	(5 * HZ)
 
 static DEFINE_MUTEX(rds_transport_mutex);
 static const struct rds_transport *rds_transports[RDS_TRANS_SLOTS];
