@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Shared by all scripts: source it, having set nothing.
+#
+#   RDS_TOP     the checkout
+#   RDS_CACHE   kernels, headers and sources (environment, or ~/.cache/rds)
+#   RDS_BUILD   everything made from the checkout
+
+RDS_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+RDS_CACHE=${RDS_CACHE:-$HOME/.cache/rds}
+RDS_BUILD=$RDS_TOP/build
+export RDS_TOP RDS_CACHE RDS_BUILD
+
+# The kernels a guest can run; each is $RDS_CACHE/kernels/NAME with
+#   release   uname -r of it         vmlinuz  the image to boot
+#   build     what modules are built against
+#   modules   its own /lib/modules/RELEASE
+#   manifest  where all of it came from; written last, so it means "complete"
+RDS_GUEST_KERNELS="stock-6.1 stock-6.12 debug"
+export RDS_GUEST_KERNELS
+
+say() {
+	printf '%s\n' "$*"
+}
+
+warn() {
+	printf '%s: warning: %s\n' "${0##*/}" "$*" >&2
+}
+
+# die [-s STATUS] MESSAGE: one line, then the end.
+die() {
+	local status=1
+
+	if [ "$1" = -s ]; then
+		status=$2
+		shift 2
+	fi
+	printf '%s: error: %s\n' "${0##*/}" "$*" >&2
+	exit "$status"
+}
+
+need_root() {
+	[ "$(id -u)" -eq 0 ] || die "must be run as root"
+}
+
+# usage: print the comment block at the head of the calling script.
+usage() {
+	sed -n '4,/^[^#]/{/^#/!d;s/^# \{0,1\}//;p}' "$0"
+}
+
+# kernel_dir NAME: its directory in the cache, which must be complete.
+kernel_dir() {
+	local dir=$RDS_CACHE/kernels/$1
+
+	[ -f "$dir/manifest" ] ||
+		die "kernel '$1' is not in $RDS_CACHE; run scripts/setup"
+	printf '%s\n' "$dir"
+}
+
+kernel_release() {
+	cat "$RDS_CACHE/kernels/$1/release"
+}

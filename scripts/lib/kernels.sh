@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Filling the cache with kernels. Needs common.sh and packages.sh.
+
+# One entry per kernel is made in NAME.new and renamed when complete, so that
+# an interrupted run leaves nothing that looks finished.
+
+# fix_headers ROOT FINAL: the headers name /usr/src absolutely; make them name
+# the place where they will lie.
+fix_headers() {
+	local root=$1 final=$2 file
+
+	for file in "$root"/usr/src/linux-headers-*/Makefile; do
+		sed -i "s#^include /usr/src/#include $final/usr/src/#" "$file"
+	done
+}
+
+# link_kernel DIR RELEASE: the four names the other scripts go by.
+link_kernel() {
+	local dir=$1 release=$2 root=$1/root image
+
+	[ -e "$root/lib" ] || ln -s usr/lib "$root/lib"
+	image=$(cd "$dir" && find root -name 'vmlinuz*' -type f | head -n 1)
+	[ -n "$image" ] || return 1
+	ln -sfn "$image" "$dir/vmlinuz"
+	ln -sfn "root/usr/src/linux-headers-$release" "$dir/build"
+	ln -sfn "root/lib/modules/$release" "$dir/modules"
+	ln -sfn "$RDS_CACHE/kernels/$(basename "${dir%.new}")/build" \
+		"$root/lib/modules/$release/build"
+	[ -f "$dir/build/Module.symvers" ] &&
+		depmod -b "$root" "$release" 2>>"$RDS_CACHE/log/depmod.log" &&
+		printf '%s\n' "$release" >"$dir/release"
+}
+
+# stock_release PACKAGE...: the release in the image package's name.
+stock_release() {
+	printf '%s\n' "$@" |
+		sed -n 's/^linux-image-\([0-9].*\)$/\1/p' | head -n 1
+}
+
+# fetch_stock NAME SUITE: image, headers and kbuild of the newest kernel in
+# SUITE, unpacked. Returns non-zero on any failure.
+fetch_stock() {
+	local name=$1 suite=$2 dir=$RDS_CACHE/kernels/$1 release packages
+
+	if [ -f "$dir/manifest" ]; then
+		say "kernel $name: $(cat "$dir/release"), cached"
+		return
+	fi
+	say "kernel $name: fetching from $suite (up to 1 minute)"
+	rm -rf "$dir" "$dir.new"
+	suite_update "$suite" || return 1
+	mapfile -t packages < <(kernel_closure "$suite" \
+		linux-image-amd64 linux-headers-amd64)
+	release=$(stock_release "${packages[@]}")
+	[ -n "$release" ] || return 1
+	suite_unpack "$suite" "$dir.new" "${packages[@]}" || return 1
+	fix_headers "$dir.new/root" "$dir/root"
+	link_kernel "$dir.new" "$release" || return 1
+	mv "$dir.new/manifest.part" "$dir.new/manifest"
+	mv "$dir.new" "$dir"
+	say "kernel $name: $release"
+}
+
+# fetch_source SUITE: the source of the very version stock-6.1 is.
+fetch_source() {
+	local suite=$1 dir=$RDS_CACHE/src/linux-6.1 new version
+
+	version=$(sed -n 's/^package=linux-image-amd64 \([^ ]*\) .*/\1/p' \
+		"$RDS_CACHE/kernels/stock-6.1/manifest")
+	if grep -qsF " $version " "$dir.manifest"; then
+		say "source 6.1: $version, unpacked"
+		return
+	fi
+	say "source 6.1: fetching $version (about 1 minute)"
+	new=$RDS_CACHE/src/new
+	rm -rf "$dir" "$dir.manifest" "$new"
+	[ -s "$RDS_CACHE/apt/$suite/sources.list" ] || suite_update "$suite" ||
+		return 1
+	suite_unpack "$suite" "$new" "linux-source-6.1=$version" || return 1
+	tar -C "$new" -xJf "$new/root/usr/src/linux-source-6.1.tar.xz" ||
+		return 1
+	mv "$new/linux-source-6.1" "$dir"
+	mv "$new/manifest.part" "$dir.manifest"
+	rm -rf "$new"
+}
+
+# debug_key FRAGMENT: what the debug kernel is made from.
+debug_key() {
+	{ cat "$RDS_CACHE/src/linux-6.1.manifest"
+	  grep CONFIG_ "$1"; } | sha256sum | cut -d ' ' -f 1
+}
+
+# check_config WANTED GOT: every line of WANTED must have stuck.
+check_config() {
+	local line name bad=
+
+	while read -r line; do
+		case $line in
+		CONFIG_*)
+			grep -qxF -- "$line" "$2" || bad="$bad $line" ;;
+		'# CONFIG_'*' is not set')
+			name=${line#\# }
+			name=${name%% *}
+			! grep -q "^$name=" "$2" || bad="$bad !$name" ;;
+		esac
+	done <"$1"
+	[ -z "$bad" ] || die "debug kernel: options did not stick:$bad"
+}
+
+# show_progress TOTAL: of a kernel build's output on stdin, a line now and then.
+show_progress() {
+	awk -v total="$1" '
+		/^  (CC|AS|LD|AR) / { n++ }
+		n >= next_at {
+			printf "kernel debug: %d of about %d objects\n",
+				n, total
+			fflush()
+			next_at = n + 400
+		}'
+}
+
+# build_debug FRAGMENT
+build_debug() {
+	local fragment=$1 dir=$RDS_CACHE/kernels/debug key log
+	local src=$RDS_CACHE/src/linux-6.1 release
+	local -a kmake
+
+	key=$(debug_key "$fragment")
+	if grep -qsx "key=$key" "$dir/manifest"; then
+		say "kernel debug: $(cat "$dir/release"), cached"
+		return
+	fi
+	say "kernel debug: building (6 to 10 minutes on 2 CPUs)"
+	log=$RDS_CACHE/log/debug-kernel.log
+	rm -f "$dir/manifest"
+	mkdir -p "$dir/build"
+	kmake=(nice -n 5 make -C "$src" O="$dir/build" -j "$(nproc)"
+	       KBUILD_BUILD_USER=rds KBUILD_BUILD_HOST=rds)
+	"${kmake[@]}" KCONFIG_ALLCONFIG="$fragment" allnoconfig \
+		>"$log" 2>&1 || die "kernel debug: no config; see $log"
+	check_config "$fragment" "$dir/build/.config"
+	set -o pipefail
+	"${kmake[@]}" all 2>&1 | tee -a "$log" | show_progress 2000 ||
+		die "kernel debug: build failed; see $log"
+	set +o pipefail
+	release=$("${kmake[@]}" -s kernelrelease)
+	install_debug "$dir" "$release"
+	{ grep '^package=' "$src.manifest"
+	  printf 'key=%s\n' "$key"; } >"$dir/manifest"
+	say "kernel debug: $release"
+}
+
+# install_debug DIR RELEASE: no modules of its own, but modprobe wants the
+# lists of what is built in.
+install_debug() {
+	local dir=$1 release=$2 modules=$1/root/lib/modules/$2
+
+	mkdir -p "$modules"
+	cp "$dir"/build/modules.{order,builtin,builtin.modinfo} "$modules"
+	ln -sfn ../../../../build "$modules/build"
+	ln -sfn build/arch/x86/boot/bzImage "$dir/vmlinuz"
+	ln -sfn "root/lib/modules/$release" "$dir/modules"
+	depmod -b "$dir/root" "$release"
+	printf '%s\n' "$release" >"$dir/release"
+}

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Running the stages of scripts/check and scripts/soak. A stage is an
+# executable NN-name whose head has the lines
+#
+#   # title: what it is
+#   # budget: MINUTES
+#
+# and which prints its results in TAP, one per line from the first column,
+# among whatever else it has to say.
+
+PASSED=0
+FAILED=0
+SKIPPED=0
+TABLE=()
+STAGE=
+
+# stage_head FILE NAME: a value from its head.
+stage_head() {
+	sed -n "1,20s/^# $2: *//p" "$1" | head -n 1
+}
+
+# minutes SECONDS
+minutes() {
+	printf '%d:%02d' $(($1 / 60)) $(($1 % 60))
+}
+
+# count_lines REGEX FILE
+count_lines() {
+	grep -cE -- "$1" "$2" || :
+}
+
+# stop_stage: for a trap; timeout passes the signal on to all of the stage.
+stop_stage() {
+	[ -z "$STAGE" ] || { kill -TERM "$STAGE" && wait "$STAGE"; } || :
+}
+
+# stream LOG SECONDS COMMAND...: run it in the background, so that signals are
+# heard at once, with its output to the terminal and to LOG.
+stream() {
+	local log=$1 seconds=$2 out status=0 tee
+
+	shift 2
+	exec {out}> >(trap '' INT; exec tee "$log")
+	tee=$!
+	timeout -k 30 "$seconds" "$@" >&"$out" 2>&1 &
+	STAGE=$!
+	exec {out}>&-
+	wait "$STAGE" || status=$?
+	STAGE=
+	wait "$tee" || :
+	return "$status"
+}
+
+# run_stage NAME TITLE BUDGET COMMAND...: run it, count its results, take its
+# time.
+run_stage() {
+	local name=$1 title=$2 budget=$3 log=$RDS_BUILD/log/$1 status=0
+	local start=$SECONDS left ok bad skip took late=
+
+	shift 3
+	left=$((HARD_STOP * 60 - SECONDS))
+	[ "$left" -gt 0 ] || left=1
+	say "=== $name: $title (budget $budget min)"
+	mkdir -p "$RDS_BUILD/log"
+	stream "$log" "$left" "$@" || status=$?
+	took=$((SECONDS - start))
+
+	skip=$(count_lines '^ok .*# SKIP' "$log")
+	ok=$(($(count_lines '^ok ' "$log") - skip))
+	bad=$(count_lines '^not ok ' "$log")
+	if [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then
+		bad=1
+		say "not ok - $name: exit status $status" | tee -a "$log"
+	fi
+	if [ $((ok + bad + skip)) -eq 0 ] && [ "$name" != 00-setup ]; then
+		bad=1
+		say "not ok - $name: no results" | tee -a "$log"
+	fi
+	if [ "$took" -gt $((budget * 60)) ]; then
+		late="over budget"
+		warn "$name took $(minutes "$took"), its budget is $budget min"
+	fi
+	PASSED=$((PASSED + ok))
+	FAILED=$((FAILED + bad))
+	SKIPPED=$((SKIPPED + skip))
+	TABLE+=("$(printf '%-20s %6d %6d %7d %7s %6d:00  %s' "$name" "$ok" \
+		"$bad" "$skip" "$(minutes "$took")" "$budget" "$late")")
+}
+
+# run_stages DIR PATTERN: those whose name matches.
+run_stages() {
+	local stage name budget
+
+	for stage in "$1"/[0-9][0-9]-*; do
+		name=${stage##*/}
+		budget=$(stage_head "$stage" budget)
+		[[ -x $stage && $name =~ $2 ]] || continue
+		if [ "$SECONDS" -ge $((HARD_STOP * 60)) ]; then
+			FAILED=$((FAILED + 1))
+			say "not ok - $name: no time left" |
+				tee "$RDS_BUILD/log/$name"
+			continue
+		fi
+		run_stage "$name" "$(stage_head "$stage" title)" \
+			"${budget:-5}" "$stage"
+	done
+}
+
+# summary: the table and the last line. Returns non-zero if anything failed.
+summary() {
+	say
+	if [ "$FAILED" -gt 0 ]; then
+		say "Failed:"
+		(cd "$RDS_BUILD/log" && grep -E '^not ok ' -- *) || :
+		say
+	fi
+	printf '%-20s %6s %6s %7s %7s %9s\n' \
+		stage passed failed skipped took budget
+	printf '%s\n' "${TABLE[@]}"
+	say
+	say "$PASSED passed, $FAILED failed, $SKIPPED skipped"
+	[ "$FAILED" -eq 0 ]
+}
