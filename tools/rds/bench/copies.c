@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Two bare copies: write to and read from a file that is only memory. */
+#include <err.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "bench/copies.h"
+#include "bench/payload.h"
+#include "bench/worker.h"
+
+static void copy_twice(int fd, void *bytes, size_t size)
+{
+	if (pwrite(fd, bytes, size, 0) != (ssize_t)size ||
+	    pread(fd, bytes, size, 0) != (ssize_t)size)
+		err(2, "copy");
+}
+
+void copies_run(const struct params *params, struct tally *total)
+{
+	void *bytes = worker_memory(params->size);
+	uint64_t i;
+	int fd;
+
+	fd = memfd_create("copies", MFD_CLOEXEC);
+	if (fd < 0)
+		err(2, "memfd");
+	payload_noise(bytes, params->size, 0);
+	for (i = 0; i < params->warmup; i++)
+		copy_twice(fd, bytes, params->size);
+	total->begin = time_now();
+	for (i = 0; i < params->count; i++)
+		copy_twice(fd, bytes, params->size);
+	total->end = time_now();
+	total->measured = params->count;
+	total->sent = params->warmup + params->count;
+	total->received = total->sent;
+	total->bytes = total->received * params->size;
+	close(fd);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The book kept of one stream: which messages came, in which order. It
+ * tells a message that is late (reordered) from one that came twice.
+ */
+#ifndef RDS_BENCH_LEDGER_H
+#define RDS_BENCH_LEDGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum arrival {
+	ARRIVAL_FINE,
+	ARRIVAL_LATE,
+	ARRIVAL_TWICE,
+};
+
+struct ledger {
+	uint32_t	next;		/* behind the highest that came */
+	uint32_t	room;
+	uint8_t		*seen;		/* one byte for each message */
+};
+
+enum arrival ledger_enter(struct ledger *ledger, uint32_t seq);
+bool ledger_has(const struct ledger *ledger, uint32_t seq);
+void ledger_free(struct ledger *ledger);
+
+#endif

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Socket families to compare, behind one set of calls. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/un.h>
+
+#include "bench/link.h"
+#include "sock.h"
+
+/* RDS: a name is "address,port". */
+
+static int close_failed(int fd)
+{
+	int error = errno;
+
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+bool link_parse(const char *name, union addr *addr)
+{
+	const char *comma = strrchr(name, ',');
+	char text[ADDR_TEXT_SIZE];
+
+	if (!comma || (size_t)(comma - name) >= sizeof(text))
+		return false;
+	memcpy(text, name, comma - name);
+	text[comma - name] = '\0';
+	if (addr_resolve(addr, text, AF_UNSPEC))
+		return false;
+	addr_set_port(addr, atoi(comma + 1));
+	return true;
+}
+
+static int rds_listen(const union addr *local, char name[LINK_NAME_SIZE])
+{
+	socklen_t len = sizeof(union addr);
+	char text[ADDR_TEXT_SIZE];
+	union addr bound;
+	int fd;
+
+	fd = rds_socket(0);
+	if (fd < 0)
+		return -1;
+	if (bind(fd, &local->sa, addr_len(local)) ||
+	    getsockname(fd, &bound.sa, &len))
+		return close_failed(fd);
+	snprintf(name, LINK_NAME_SIZE, "%s,%u", addr_text(&bound, text),
+		 addr_port(&bound));
+	return fd;
+}
+
+static int rds_answer(int fd, const char *peer)
+{
+	union addr addr;
+
+	if (!link_parse(peer, &addr)) {
+		errno = EINVAL;
+		return close_failed(fd);
+	}
+	if (connect(fd, &addr.sa, addr_len(&addr)))
+		return close_failed(fd);
+	return fd;
+}
+
+static int rds_dial(const union addr *local, const char *peer,
+		    char name[LINK_NAME_SIZE])
+{
+	int fd = rds_listen(local, name);
+
+	return fd < 0 ? -1 : rds_answer(fd, peer);
+}
+
+/* AF_UNIX SEQPACKET: a name is one that the kernel chose, in hex. */
+
+static int unix_listen(const union addr *local, char name[LINK_NAME_SIZE])
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	socklen_t len = sizeof(addr);
+	int fd;
+
+	(void)local;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -1;
+	/* Only a family: the kernel finds a free abstract name. */
+	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr.sun_family)) ||
+	    listen(fd, 1) || getsockname(fd, (struct sockaddr *)&addr, &len))
+		return close_failed(fd);
+	len -= offsetof(struct sockaddr_un, sun_path) + 1;
+	snprintf(name, LINK_NAME_SIZE, "%.*s", (int)len, addr.sun_path + 1);
+	return fd;
+}
+
+static int unix_dial(const union addr *local, const char *peer,
+		     char name[LINK_NAME_SIZE])
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	socklen_t len = strlen(peer);
+	int fd;
+
+	(void)local;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -1;
+	memcpy(addr.sun_path + 1, peer, len);
+	len += offsetof(struct sockaddr_un, sun_path) + 1;
+	if (connect(fd, (struct sockaddr *)&addr, len))
+		return close_failed(fd);
+	snprintf(name, LINK_NAME_SIZE, "-");
+	return fd;
+}
+
+static int unix_answer(int fd, const char *peer)
+{
+	int accepted = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+
+	(void)peer;
+	if (accepted < 0)
+		return close_failed(fd);
+	close(fd);
+	return accepted;
+}
+
+static const struct link_family families[] = {
+	{
+		.name = "rds",
+		.any_to_any = true,
+		.listen = rds_listen,
+		.dial = rds_dial,
+		.answer = rds_answer,
+	}, {
+		.name = "seqpacket",
+		.one_host = true,
+		.listen = unix_listen,
+		.dial = unix_dial,
+		.answer = unix_answer,
+	},
+};
+
+const struct link_family *link_find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+		if (!strcmp(families[i].name, name))
+			return &families[i];
+	return NULL;
+}
+
+static int set_buffer(int fd, int forced, int limited, int bytes)
+{
+	socklen_t len = sizeof(int);
+	int got;
+
+	if (setsockopt(fd, SOL_SOCKET, forced, &bytes, sizeof(bytes)) &&
+	    setsockopt(fd, SOL_SOCKET, limited, &bytes, sizeof(bytes)))
+		return -1;
+	if (getsockopt(fd, SOL_SOCKET, limited, &got, &len))
+		return -1;
+	/* The kernel doubles the value that it was given. */
+	if (got / 2 < bytes) {
+		errno = EPERM;
+		return -1;
+	}
+	return 0;
+}
+
+int link_set_buffers(int fd, uint32_t bytes)
+{
+	if (set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, bytes))
+		return -1;
+	return set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, bytes);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Ping-pong: one message there and one back, again and again. What is timed
+ * is a round trip.
+ */
+#include "bench/check.h"
+#include "bench/payload.h"
+#include "bench/workload.h"
+
+struct pingpong {
+	struct worker	*worker;
+	unsigned char	*bytes;
+	struct check	check;
+	uint32_t	seq;
+};
+
+/* Both directions of a socket pair are streams of their own. */
+static void prepare(struct pingpong *game, struct worker *worker)
+{
+	uint32_t size = worker->params->size;
+
+	*game = (struct pingpong) {
+		.worker = worker,
+		.bytes = worker_memory(size),
+		.check = {
+			.tally = worker->tally,
+			.size = size,
+			.stream = 2 * worker->index +
+				  (worker->side == SIDE_CLIENT),
+		},
+	};
+	payload_noise(game->bytes, size, worker->index);
+}
+
+static void serve(struct pingpong *game)
+{
+	uint32_t size = game->check.size;
+
+	if (game->worker->params->verify)
+		payload_seal(game->bytes, size, game->check.stream ^ 1,
+			     game->seq++);
+	worker_send(game->worker, game->bytes, size);
+}
+
+/* Returns false when the other side is done. */
+static bool take(struct pingpong *game)
+{
+	size_t size;
+
+	/* One byte of room for the mark at the end of empty messages. */
+	size = worker_receive(game->worker, game->bytes,
+			      game->check.size ? game->check.size : 1);
+	if (worker_at_end(game->worker, size))
+		return false;
+	if (game->worker->params->verify)
+		check_message(&game->check, game->bytes, size);
+	return true;
+}
+
+static void run_client(struct worker *worker)
+{
+	uint64_t warmup = worker_share(worker, worker->params->warmup);
+	struct tally *tally = worker->tally;
+	struct pingpong game;
+	int64_t now, before;
+
+	prepare(&game, worker);
+	while (warmup--) {
+		serve(&game);
+		take(&game);
+	}
+	before = time_now();
+	tally->begin = before;
+	while (worker_goes_on(worker, tally->measured)) {
+		serve(&game);
+		take(&game);
+		now = time_now();
+		hist_add(&tally->hist, now - before);
+		before = now;
+		tally->measured++;
+	}
+	tally->end = before;
+	worker_send_end(worker);
+}
+
+static void run_server(struct worker *worker)
+{
+	struct pingpong game;
+
+	prepare(&game, worker);
+	while (take(&game))
+		serve(&game);
+}
+
+const struct workload pingpong_workload = {
+	.name = "pp",
+	.unit = "round trips",
+	.workers = 1,
+	.client = run_client,
+	.server = run_server,
+};

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The patterns of traffic that can be run between two sides. */
+#include <string.h>
+
+#include "bench/workload.h"
+
+static const struct workload *const workloads[] = {
+	&pingpong_workload,
+	&stream_workload,
+	&mix_workload,
+};
+
+const struct workload *workload_find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(workloads) / sizeof(workloads[0]); i++)
+		if (!strcmp(workloads[i]->name, name))
+			return workloads[i];
+	return NULL;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The patterns of traffic that can be run between two sides. */
+#ifndef RDS_BENCH_WORKLOAD_H
+#define RDS_BENCH_WORKLOAD_H
+
+#include "bench/worker.h"
+
+struct workload {
+	const char	*name;
+	const char	*unit;		/* what is counted */
+	unsigned int	workers;	/* for one socket */
+	bool		any_to_any;	/* every socket talks to all others */
+	worker_fn	client;
+	worker_fn	server;
+};
+
+extern const struct workload pingpong_workload;
+extern const struct workload stream_workload;
+extern const struct workload mix_workload;
+
+const struct workload *workload_find(const char *name);
+
+#endif

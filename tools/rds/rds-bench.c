@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * rds-bench - load RDS sockets, measure what they do, check what they carry.
+ */
+#include <err.h>
+#include <errno.h>
+#include <getopt.h>
+#include <netdb.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "addr.h"
+#include "bench/control.h"
+#include "bench/copies.h"
+#include "bench/report.h"
+#include "bench/session.h"
+#include "bench/workload.h"
+
+#define DEFAULT_PORT	4100
+#define DEFAULT_COUNT	2000
+
+enum {
+	EXIT_FINE = 0,
+	EXIT_UNSOUND = 1,	/* lost, doubled, damaged, or stood still */
+	EXIT_TROUBLE = 2,
+};
+
+static struct {
+	struct params	params;
+	const char	*server;	/* where to find it */
+	const char	*local;		/* what to bind to; NULL: find out */
+	const char	*remote;	/* the other end's, with --local */
+	uint16_t	port;
+	bool		serve;
+	bool		once;
+	bool		both;
+	bool		json;
+	bool		progress;
+} options = {
+	.params = {
+		.workload = "pp",
+		.family = "rds",
+		.size = 64,
+		.sockets = 1,
+		.warmup = 200,
+		.window = 64,
+		.batch = 16,
+		.buffer = 2U << 20,
+		.seed = 1,
+		.timeout = 10,
+	},
+	.port = DEFAULT_PORT,
+};
+
+static const char usage_text[] =
+"Usage: rds-bench -s [options]           wait for clients\n"
+"       rds-bench [options] SERVER       run a workload with a server\n"
+"       rds-bench --local [options]      run both ends on this host\n"
+"\n"
+"  -w, --workload NAME  pp (ping-pong), stream (one way), mix (any socket to\n"
+"                       any, sizes 0 to 1 MiB, always verified), copies (two\n"
+"                       bare copies, no socket); default pp\n"
+"  -f, --family NAME    rds, or seqpacket (AF_UNIX, --local only)\n"
+"  -z, --size BYTES     of one message (default 64; K and M are understood)\n"
+"  -n, --sockets N      sockets on each side (default 1), a process for each\n"
+"  -c, --count N        messages in all (default 2000)\n"
+"  -d, --duration SEC   run for a time instead\n"
+"      --warmup N       messages before the clock starts (default 200)\n"
+"      --window N       stream: messages in flight (default 64)\n"
+"      --batch N        stream: messages for one credit (default 16)\n"
+"      --buffer BYTES   SO_SNDBUF and SO_RCVBUF (default 2M)\n"
+"      --receiver WHEN  stream: let the receiver run eager (at each message) or\n"
+"                       lazy (when the sender waits); default: any\n"
+"  -v, --verify         number and checksum every message\n"
+"      --seed N         mix: who sends what to whom (default 1)\n"
+"  -t, --timeout SEC    give up when nothing moves for so long (default 10)\n"
+"  -I, --bind ADDRESS   local address of the data sockets\n"
+"      --remote ADDRESS with --local, the address of the other end\n"
+"  -p, --port PORT      TCP port of the control channel (default 4100)\n"
+"      --once           with -s, end after one client\n"
+"      --json           print JSON, and no progress unless asked for\n"
+"      --progress       with --json: say every second how far it is\n"
+"  -h, --help           print this help\n"
+"  -V, --version        print the version\n"
+"\n"
+"Exit status: 0; 1 if messages were lost, doubled, reordered or damaged or if\n"
+"nothing moved any more; 2 on other errors.\n";
+
+static void __attribute__((noreturn)) usage_error(void)
+{
+	fputs(usage_text, stderr);
+	exit(EXIT_TROUBLE);
+}
+
+static double parse_number(const char *text, double max)
+{
+	double number;
+	char *end;
+
+	number = strtod(text, &end);
+	if (end == text)
+		errx(EXIT_TROUBLE, "not a number: %s", text);
+	if (*end == 'K' || *end == 'k')
+		number *= 1 << 10;
+	else if (*end == 'M' || *end == 'm')
+		number *= 1 << 20;
+	else
+		end--;
+	if (end[1] || !(number >= 0 && number <= max))
+		errx(EXIT_TROUBLE, "bad number: %s", text);
+	return number;
+}
+
+static uint32_t parse_receiver(const char *text)
+{
+	if (!strcmp(text, "any"))
+		return RECEIVER_ANY;
+	if (!strcmp(text, "eager"))
+		return RECEIVER_EAGER;
+	if (!strcmp(text, "lazy"))
+		return RECEIVER_LAZY;
+	errx(EXIT_TROUBLE, "not eager, lazy or any: %s", text);
+}
+
+static void parse_name(char name[NAME_SIZE], const char *text)
+{
+	if (strlen(text) >= NAME_SIZE || strchr(text, ' '))
+		errx(EXIT_TROUBLE, "unknown name: %s", text);
+	strcpy(name, text);
+}
+
+enum {
+	OPTION_WARMUP = 256,
+	OPTION_WINDOW,
+	OPTION_BATCH,
+	OPTION_BUFFER,
+	OPTION_RECEIVER,
+	OPTION_SEED,
+	OPTION_REMOTE,
+	OPTION_ONCE,
+	OPTION_LOCAL,
+	OPTION_JSON,
+	OPTION_PROGRESS,
+};
+
+static const struct option longs[] = {
+	{ "workload", required_argument, NULL, 'w' },
+	{ "family", required_argument, NULL, 'f' },
+	{ "size", required_argument, NULL, 'z' },
+	{ "sockets", required_argument, NULL, 'n' },
+	{ "count", required_argument, NULL, 'c' },
+	{ "duration", required_argument, NULL, 'd' },
+	{ "warmup", required_argument, NULL, OPTION_WARMUP },
+	{ "window", required_argument, NULL, OPTION_WINDOW },
+	{ "batch", required_argument, NULL, OPTION_BATCH },
+	{ "buffer", required_argument, NULL, OPTION_BUFFER },
+	{ "verify", no_argument, NULL, 'v' },
+	{ "receiver", required_argument, NULL, OPTION_RECEIVER },
+	{ "seed", required_argument, NULL, OPTION_SEED },
+	{ "timeout", required_argument, NULL, 't' },
+	{ "bind", required_argument, NULL, 'I' },
+	{ "remote", required_argument, NULL, OPTION_REMOTE },
+	{ "port", required_argument, NULL, 'p' },
+	{ "once", no_argument, NULL, OPTION_ONCE },
+	{ "local", no_argument, NULL, OPTION_LOCAL },
+	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "progress", no_argument, NULL, OPTION_PROGRESS },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ },
+};
+
+/* What describes the workload; returns false for any other option. */
+static bool parse_param(int c)
+{
+	struct params *params = &options.params;
+
+	switch (c) {
+	case 'w':
+		parse_name(params->workload, optarg);
+		return true;
+	case 'f':
+		parse_name(params->family, optarg);
+		return true;
+	case 'z':
+		params->size = parse_number(optarg, MAX_MESSAGE);
+		return true;
+	case 'n':
+		params->sockets = parse_number(optarg, MAX_SOCKETS);
+		return true;
+	case 'c':
+		params->count = parse_number(optarg, UINT32_MAX);
+		return true;
+	case 'd':
+		params->duration = parse_number(optarg, 1e6);
+		return true;
+	case OPTION_WARMUP:
+		params->warmup = parse_number(optarg, UINT32_MAX);
+		return true;
+	case OPTION_WINDOW:
+		params->window = parse_number(optarg, 1 << 20);
+		return true;
+	case OPTION_BATCH:
+		params->batch = parse_number(optarg, 1 << 20);
+		return true;
+	case OPTION_BUFFER:
+		params->buffer = parse_number(optarg, 1 << 29);
+		return true;
+	case 'v':
+		params->verify = true;
+		return true;
+	case OPTION_RECEIVER:
+		params->receiver = parse_receiver(optarg);
+		return true;
+	case OPTION_SEED:
+		params->seed = parse_number(optarg, UINT32_MAX);
+		return true;
+	case 't':
+		params->timeout = parse_number(optarg, 1e6);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void parse_other(int c)
+{
+	switch (c) {
+	case 's':
+		options.serve = true;
+		break;
+	case 'I':
+		options.local = optarg;
+		break;
+	case OPTION_REMOTE:
+		options.remote = optarg;
+		break;
+	case 'p':
+		options.port = parse_number(optarg, UINT16_MAX);
+		break;
+	case OPTION_ONCE:
+		options.once = true;
+		break;
+	case OPTION_LOCAL:
+		options.both = true;
+		break;
+	case OPTION_JSON:
+		options.json = true;
+		break;
+	case OPTION_PROGRESS:
+		options.progress = true;
+		break;
+	case 'h':
+		fputs(usage_text, stdout);
+		exit(EXIT_FINE);
+	case 'V':
+		puts("rds-bench " VERSION);
+		exit(EXIT_FINE);
+	default:
+		usage_error();
+	}
+}
+
+static bool is_mix(void)
+{
+	return !strcmp(options.params.workload, mix_workload.name);
+}
+
+static bool is_copies(void)
+{
+	return !strcmp(options.params.workload, "copies");
+}
+
+static void parse_options(int argc, char **argv)
+{
+	struct params *params = &options.params;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "w:f:z:n:c:d:vt:I:p:shV", longs,
+				NULL)) != -1)
+		if (!parse_param(c))
+			parse_other(c);
+	if (optind < argc)
+		options.server = argv[optind++];
+	if (optind < argc ||
+	    options.serve + options.both + is_copies() + !!options.server != 1)
+		usage_error();
+	if (!params->duration && !params->count)
+		params->count = DEFAULT_COUNT;
+	if (is_mix()) {
+		params->size = 0;
+		params->warmup = 0;
+		params->verify = true;
+	}
+	if (is_copies())
+		strcpy(params->family, "memfd");
+}
+
+static void resolve(union addr *addr, const char *name)
+{
+	int error = addr_resolve(addr, name, AF_UNSPEC);
+
+	if (error)
+		errx(EXIT_TROUBLE, "%s: %s", name, gai_strerror(error));
+}
+
+/* Data goes where the control channel goes, unless told otherwise. */
+static void data_address(union addr *addr, const char *name, int control_fd)
+{
+	socklen_t len = sizeof(*addr);
+
+	if (name)
+		resolve(addr, name);
+	else if (getsockname(control_fd, &addr->sa, &len))
+		err(EXIT_TROUBLE, "control channel");
+	addr_set_port(addr, 0);
+}
+
+static void serve_one(int fd, const char *local)
+{
+	struct control control;
+	union addr addr;
+
+	control_open(&control, fd);
+	data_address(&addr, local, fd);
+	session_server(&control, &addr);
+	control_close(&control);
+}
+
+/* One process for each client, one client at a time */
+static void serve(int listener, const char *local)
+{
+	int status, fd;
+	pid_t pid;
+
+	do {
+		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		if (fd < 0) {
+			warn("accept");
+			continue;
+		}
+		fflush(NULL);
+		pid = fork();
+		if (pid < 0)
+			err(EXIT_TROUBLE, "fork");
+		if (!pid) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			serve_one(fd, local);
+			exit(EXIT_FINE);
+		}
+		close(fd);
+		waitpid(pid, &status, 0);
+	} while (!options.once);
+	exit(WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_TROUBLE);
+}
+
+static void run_client(const union addr *server, struct tally *total)
+{
+	struct control control;
+	union addr local;
+
+	control_open(&control, control_dial(server));
+	data_address(&local, options.local, control.fd);
+	session_client(&control, &options.params, &local, total,
+		       options.progress || !options.json);
+	control_close(&control);
+}
+
+static void run_local(struct tally *total)
+{
+	union addr addr;
+	socklen_t len = sizeof(addr);
+	int listener, status;
+	pid_t pid;
+
+	resolve(&addr, "127.0.0.1");
+	listener = control_listen(&addr);
+	if (getsockname(listener, &addr.sa, &len))
+		err(EXIT_TROUBLE, "control socket");
+	options.once = true;
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		err(EXIT_TROUBLE, "fork");
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		serve(listener, options.remote ? options.remote :
+						 options.local);
+	}
+	close(listener);
+	run_client(&addr, total);
+	waitpid(pid, &status, 0);
+}
+
+static void run_server(void)
+{
+	union addr any = { .in6.sin6_family = AF_INET6 };
+
+	/* Without IPv6 there is still IPv4. */
+	if (access("/proc/net/if_inet6", F_OK))
+		any.sa.sa_family = AF_INET;
+	addr_set_port(&any, options.port);
+	serve(control_listen(&any), options.local);
+}
+
+static const char *unit(void)
+{
+	const struct workload *workload;
+
+	workload = workload_find(options.params.workload);
+	return workload ? workload->unit : "copies";
+}
+
+int main(int argc, char **argv)
+{
+	static struct tally total;
+	union addr server;
+
+	parse_options(argc, argv);
+	if (options.serve)
+		run_server();
+	if (is_copies()) {
+		copies_run(&options.params, &total);
+	} else if (options.both) {
+		run_local(&total);
+	} else {
+		resolve(&server, options.server);
+		addr_set_port(&server, options.port);
+		run_client(&server, &total);
+	}
+	if (options.json)
+		report_json(&options.params, &total);
+	else
+		report_text(&options.params, &total, unit());
+	return tally_fine(&total) ? EXIT_FINE : EXIT_UNSOUND;
+}
