@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The fixture of most of these tests: two sockets on loopback addresses, in a
+ * network namespace of their own. When a test is over, the modules must be as
+ * little in use as before: a message or a socket that was never freed holds
+ * one of them.
+ */
+#ifndef RDS_LOOP_H
+#define RDS_LOOP_H
+
+#include "harness.h"
+
+#ifndef MSG_ZEROCOPY
+#define MSG_ZEROCOPY 0x4000000
+#endif
+
+#define PAGE 4096UL
+
+/* How many users a module has; -1 if it is not loaded */
+static inline long module_users(const char *module)
+{
+	char path[64];
+	long users = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/module/%s/refcnt", module);
+	file = fopen(path, "r");
+	if (!file)
+		return -1;
+	if (fscanf(file, "%ld", &users) != 1)
+		users = -1;
+	fclose(file);
+	return users;
+}
+
+/* Sockets are freed a grace period after they are closed. */
+static inline bool module_users_fall_to(const char *module, long users)
+{
+	int tries;
+
+	for (tries = 0; tries < 1000; tries++) {
+		if (module_users(module) <= users)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+FIXTURE(loop) {
+	int a;
+	int b;
+	struct rds_name a_name;
+	struct rds_name b_name;
+	long rds_users;
+	long loop_users;
+};
+
+FIXTURE_SETUP(loop)
+{
+	ASSERT_EQ(0, rds_netns());
+	/* Whoever is first has rds_loop loaded. */
+	self->a = rds_bound("127.0.0.1", 0);
+	ASSERT_LE(0, self->a);
+	close(self->a);
+	ASSERT_TRUE(module_users_fall_to("rds_loop", 0));
+	self->rds_users = module_users("rds");
+	self->loop_users = module_users("rds_loop");
+
+	self->a = rds_bound("127.0.0.1", 4000);
+	ASSERT_LE(0, self->a);
+	self->b = rds_bound("127.0.0.2", 4001);
+	ASSERT_LE(0, self->b);
+	self->a_name = rds_sockname(self->a);
+	self->b_name = rds_sockname(self->b);
+}
+
+FIXTURE_TEARDOWN(loop)
+{
+	close(self->a);
+	close(self->b);
+	EXPECT_TRUE(module_users_fall_to("rds_loop", self->loop_users));
+	EXPECT_TRUE(module_users_fall_to("rds", self->rds_users));
+}
+
+/* A message of @len bytes goes from @from to @to whole. */
+static inline bool loop_works(int from, int to, const struct rds_name *name,
+			      size_t len)
+{
+	static char out[65536], in[sizeof(out)];
+
+	if (len > sizeof(out))
+		return false;
+	rds_fill(out, len, len);
+	return rds_sendto(from, out, len, 0, name) == (ssize_t)len &&
+	       rds_recv(to, in, sizeof(in)) == (ssize_t)len &&
+	       rds_check(in, len, len);
+}
+
+#endif /* RDS_LOOP_H */

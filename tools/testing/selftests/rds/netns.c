@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Network namespaces: two with the same addresses and ports, which must never
+ * meet. A socket stays in the namespace it was made in, so one thread can
+ * hold sockets of both.
+ */
+#include "harness.h"
+
+#define RCVBUF 4096
+
+/* The sockets that each namespace has: the same on both sides */
+struct side {
+	int from;
+	int to;
+};
+
+static const char *const from_addr = "127.0.0.1";
+static const char *const to_addr = "127.0.0.2";
+
+#define FROM_PORT 4001
+#define TO_PORT 4002
+
+static char buf[65536];
+
+FIXTURE(netns) {
+	struct side a;
+	struct side b;
+	struct rds_name to;
+};
+
+static int side_setup(struct side *side)
+{
+	if (rds_netns())
+		return -1;
+	side->from = rds_bound(from_addr, FROM_PORT);
+	side->to = rds_bound(to_addr, TO_PORT);
+	return side->from < 0 || side->to < 0 ? -1 : 0;
+}
+
+/* Leaves the caller in the namespace of side b */
+FIXTURE_SETUP(netns)
+{
+	ASSERT_EQ(0, ERR(side_setup(&self->a)));
+	ASSERT_EQ(0, ERR(side_setup(&self->b)));
+	self->to = rds_name(to_addr, TO_PORT);
+}
+
+FIXTURE_TEARDOWN(netns)
+{
+	close(self->a.from);
+	close(self->a.to);
+	close(self->b.from);
+	close(self->b.to);
+}
+
+/* That there is a fixture shows it; but each is also taken in its own */
+TEST_F(netns, same_address_and_port_in_both)
+{
+	EXPECT_EQ(-1, rds_bound(to_addr, TO_PORT));
+	EXPECT_EQ(EADDRINUSE, errno);
+}
+
+TEST_F(netns, messages_stay_in_their_namespace)
+{
+	ASSERT_EQ(1, ERR(rds_sendto(self->a.from, "a", 1, 0, &self->to)));
+	ASSERT_EQ(2, ERR(rds_sendto(self->b.from, "bb", 2, 0, &self->to)));
+	EXPECT_EQ(1, ERR(rds_recv(self->a.to, buf, sizeof(buf))));
+	EXPECT_EQ(2, ERR(rds_recv(self->b.to, buf, sizeof(buf))));
+	EXPECT_TRUE(rds_silent(self->a.to));
+	EXPECT_TRUE(rds_silent(self->b.to));
+}
+
+/* CVE-2026-68335: no delivery across, and nothing kept of a namespace gone */
+TEST_F(netns, a_port_of_the_other_namespace_is_not_found)
+{
+	close(self->a.to);
+	ASSERT_EQ(1, ERR(rds_sendto(self->a.from, "a", 1, 0, &self->to)));
+	ASSERT_EQ(2, ERR(rds_sendto(self->b.from, "bb", 2, 0, &self->to)));
+	EXPECT_EQ(2, ERR(rds_recv(self->b.to, buf, sizeof(buf))));
+	EXPECT_TRUE(rds_silent(self->b.to));
+	close(self->a.from);
+	self->a.from = -1;
+	self->a.to = -1;
+	ASSERT_EQ(2, ERR(rds_sendto(self->b.from, "bb", 2, 0, &self->to)));
+	EXPECT_EQ(2, ERR(rds_recv(self->b.to, buf, sizeof(buf))));
+}
+
+TEST_F(netns, congestion_stays_in_its_namespace)
+{
+	ASSERT_EQ(0, rds_rcvbuf(self->a.to, RCVBUF));
+	ASSERT_EQ(RCVBUF, ERR(rds_sendto(self->a.from, buf, RCVBUF, 0,
+					 &self->to)));
+	EXPECT_EQ(-ENOBUFS, ERR(rds_sendto(self->a.from, buf, 1, MSG_DONTWAIT,
+					   &self->to)));
+	EXPECT_EQ(1, ERR(rds_sendto(self->b.from, buf, 1, MSG_DONTWAIT,
+				    &self->to)));
+}
+
+TEST_F(netns, map_updates_stay_in_their_namespace)
+{
+	short before;
+
+	ASSERT_EQ(1, ERR(rds_sendto(self->b.from, buf, 1, 0, &self->to)));
+	rds_poll(self->b.from);
+	before = rds_poll(self->b.from);
+	ASSERT_EQ(0, rds_rcvbuf(self->a.to, RCVBUF));
+	ASSERT_EQ(RCVBUF, ERR(rds_sendto(self->a.from, buf, RCVBUF, 0,
+					 &self->to)));
+	ASSERT_EQ(RCVBUF, ERR(rds_recv(self->a.to, buf, sizeof(buf))));
+	EXPECT_EQ(before, rds_poll(self->b.from));
+}
+
+TEST_F(netns, notifications_stay_in_their_namespace)
+{
+	uint64_t all = ~0ull;
+
+	ASSERT_EQ(0, ERR(setsockopt(self->b.from, SOL_RDS, RDS_CONG_MONITOR,
+				    &all, sizeof(all))));
+	ASSERT_EQ(0, rds_rcvbuf(self->a.to, RCVBUF));
+	ASSERT_EQ(RCVBUF, ERR(rds_sendto(self->a.from, buf, RCVBUF, 0,
+					 &self->to)));
+	ASSERT_EQ(RCVBUF, ERR(rds_recv(self->a.to, buf, sizeof(buf))));
+	EXPECT_TRUE(rds_silent(self->b.from));
+}
+
+static int records(int fd, int option, int record)
+{
+	socklen_t len = sizeof(buf);
+
+	if (getsockopt(fd, SOL_RDS, option, buf, &len) != record)
+		return -1;
+	return len / record;
+}
+
+/* CVE-2026-97476: introspection shows the namespace of the socket, no more */
+TEST_F(netns, lists_show_their_namespace)
+{
+	int fd;
+
+	ASSERT_EQ(1, ERR(rds_sendto(self->a.from, "a", 1, 0, &self->to)));
+	ASSERT_TRUE(rds_arrived(self->a.to));
+	EXPECT_EQ(2, records(self->a.from, RDS_INFO_SOCKETS, 28));
+	EXPECT_EQ(2, records(self->b.from, RDS_INFO_SOCKETS, 28));
+	EXPECT_EQ(2, records(self->a.from, RDS6_INFO_SOCKETS, 52));
+	EXPECT_LE(1, records(self->a.from, RDS_INFO_CONNECTIONS, 42));
+	EXPECT_EQ(0, records(self->b.from, RDS_INFO_CONNECTIONS, 42));
+	EXPECT_EQ(0, records(self->b.from, RDS6_INFO_CONNECTIONS, 65));
+	EXPECT_EQ(1, records(self->a.from, RDS_INFO_RECV_MESSAGES, 26));
+	EXPECT_EQ(0, records(self->b.from, RDS_INFO_RECV_MESSAGES, 26));
+	EXPECT_EQ(0, records(self->b.from, RDS6_INFO_RECV_MESSAGES, 50));
+
+	ASSERT_EQ(0, rds_netns());
+	fd = rds_socket();
+	EXPECT_EQ(0, records(fd, RDS_INFO_SOCKETS, 28));
+	EXPECT_EQ(1, records(fd, RDS6_INFO_SOCKETS, 52));
+	close(fd);
+}
+
+TEST_F(netns, addresses_belong_to_their_namespace)
+{
+	int fd;
+
+	ASSERT_EQ(0, rds_address("10.9.9.1", true));
+	fd = rds_bound("10.9.9.1", 0);
+	EXPECT_LE(0, fd);
+	close(fd);
+	ASSERT_EQ(0, rds_netns());
+	EXPECT_EQ(-1, rds_bound("10.9.9.1", 0));
+	EXPECT_EQ(EADDRNOTAVAIL, errno);
+}
+
+/* Namespaces come and go with messages in their queues */
+TEST_F(netns, short_lived_namespaces)
+{
+	struct side side;
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(0, ERR(side_setup(&side)));
+		ASSERT_EQ(5000, ERR(rds_sendto(side.from, buf, 5000, 0,
+					       &self->to)));
+		ASSERT_TRUE(rds_arrived(side.to));
+		close(side.from);
+		close(side.to);
+	}
+	ASSERT_EQ(1, ERR(rds_sendto(self->a.from, "a", 1, 0, &self->to)));
+	EXPECT_EQ(1, ERR(rds_recv(self->a.to, buf, sizeof(buf))));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0
+/* poll(2), select(2) and epoll(7) */
+#include "pair.h"
+#include "solo.h"
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+
+#define READABLE	(POLLIN | POLLRDNORM)
+#define WRITABLE	(POLLOUT | POLLWRNORM)
+#define MAP_UPDATED	(READABLE | POLLWRBAND)
+#define RCVBUF		4096
+
+static char payload[2 * RCVBUF];
+
+/*
+ * A socket that was never polled may report map updates from before its
+ * time, those of a connection coming up among them: look past them.
+ */
+static short poll_again(int fd)
+{
+	rds_poll(fd);
+	return rds_poll(fd);
+}
+
+/* Congests the port of socket b, and has it cleared again */
+static void update_map(struct __test_metadata *_metadata,
+		       FIXTURE_DATA(pair) *self)
+{
+	ASSERT_EQ(0, rds_rcvbuf(self->b, RCVBUF));
+	ASSERT_EQ(RCVBUF, ERR(rds_sendto(self->a, payload, RCVBUF, 0,
+					 &self->b_name)));
+	ASSERT_EQ(-ENOBUFS, ERR(rds_sendto(self->a, payload, 1, MSG_DONTWAIT,
+					   &self->b_name)));
+	ASSERT_EQ(RCVBUF, ERR(rds_recv(self->b, payload, sizeof(payload))));
+}
+
+TEST_F(solo, unbound_is_writable)
+{
+	EXPECT_EQ(WRITABLE, poll_again(self->fd));
+}
+
+TEST_F(pair, idle_is_writable)
+{
+	EXPECT_EQ(WRITABLE, poll_again(self->a));
+	EXPECT_EQ(WRITABLE, rds_poll(self->a));
+}
+
+TEST_F(pair, message_makes_readable)
+{
+	ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &self->b_name)));
+	ASSERT_TRUE(rds_arrived(self->b));
+	EXPECT_EQ(READABLE | WRITABLE, poll_again(self->b));
+	EXPECT_EQ(READABLE | WRITABLE, rds_poll(self->b));
+	ASSERT_EQ(3, ERR(rds_recv(self->b, payload, 100)));
+	EXPECT_EQ(WRITABLE, rds_poll(self->b));
+}
+
+TEST_F(pair, empty_message_makes_readable)
+{
+	ASSERT_EQ(0, ERR(rds_sendto(self->a, NULL, 0, 0, &self->b_name)));
+	ASSERT_TRUE(rds_arrived(self->b));
+	EXPECT_EQ(READABLE | WRITABLE, poll_again(self->b));
+	ASSERT_EQ(0, ERR(rds_recv(self->b, payload, 100)));
+	EXPECT_EQ(WRITABLE, rds_poll(self->b));
+}
+
+TEST_F(pair, peer_gone_is_no_hangup)
+{
+	ASSERT_EQ(0, rds_connect(self->a, self->b_name));
+	close(self->b);
+	self->b = -1;
+	EXPECT_EQ(WRITABLE, poll_again(self->a));
+}
+
+TEST_F(pair, map_update_shows_once)
+{
+	update_map(_metadata, self);
+	rds_poll(self->a);
+	EXPECT_EQ(WRITABLE, rds_poll(self->a));
+	update_map(_metadata, self);
+	EXPECT_EQ(MAP_UPDATED | WRITABLE, rds_poll(self->a));
+	EXPECT_EQ(WRITABLE, rds_poll(self->a));
+	update_map(_metadata, self);
+	EXPECT_EQ(MAP_UPDATED | WRITABLE, rds_poll(self->a));
+	EXPECT_EQ(WRITABLE, rds_poll(self->a));
+}
+
+TEST_F(pair, map_update_shows_on_every_socket)
+{
+	int fd = rds_bound(variant->a, 0);
+
+	ASSERT_LE(0, fd);
+	update_map(_metadata, self);
+	EXPECT_EQ(WRITABLE, poll_again(fd));
+	update_map(_metadata, self);
+	EXPECT_EQ(MAP_UPDATED | WRITABLE, rds_poll(fd));
+	EXPECT_EQ(WRITABLE, rds_poll(fd));
+	close(fd);
+}
+
+TEST_F(pair, map_update_before_the_first_poll)
+{
+	int fd;
+
+	update_map(_metadata, self);
+	fd = rds_bound(variant->a, 0);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(MAP_UPDATED | WRITABLE, rds_poll(fd));
+	EXPECT_EQ(WRITABLE, rds_poll(fd));
+	close(fd);
+}
+
+TEST_F(pair, congested_destination_leaves_writable)
+{
+	ASSERT_EQ(0, rds_rcvbuf(self->b, RCVBUF));
+	ASSERT_EQ(RCVBUF, ERR(rds_sendto(self->a, payload, RCVBUF, 0,
+					 &self->b_name)));
+	ASSERT_EQ(-ENOBUFS, ERR(rds_sendto(self->a, payload, 1, MSG_DONTWAIT,
+					   &self->b_name)));
+	EXPECT_EQ(WRITABLE, rds_poll(self->a) & WRITABLE);
+}
+
+TEST_F(pair, poll_waits_for_a_message)
+{
+	struct rds_task task;
+
+	rds_poll(self->b);
+	ASSERT_EQ(0, rds_task_poll(&task, self->b, POLLIN));
+	EXPECT_TRUE(rds_task_blocked(&task));
+	ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &self->b_name)));
+	EXPECT_EQ(POLLIN, rds_task_join(&task));
+}
+
+/*
+ * How a program without a monitor learns that it may send again: it polls
+ * for input, and whenever that tells of an update it tries once more.
+ */
+TEST_F(pair, poll_waits_for_a_map_update)
+{
+	struct rds_task task;
+
+	ASSERT_EQ(0, rds_rcvbuf(self->b, RCVBUF));
+	ASSERT_EQ(RCVBUF, ERR(rds_sendto(self->a, payload, RCVBUF, 0,
+					 &self->b_name)));
+	ASSERT_EQ(-ENOBUFS, ERR(rds_sendto(self->a, payload, 1, MSG_DONTWAIT,
+					   &self->b_name)));
+	rds_poll(self->a);
+	ASSERT_EQ(-ENOBUFS, ERR(rds_sendto(self->a, payload, 1, MSG_DONTWAIT,
+					   &self->b_name)));
+	ASSERT_EQ(0, rds_task_poll(&task, self->a, POLLIN));
+	EXPECT_TRUE(rds_task_blocked(&task));
+	ASSERT_EQ(RCVBUF, ERR(rds_recv(self->b, payload, sizeof(payload))));
+	EXPECT_EQ(POLLIN, rds_task_join(&task));
+	EXPECT_EQ(1, ERR(rds_sendto(self->a, payload, 1, MSG_DONTWAIT,
+				    &self->b_name)));
+}
+
+TEST_F(pair, select_sees_messages)
+{
+	struct timeval now = {};
+	fd_set in, out;
+
+	rds_poll(self->b);
+	FD_ZERO(&in);
+	FD_ZERO(&out);
+	FD_SET(self->b, &in);
+	FD_SET(self->b, &out);
+	EXPECT_EQ(1, select(self->b + 1, &in, &out, NULL, &now));
+	EXPECT_FALSE(FD_ISSET(self->b, &in));
+	EXPECT_TRUE(FD_ISSET(self->b, &out));
+
+	ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &self->b_name)));
+	ASSERT_TRUE(rds_arrived(self->b));
+	FD_SET(self->b, &in);
+	EXPECT_EQ(2, select(self->b + 1, &in, &out, NULL, &now));
+	EXPECT_TRUE(FD_ISSET(self->b, &in));
+}
+
+static int epoll_on(int fd, unsigned int events)
+{
+	struct epoll_event event = { .events = events };
+	int ep = epoll_create1(EPOLL_CLOEXEC);
+
+	if (ep >= 0 && epoll_ctl(ep, EPOLL_CTL_ADD, fd, &event))
+		return -1;
+	return ep;
+}
+
+/* The events of an epoll instance with one descriptor, or 0 */
+static unsigned int epoll_events(int ep)
+{
+	struct epoll_event event;
+
+	return epoll_wait(ep, &event, 1, 0) == 1 ? event.events : 0;
+}
+
+/* The same, when there should be some */
+static unsigned int epoll_wait_events(int ep)
+{
+	struct epoll_event event;
+
+	return epoll_wait(ep, &event, 1, 30000) == 1 ? event.events : 0;
+}
+
+TEST_F(pair, epoll_level_triggered)
+{
+	int ep = epoll_on(self->b, EPOLLIN);
+
+	ASSERT_LE(0, ep);
+	EXPECT_EQ(0, epoll_events(ep));
+	ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &self->b_name)));
+	EXPECT_EQ(EPOLLIN, epoll_wait_events(ep));
+	EXPECT_EQ(EPOLLIN, epoll_events(ep));
+	ASSERT_EQ(3, ERR(rds_recv(self->b, payload, 100)));
+	EXPECT_EQ(0, epoll_events(ep));
+	close(ep);
+}
+
+/* Each message is an edge, also when the queue was not empty */
+TEST_F(pair, epoll_edge_triggered)
+{
+	int i, ep = epoll_on(self->b, EPOLLIN | EPOLLET);
+
+	ASSERT_LE(0, ep);
+	EXPECT_EQ(0, epoll_events(ep));
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0,
+					    &self->b_name)));
+		EXPECT_EQ(EPOLLIN, epoll_wait_events(ep));
+		EXPECT_EQ(0, epoll_events(ep));
+	}
+	close(ep);
+}
+
+TEST_F(pair, epoll_oneshot)
+{
+	int ep = epoll_on(self->b, EPOLLIN | EPOLLONESHOT);
+
+	ASSERT_LE(0, ep);
+	ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &self->b_name)));
+	EXPECT_EQ(EPOLLIN, epoll_wait_events(ep));
+	ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &self->b_name)));
+	EXPECT_EQ(0, epoll_events(ep));
+	close(ep);
+}
+
+TEST_F(pair, epoll_sees_a_map_update)
+{
+	int ep;
+
+	ASSERT_EQ(0, rds_rcvbuf(self->b, RCVBUF));
+	ASSERT_EQ(RCVBUF, ERR(rds_sendto(self->a, payload, RCVBUF, 0,
+					 &self->b_name)));
+	ASSERT_EQ(-ENOBUFS, ERR(rds_sendto(self->a, payload, 1, MSG_DONTWAIT,
+					   &self->b_name)));
+	ep = epoll_on(self->a, EPOLLIN | EPOLLET);
+	ASSERT_LE(0, ep);
+	epoll_events(ep);
+	ASSERT_EQ(-ENOBUFS, ERR(rds_sendto(self->a, payload, 1, MSG_DONTWAIT,
+					   &self->b_name)));
+	EXPECT_EQ(0, epoll_events(ep));
+	ASSERT_EQ(RCVBUF, ERR(rds_recv(self->b, payload, sizeof(payload))));
+	EXPECT_EQ(EPOLLIN, epoll_wait_events(ep));
+	close(ep);
+}
+
+TEST_F(pair, epoll_outlives_the_descriptor)
+{
+	int ep = epoll_on(self->b, EPOLLIN);
+
+	ASSERT_LE(0, ep);
+	close(self->b);
+	self->b = -1;
+	EXPECT_EQ(0, epoll_events(ep));
+	close(ep);
+}
+
+TEST_HARNESS_MAIN

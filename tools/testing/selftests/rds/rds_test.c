@@ -1,0 +1,576 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The helpers of rds_test.h */
+#define _GNU_SOURCE
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+
+#include "rds_test.h"
+
+#define LOOPBACK_IFINDEX 1
+
+/* How long a message that should come may take, in milliseconds */
+#define PATIENCE 30000
+
+struct rds_name rds_name(const char *addr, unsigned int port)
+{
+	char text[INET6_ADDRSTRLEN + 16];
+	struct rds_name name = {};
+	char *scope;
+
+	if (!strchr(addr, ':')) {
+		name.len = sizeof(name.in);
+		name.in.sin_family = AF_INET;
+		name.in.sin_port = htons(port);
+		if (inet_pton(AF_INET, addr, &name.in.sin_addr) != 1)
+			abort();
+		return name;
+	}
+
+	snprintf(text, sizeof(text), "%s", addr);
+	scope = strchr(text, '%');
+	if (scope)
+		*scope++ = '\0';
+	name.len = sizeof(name.in6);
+	name.in6.sin6_family = AF_INET6;
+	name.in6.sin6_port = htons(port);
+	name.in6.sin6_scope_id = scope ? strtoul(scope, NULL, 10) : 0;
+	if (inet_pton(AF_INET6, text, &name.in6.sin6_addr) != 1)
+		abort();
+	return name;
+}
+
+unsigned int rds_port(const struct rds_name *name)
+{
+	if (name->sa.sa_family == AF_INET)
+		return ntohs(name->in.sin_port);
+	return ntohs(name->in6.sin6_port);
+}
+
+bool rds_name_eq(const struct rds_name *a, const struct rds_name *b)
+{
+	return a->len == b->len && !memcmp(&a->ss, &b->ss, a->len);
+}
+
+static int loopback_up(void)
+{
+	struct ifreq ifr = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int ret;
+
+	if (fd < 0)
+		return -1;
+	ret = ioctl(fd, SIOCSIFFLAGS, &ifr);
+	close(fd);
+	return ret;
+}
+
+/* Moves the caller into a network namespace of its own, with lo up */
+int rds_netns(void)
+{
+	if (unshare(CLONE_NEWNET))
+		return -1;
+	return loopback_up();
+}
+
+struct addr_request {
+	struct nlmsghdr nlh;
+	struct ifaddrmsg ifa;
+	struct rtattr attr;
+	unsigned char addr[sizeof(struct in6_addr)];
+};
+
+static int addr_transact(struct addr_request *req)
+{
+	struct {
+		struct nlmsghdr nlh;
+		struct nlmsgerr err;
+		char echo[sizeof(*req)];
+	} reply;
+	int ret = -1;
+	int fd;
+
+	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	if (fd < 0)
+		return -1;
+	if (send(fd, req, req->nlh.nlmsg_len, 0) < 0 ||
+	    recv(fd, &reply, sizeof(reply), 0) < 0)
+		goto out;
+	errno = -reply.err.error;
+	ret = reply.err.error ? -1 : 0;
+out:
+	close(fd);
+	return ret;
+}
+
+/* Gives @addr to lo as a single address, or takes it away again */
+int rds_address(const char *addr, bool add)
+{
+	struct rds_name name = rds_name(addr, 0);
+	bool ipv4 = name.sa.sa_family == AF_INET;
+	size_t len = ipv4 ? sizeof(struct in_addr) : sizeof(struct in6_addr);
+	struct addr_request req = {
+		.nlh.nlmsg_type = add ? RTM_NEWADDR : RTM_DELADDR,
+		.nlh.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK |
+				   (add ? NLM_F_CREATE | NLM_F_EXCL : 0),
+		.ifa.ifa_family = name.sa.sa_family,
+		.ifa.ifa_prefixlen = len * 8,
+		.ifa.ifa_flags = IFA_F_NODAD,
+		.ifa.ifa_index = LOOPBACK_IFINDEX,
+		.attr.rta_type = IFA_LOCAL,
+		.attr.rta_len = RTA_LENGTH(len),
+	};
+
+	req.nlh.nlmsg_len = offsetof(struct addr_request, addr) + len;
+	if (ipv4)
+		memcpy(req.addr, &name.in.sin_addr, len);
+	else
+		memcpy(req.addr, &name.in6.sin6_addr, len);
+	return addr_transact(&req);
+}
+
+static int sysctl_open(const char *name, int flags)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/proc/sys/net/rds/%s", name);
+	return open(path, flags | O_CLOEXEC);
+}
+
+/* The text of a sysctl of net.rds, without its newline */
+int rds_sysctl_read(const char *name, char *buf, size_t size)
+{
+	int fd = sysctl_open(name, O_RDONLY);
+	ssize_t len;
+
+	if (fd < 0)
+		return -errno;
+	len = read(fd, buf, size - 1);
+	close(fd);
+	if (len < 0)
+		return -EIO;
+	buf[len] = '\0';
+	buf[strcspn(buf, "\n")] = '\0';
+	return 0;
+}
+
+/* The permission bits of a sysctl's file */
+int rds_sysctl_mode(const char *name)
+{
+	int fd = sysctl_open(name, O_RDONLY);
+	struct stat st;
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = fstat(fd, &st);
+	close(fd);
+	return ret ? ret : st.st_mode & 0777;
+}
+
+long rds_sysctl_get(const char *name)
+{
+	char text[32];
+	int ret = rds_sysctl_read(name, text, sizeof(text));
+
+	return ret ? ret : strtol(text, NULL, 10);
+}
+
+int rds_sysctl_set(const char *name, const char *value)
+{
+	int fd = sysctl_open(name, O_WRONLY);
+	int ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, value, strlen(value)) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+bool rds_module_loaded(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/module/%s", name);
+	return !access(path, F_OK);
+}
+
+int rds_socket(void)
+{
+	return socket(AF_RDS, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+}
+
+int rds_bind(int fd, struct rds_name name)
+{
+	return bind(fd, &name.sa, name.len);
+}
+
+int rds_connect(int fd, struct rds_name name)
+{
+	return connect(fd, &name.sa, name.len);
+}
+
+/* A new socket bound to @addr; port 0 takes any */
+int rds_bound(const char *addr, unsigned int port)
+{
+	int fd = rds_socket();
+
+	if (fd < 0)
+		return -1;
+	if (rds_bind(fd, rds_name(addr, port))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+struct rds_name rds_sockname(int fd)
+{
+	struct rds_name name = { .len = sizeof(name.ss) };
+
+	if (getsockname(fd, &name.sa, &name.len))
+		name.len = 0;
+	return name;
+}
+
+struct rds_name rds_peername(int fd)
+{
+	struct rds_name name = { .len = sizeof(name.ss) };
+
+	if (getpeername(fd, &name.sa, &name.len))
+		name.len = 0;
+	return name;
+}
+
+int rds_set(int fd, int level, int option, int value)
+{
+	return setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+int rds_get(int fd, int level, int option)
+{
+	socklen_t len = sizeof(int);
+	int value;
+
+	if (getsockopt(fd, level, option, &value, &len))
+		return -errno;
+	return value;
+}
+
+/* @option is SO_SNDTIMEO or SO_RCVTIMEO */
+int rds_set_timeout(int fd, int option, unsigned int ms)
+{
+	struct timeval tv = {
+		.tv_sec = ms / 1000,
+		.tv_usec = ms % 1000 * 1000,
+	};
+
+	return setsockopt(fd, SOL_SOCKET, option, &tv, sizeof(tv));
+}
+
+/* The FORCE forms are not capped by what the namespace's limits allow */
+int rds_rcvbuf(int fd, int bytes)
+{
+	return rds_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, bytes);
+}
+
+int rds_sndbuf(int fd, int bytes)
+{
+	return rds_set(fd, SOL_SOCKET, SO_SNDBUFFORCE, bytes);
+}
+
+ssize_t rds_sendto(int fd, const void *buf, size_t len, int flags,
+		   const struct rds_name *to)
+{
+	return sendto(fd, buf, len, flags, &to->sa, to->len);
+}
+
+static ssize_t recv_patiently(int fd, struct msghdr *hdr, int flags)
+{
+	ssize_t ret;
+	int err;
+
+	if (flags & MSG_DONTWAIT)
+		return recvmsg(fd, hdr, flags);
+	rds_set_timeout(fd, SO_RCVTIMEO, PATIENCE);
+	ret = recvmsg(fd, hdr, flags);
+	err = errno;
+	rds_set_timeout(fd, SO_RCVTIMEO, 0);
+	errno = err;
+	return ret;
+}
+
+ssize_t rds_recv(int fd, void *buf, size_t len)
+{
+	struct iovec iov = { buf, len };
+	struct msghdr hdr = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	return recv_patiently(fd, &hdr, 0);
+}
+
+bool rds_arrived(int fd)
+{
+	struct msghdr hdr = {};
+
+	return recv_patiently(fd, &hdr, MSG_PEEK) >= 0;
+}
+
+bool rds_silent(int fd)
+{
+	char byte;
+
+	return recv(fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == -1 &&
+	       errno == EAGAIN;
+}
+
+void rds_drain(int fd)
+{
+	char byte;
+
+	while (recv(fd, &byte, 1, MSG_DONTWAIT) >= 0)
+		;
+}
+
+/* Every event that poll() can tell of a socket */
+short rds_poll(int fd)
+{
+	struct pollfd pfd = {
+		.fd = fd,
+		.events = POLLIN | POLLPRI | POLLOUT | POLLRDNORM |
+			  POLLRDBAND | POLLWRNORM | POLLWRBAND | POLLRDHUP,
+	};
+
+	if (poll(&pfd, 1, 0) < 0)
+		return -1;
+	return pfd.revents;
+}
+
+void rds_fill(void *buf, size_t len, unsigned int seed)
+{
+	unsigned char *byte = buf;
+	uint32_t x = seed * 2654435761u + 1;
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		x = x * 1664525 + 1013904223;
+		byte[i] = x >> 24;
+	}
+}
+
+bool rds_check(const void *buf, size_t len, unsigned int seed)
+{
+	const unsigned char *byte = buf;
+	uint32_t x = seed * 2654435761u + 1;
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		x = x * 1664525 + 1013904223;
+		if (byte[i] != x >> 24)
+			return false;
+	}
+	return true;
+}
+
+char *rds_guarded_page(void)
+{
+	long size = sysconf(_SC_PAGESIZE);
+	char *page = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED || mprotect(page + size, size, PROT_NONE))
+		return NULL;
+	return page;
+}
+
+void rds_msg_init(struct rds_msg *msg, void *buf, size_t len)
+{
+	memset(msg, 0, sizeof(*msg));
+	msg->iov.iov_base = buf;
+	msg->iov.iov_len = len;
+	msg->hdr.msg_iov = &msg->iov;
+	msg->hdr.msg_iovlen = 1;
+}
+
+void rds_msg_to(struct rds_msg *msg, const struct rds_name *to)
+{
+	msg->name = *to;
+	msg->hdr.msg_name = &msg->name.sa;
+	msg->hdr.msg_namelen = msg->name.len;
+}
+
+/* Appends a control message; returns its data, for calls that write there */
+void *rds_msg_add(struct rds_msg *msg, int level, int type, const void *data,
+		  size_t len)
+{
+	size_t used = msg->hdr.msg_controllen;
+	struct cmsghdr *cmsg = (struct cmsghdr *)(msg->control + used);
+
+	if (used + CMSG_SPACE(len) > sizeof(msg->control))
+		abort();
+	cmsg->cmsg_level = level;
+	cmsg->cmsg_type = type;
+	cmsg->cmsg_len = CMSG_LEN(len);
+	memcpy(CMSG_DATA(cmsg), data, len);
+	msg->hdr.msg_control = msg->control;
+	msg->hdr.msg_controllen = used + CMSG_SPACE(len);
+	return CMSG_DATA(cmsg);
+}
+
+ssize_t rds_msg_recv(int fd, struct rds_msg *msg, void *buf, size_t len,
+		     int flags)
+{
+	rds_msg_init(msg, buf, len);
+	msg->hdr.msg_name = &msg->name.sa;
+	msg->hdr.msg_namelen = sizeof(msg->name.ss);
+	msg->hdr.msg_control = msg->control;
+	msg->hdr.msg_controllen = sizeof(msg->control);
+	return recv_patiently(fd, &msg->hdr, flags);
+}
+
+struct cmsghdr *rds_msg_find(struct rds_msg *msg, int level, int type)
+{
+	struct cmsghdr *cmsg;
+
+	for (cmsg = CMSG_FIRSTHDR(&msg->hdr); cmsg;
+	     cmsg = CMSG_NXTHDR(&msg->hdr, cmsg))
+		if (cmsg->cmsg_level == level && cmsg->cmsg_type == type)
+			return cmsg;
+	return NULL;
+}
+
+unsigned int rds_msg_count(struct rds_msg *msg)
+{
+	struct cmsghdr *cmsg;
+	unsigned int count = 0;
+
+	for (cmsg = CMSG_FIRSTHDR(&msg->hdr); cmsg;
+	     cmsg = CMSG_NXTHDR(&msg->hdr, cmsg))
+		count++;
+	return count;
+}
+
+static long task_call(struct rds_task *task)
+{
+	struct pollfd pfd = { .fd = task->fd, .events = task->events };
+	long ret;
+
+	switch (task->nr) {
+	case SYS_sendto:
+		return syscall(SYS_sendto, task->fd, task->buf, task->len,
+			       task->flags, &task->to.sa, task->to.len);
+	case SYS_recvfrom:
+		return syscall(SYS_recvfrom, task->fd, task->buf, task->len,
+			       task->flags, NULL, NULL);
+	default:
+		ret = syscall(SYS_ppoll, &pfd, 1, NULL, NULL, 0);
+		return ret > 0 ? pfd.revents : ret;
+	}
+}
+
+static void *task_main(void *data)
+{
+	struct rds_task *task = data;
+
+	task->tid = gettid();
+	task->ret = ERR(task_call(task));
+	task->done = true;
+	return NULL;
+}
+
+int rds_task_send(struct rds_task *task, int fd, void *buf, size_t len,
+		  const struct rds_name *to)
+{
+	*task = (struct rds_task) {
+		.fd = fd, .buf = buf, .len = len, .to = *to, .nr = SYS_sendto,
+	};
+	return pthread_create(&task->thread, NULL, task_main, task);
+}
+
+int rds_task_recv(struct rds_task *task, int fd, void *buf, size_t len)
+{
+	*task = (struct rds_task) {
+		.fd = fd, .buf = buf, .len = len, .nr = SYS_recvfrom,
+	};
+	return pthread_create(&task->thread, NULL, task_main, task);
+}
+
+int rds_task_poll(struct rds_task *task, int fd, short events)
+{
+	*task = (struct rds_task) {
+		.fd = fd, .events = events, .nr = SYS_ppoll,
+	};
+	return pthread_create(&task->thread, NULL, task_main, task);
+}
+
+/* The call a sleeping thread is in; -1 while it runs */
+static long task_sleeps_in(pid_t tid)
+{
+	char path[64], text[32] = "";
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	len = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (len <= 0 || text[0] < '0' || text[0] > '9')
+		return -1;
+	return strtol(text, NULL, 10);
+}
+
+bool rds_task_blocked(struct rds_task *task)
+{
+	while (!task->done) {
+		if (task->tid && task_sleeps_in(task->tid) == task->nr)
+			return true;
+		sched_yield();
+	}
+	return false;
+}
+
+long rds_task_join(struct rds_task *task)
+{
+	pthread_join(task->thread, NULL);
+	return task->ret;
+}
+
+static atomic_uint signals;
+
+static void count_signal(int sig)
+{
+	(void)sig;
+	signals++;
+}
+
+/* @sa_flags is 0 or SA_RESTART */
+int rds_signal_setup(int sa_flags)
+{
+	struct sigaction action = {
+		.sa_handler = count_signal,
+		.sa_flags = sa_flags,
+	};
+
+	return sigaction(SIGUSR1, &action, NULL);
+}
+
+unsigned int rds_signal_count(void)
+{
+	return signals;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What every RDS test needs: addresses, bound sockets, control messages,
+ * and calls that block in a thread of their own.
+ */
+#ifndef RDS_TEST_H
+#define RDS_TEST_H
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <linux/sockios.h>
+
+#include "linux/rds.h"
+
+#ifndef AF_RDS
+#define AF_RDS 21
+#endif
+
+/* The result of a system call, or its errno, negative: one value to compare */
+#define ERR(call) ({			\
+	long ret_ = (call);		\
+	ret_ == -1 ? -errno : ret_;	\
+})
+
+/* A socket address of either family, with its length */
+struct rds_name {
+	socklen_t len;
+	union {
+		struct sockaddr sa;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+		struct sockaddr_storage ss;
+	};
+};
+
+/* @addr is numeric, with a numeric scope if any: "fe80::1%1" */
+struct rds_name rds_name(const char *addr, unsigned int port);
+unsigned int rds_port(const struct rds_name *name);
+bool rds_name_eq(const struct rds_name *a, const struct rds_name *b);
+
+/* Network namespaces, addresses, sysctls */
+int rds_netns(void);
+int rds_address(const char *addr, bool add);
+int rds_sysctl_read(const char *name, char *buf, size_t size);
+int rds_sysctl_mode(const char *name);
+long rds_sysctl_get(const char *name);
+int rds_sysctl_set(const char *name, const char *value);
+bool rds_module_loaded(const char *name);
+
+/* Sockets */
+int rds_socket(void);
+int rds_bind(int fd, struct rds_name name);
+int rds_connect(int fd, struct rds_name name);
+int rds_bound(const char *addr, unsigned int port);
+struct rds_name rds_sockname(int fd);
+struct rds_name rds_peername(int fd);
+int rds_set(int fd, int level, int option, int value);
+int rds_get(int fd, int level, int option);
+int rds_set_timeout(int fd, int option, unsigned int ms);
+int rds_rcvbuf(int fd, int bytes);
+int rds_sndbuf(int fd, int bytes);
+
+/* Plain messages */
+ssize_t rds_sendto(int fd, const void *buf, size_t len, int flags,
+		   const struct rds_name *to);
+/* Receives what is expected to come; ETIMEDOUT if it does not */
+ssize_t rds_recv(int fd, void *buf, size_t len);
+/* Waits for a message and leaves it in the queue */
+bool rds_arrived(int fd);
+/* Whether the queue is empty now */
+bool rds_silent(int fd);
+void rds_drain(int fd);
+short rds_poll(int fd);
+
+/* Contents that tell one message from another */
+void rds_fill(void *buf, size_t len, unsigned int seed);
+bool rds_check(const void *buf, size_t len, unsigned int seed);
+
+/* A page that can be touched, followed by one that cannot */
+char *rds_guarded_page(void);
+
+/* A msghdr with room for everything it can point to */
+struct rds_msg {
+	struct msghdr hdr;
+	struct iovec iov;
+	struct rds_name name;
+	char control[1024] __attribute__((aligned(8)));
+};
+
+void rds_msg_init(struct rds_msg *msg, void *buf, size_t len);
+void rds_msg_to(struct rds_msg *msg, const struct rds_name *to);
+void *rds_msg_add(struct rds_msg *msg, int level, int type, const void *data,
+		  size_t len);
+/* Sets @msg up for a name and control messages too, and does as rds_recv() */
+ssize_t rds_msg_recv(int fd, struct rds_msg *msg, void *buf, size_t len,
+		     int flags);
+struct cmsghdr *rds_msg_find(struct rds_msg *msg, int level, int type);
+unsigned int rds_msg_count(struct rds_msg *msg);
+
+/* A call that is expected to block, made by a thread of its own */
+struct rds_task {
+	int fd;
+	int flags;
+	short events;
+	void *buf;
+	size_t len;
+	struct rds_name to;
+	long nr;
+	long ret;
+	pthread_t thread;
+	_Atomic pid_t tid;
+	atomic_bool done;
+};
+
+int rds_task_send(struct rds_task *task, int fd, void *buf, size_t len,
+		  const struct rds_name *to);
+int rds_task_recv(struct rds_task *task, int fd, void *buf, size_t len);
+int rds_task_poll(struct rds_task *task, int fd, short events);
+/* Waits until the thread sleeps in its call; false if the call returned */
+bool rds_task_blocked(struct rds_task *task);
+/* What the call returned, or its errno, negative */
+long rds_task_join(struct rds_task *task);
+
+/* SIGUSR1 only interrupts: counted, and nothing else */
+int rds_signal_setup(int sa_flags);
+unsigned int rds_signal_count(void);
+
+#endif /* RDS_TEST_H */

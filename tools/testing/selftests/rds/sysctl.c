@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+/* /proc/sys/net/rds, in every network namespace */
+#include "solo.h"
+
+static const struct {
+	char name[24];
+	long value;
+	int mode;
+} defaults[] = {
+	{ "pf_rds", 21, 0444 },
+	{ "sol_rds", 276, 0444 },
+	{ "reconnect_min_delay_ms", 1, 0644 },
+	{ "reconnect_max_delay_ms", 1000, 0644 },
+	{ "reconnect_delay_min_ms", 1, 0644 },
+	{ "reconnect_delay_max_ms", 1000, 0644 },
+	{ "max_unacked_packets", 16, 0644 },
+	{ "max_unacked_bytes", 16777216, 0644 },
+	{ "ping_enable", 1, 0644 },
+	{ "rx_held_max", 16777216, 0644 },
+};
+
+/* The fixture has entered a namespace of its own */
+TEST_F(solo, defaults_in_a_new_namespace)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(defaults); i++)
+		EXPECT_EQ(defaults[i].value, rds_sysctl_get(defaults[i].name))
+			TH_LOG("%s", defaults[i].name);
+}
+
+TEST(the_initial_namespace_has_them_too)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(defaults); i++)
+		EXPECT_LE(0, rds_sysctl_get(defaults[i].name))
+			TH_LOG("%s", defaults[i].name);
+	EXPECT_EQ(21, rds_sysctl_get("pf_rds"));
+	EXPECT_EQ(276, rds_sysctl_get("sol_rds"));
+}
+
+TEST_F(solo, modes)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(defaults); i++)
+		EXPECT_EQ(defaults[i].mode, rds_sysctl_mode(defaults[i].name))
+			TH_LOG("%s", defaults[i].name);
+}
+
+/* A program reads them to learn what to pass to socket(2) and setsockopt(2) */
+TEST_F(solo, family_and_level_work)
+{
+	int fd = socket(rds_sysctl_get("pf_rds"), SOCK_SEQPACKET, 0);
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-1, rds_get(fd, rds_sysctl_get("sol_rds"),
+			      SO_RDS_TRANSPORT));
+	close(fd);
+}
+
+TEST_F(solo, family_and_level_are_read_only)
+{
+	EXPECT_EQ(-EACCES, rds_sysctl_set("pf_rds", "22"));
+	EXPECT_EQ(-EACCES, rds_sysctl_set("sol_rds", "277"));
+	EXPECT_EQ(21, rds_sysctl_get("pf_rds"));
+	EXPECT_EQ(276, rds_sysctl_get("sol_rds"));
+}
+
+TEST_F(solo, values_read_back)
+{
+	EXPECT_EQ(0, rds_sysctl_set("max_unacked_packets", "8"));
+	EXPECT_EQ(8, rds_sysctl_get("max_unacked_packets"));
+	EXPECT_EQ(0, rds_sysctl_set("max_unacked_bytes", "65536\n"));
+	EXPECT_EQ(65536, rds_sysctl_get("max_unacked_bytes"));
+	EXPECT_EQ(0, rds_sysctl_set("ping_enable", "0"));
+	EXPECT_EQ(0, rds_sysctl_get("ping_enable"));
+	EXPECT_EQ(0, rds_sysctl_set("rx_held_max", "1048576"));
+	EXPECT_EQ(1048576, rds_sysctl_get("rx_held_max"));
+	EXPECT_EQ(0, rds_sysctl_set("reconnect_max_delay_ms", "5000"));
+	EXPECT_EQ(5000, rds_sysctl_get("reconnect_max_delay_ms"));
+	EXPECT_EQ(0, rds_sysctl_set("reconnect_min_delay_ms", "100"));
+	EXPECT_EQ(100, rds_sysctl_get("reconnect_min_delay_ms"));
+}
+
+TEST_F(solo, bounds)
+{
+	static const struct {
+		const char *name;
+		const char *value;
+	} bad[] = {
+		{ "max_unacked_packets", "-1" },
+		{ "max_unacked_packets", "2147483648" },
+		{ "max_unacked_bytes", "-1" },
+		{ "max_unacked_bytes", "99999999999999999999" },
+		{ "ping_enable", "-1" },
+		{ "ping_enable", "2" },
+		{ "rx_held_max", "-1" },
+		{ "rx_held_max", "0" },
+		{ "reconnect_min_delay_ms", "0" },
+		{ "reconnect_min_delay_ms", "-5" },
+		{ "reconnect_max_delay_ms", "0" },
+		{ "reconnect_max_delay_ms", "2147483648" },
+	};
+	long before;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		before = rds_sysctl_get(bad[i].name);
+		EXPECT_EQ(-EINVAL, rds_sysctl_set(bad[i].name, bad[i].value))
+			TH_LOG("%s = %s", bad[i].name, bad[i].value);
+		EXPECT_EQ(before, rds_sysctl_get(bad[i].name));
+	}
+}
+
+TEST_F(solo, nonsense)
+{
+	EXPECT_EQ(-EINVAL, rds_sysctl_set("max_unacked_packets", "abc"));
+	EXPECT_EQ(-EINVAL, rds_sysctl_set("max_unacked_packets", "5x"));
+	EXPECT_EQ(16, rds_sysctl_get("max_unacked_packets"));
+}
+
+TEST_F(solo, minimum_and_maximum_delay_bound_each_other)
+{
+	ASSERT_EQ(0, rds_sysctl_set("reconnect_max_delay_ms", "500"));
+	ASSERT_EQ(0, rds_sysctl_set("reconnect_min_delay_ms", "200"));
+	EXPECT_EQ(-EINVAL, rds_sysctl_set("reconnect_min_delay_ms", "501"));
+	EXPECT_EQ(-EINVAL, rds_sysctl_set("reconnect_max_delay_ms", "199"));
+	EXPECT_EQ(0, rds_sysctl_set("reconnect_min_delay_ms", "500"));
+	EXPECT_EQ(0, rds_sysctl_set("reconnect_min_delay_ms", "200"));
+	EXPECT_EQ(0, rds_sysctl_set("reconnect_max_delay_ms", "200"));
+}
+
+TEST_F(solo, both_names_are_the_same_value)
+{
+	ASSERT_EQ(0, rds_sysctl_set("reconnect_max_delay_ms", "777"));
+	EXPECT_EQ(777, rds_sysctl_get("reconnect_delay_max_ms"));
+	ASSERT_EQ(0, rds_sysctl_set("reconnect_delay_max_ms", "888"));
+	EXPECT_EQ(888, rds_sysctl_get("reconnect_max_delay_ms"));
+	ASSERT_EQ(0, rds_sysctl_set("reconnect_min_delay_ms", "77"));
+	EXPECT_EQ(77, rds_sysctl_get("reconnect_delay_min_ms"));
+	ASSERT_EQ(0, rds_sysctl_set("reconnect_delay_min_ms", "88"));
+	EXPECT_EQ(88, rds_sysctl_get("reconnect_min_delay_ms"));
+	EXPECT_EQ(-EINVAL, rds_sysctl_set("reconnect_delay_min_ms", "889"));
+}
+
+/* Reading one value must show no more than that one (CVE-2015-2042) */
+TEST_F(solo, each_file_holds_one_number)
+{
+	char text[64];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(defaults); i++) {
+		ASSERT_EQ(0, rds_sysctl_read(defaults[i].name, text,
+					     sizeof(text)));
+		EXPECT_EQ(strlen(text), strspn(text, "0123456789"))
+			TH_LOG("%s: %s", defaults[i].name, text);
+	}
+	/* Nor can a second number reach a neighbour */
+	rds_sysctl_set("max_unacked_packets", "7 7 7 7");
+	EXPECT_EQ(16777216, rds_sysctl_get("max_unacked_bytes"));
+	EXPECT_EQ(1, rds_sysctl_get("ping_enable"));
+}
+
+TEST_F(solo, namespaces_do_not_share_values)
+{
+	ASSERT_EQ(0, rds_sysctl_set("max_unacked_packets", "9"));
+	ASSERT_EQ(0, rds_sysctl_set("ping_enable", "0"));
+	ASSERT_EQ(0, rds_sysctl_set("reconnect_max_delay_ms", "1234"));
+	ASSERT_EQ(0, rds_netns());
+	EXPECT_EQ(16, rds_sysctl_get("max_unacked_packets"));
+	EXPECT_EQ(1, rds_sysctl_get("ping_enable"));
+	EXPECT_EQ(1000, rds_sysctl_get("reconnect_max_delay_ms"));
+}
+
+/* The file belongs to the namespace it was opened in (CVE-2025-21635) */
+TEST_F(solo, an_open_file_keeps_its_namespace)
+{
+	FILE *file = fopen("/proc/sys/net/rds/max_unacked_packets", "w");
+
+	ASSERT_NE(NULL, file);
+	ASSERT_EQ(0, rds_netns());
+	ASSERT_LT(0, fputs("5\n", file));
+	ASSERT_EQ(0, fclose(file));
+	EXPECT_EQ(16, rds_sysctl_get("max_unacked_packets"));
+}
+
+TEST_HARNESS_MAIN

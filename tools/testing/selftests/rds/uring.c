@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * io_uring: it sends with MSG_NOSIGNAL, tries without blocking first, and
+ * waits by polling. Raw system calls, one request at a time.
+ */
+#include "pair.h"
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <linux/io_uring.h>
+
+#define ENTRIES 4
+#define RCVBUF 4096
+
+static char buf[2 * RCVBUF];
+
+struct ring {
+	int fd;
+	unsigned int *sq_tail;
+	unsigned int *sq_mask;
+	unsigned int *sq_array;
+	unsigned int *cq_head;
+	unsigned int *cq_mask;
+	struct io_uring_sqe *sqes;
+	struct io_uring_cqe *cqes;
+};
+
+static void *ring_map(int fd, size_t size, off_t offset)
+{
+	return mmap(NULL, size, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_POPULATE, fd, offset);
+}
+
+static int ring_setup(struct ring *ring)
+{
+	struct io_uring_params p = {};
+	char *sq, *cq;
+
+	ring->fd = syscall(SYS_io_uring_setup, ENTRIES, &p);
+	if (ring->fd < 0)
+		return -errno;
+	sq = ring_map(ring->fd, p.sq_off.array + p.sq_entries * 4,
+		      IORING_OFF_SQ_RING);
+	cq = ring_map(ring->fd,
+		      p.cq_off.cqes + p.cq_entries * sizeof(*ring->cqes),
+		      IORING_OFF_CQ_RING);
+	ring->sqes = ring_map(ring->fd, p.sq_entries * sizeof(*ring->sqes),
+			      IORING_OFF_SQES);
+	if (sq == MAP_FAILED || cq == MAP_FAILED || ring->sqes == MAP_FAILED)
+		return -ENOMEM;
+	ring->sq_tail = (void *)(sq + p.sq_off.tail);
+	ring->sq_mask = (void *)(sq + p.sq_off.ring_mask);
+	ring->sq_array = (void *)(sq + p.sq_off.array);
+	ring->cq_head = (void *)(cq + p.cq_off.head);
+	ring->cq_mask = (void *)(cq + p.cq_off.ring_mask);
+	ring->cqes = (void *)(cq + p.cq_off.cqes);
+	return 0;
+}
+
+static int ring_submit(struct ring *ring, const struct io_uring_sqe *sqe)
+{
+	unsigned int tail = *ring->sq_tail;
+	unsigned int slot = tail & *ring->sq_mask;
+
+	ring->sqes[slot] = *sqe;
+	ring->sq_array[slot] = slot;
+	__atomic_store_n(ring->sq_tail, tail + 1, __ATOMIC_RELEASE);
+	return ERR(syscall(SYS_io_uring_enter, ring->fd, 1, 0, 0, NULL, 0));
+}
+
+/* Waits for the one completion that is outstanding */
+static int ring_wait(struct ring *ring)
+{
+	unsigned int head = *ring->cq_head;
+	int ret;
+
+	ret = ERR(syscall(SYS_io_uring_enter, ring->fd, 0, 1,
+			  IORING_ENTER_GETEVENTS, NULL, 0));
+	if (ret < 0)
+		return ret;
+	ret = ring->cqes[head & *ring->cq_mask].res;
+	__atomic_store_n(ring->cq_head, head + 1, __ATOMIC_RELEASE);
+	return ret;
+}
+
+static int ring_run(struct ring *ring, const struct io_uring_sqe *sqe)
+{
+	int ret = ring_submit(ring, sqe);
+
+	return ret == 1 ? ring_wait(ring) : -EIO;
+}
+
+static struct io_uring_sqe request(int op, int fd, const void *addr, int len)
+{
+	return (struct io_uring_sqe) {
+		.opcode = op, .fd = fd, .addr = (uintptr_t)addr, .len = len,
+	};
+}
+
+/* A kernel without io_uring is the one thing that excuses these tests */
+#define RING_SETUP(ring) do {						\
+	int ret_ = ring_setup(ring);					\
+									\
+	if (ret_ == -ENOSYS)						\
+		SKIP(return, "this kernel has no io_uring");		\
+	ASSERT_EQ(0, ret_);						\
+} while (0)
+
+TEST_F(pair, sendmsg)
+{
+	struct io_uring_sqe sqe;
+	struct rds_msg msg;
+	struct ring ring;
+
+	RING_SETUP(&ring);
+	rds_fill(buf, 100, 1);
+	rds_msg_init(&msg, buf, 100);
+	rds_msg_to(&msg, &self->b_name);
+	sqe = request(IORING_OP_SENDMSG, self->a, &msg.hdr, 1);
+	EXPECT_EQ(100, ring_run(&ring, &sqe));
+	memset(buf, 0, 100);
+	EXPECT_EQ(100, ERR(rds_recv(self->b, buf, sizeof(buf))));
+	EXPECT_TRUE(rds_check(buf, 100, 1));
+}
+
+TEST_F(pair, send_on_a_connected_socket)
+{
+	struct io_uring_sqe sqe;
+	struct ring ring;
+
+	RING_SETUP(&ring);
+	ASSERT_EQ(0, rds_connect(self->a, self->b_name));
+	sqe = request(IORING_OP_SEND, self->a, "abc", 3);
+	EXPECT_EQ(3, ring_run(&ring, &sqe));
+	EXPECT_EQ(3, ERR(rds_recv(self->b, buf, sizeof(buf))));
+	EXPECT_EQ(0, memcmp(buf, "abc", 3));
+}
+
+TEST_F(pair, recv_of_a_waiting_message)
+{
+	struct io_uring_sqe sqe;
+	struct ring ring;
+
+	RING_SETUP(&ring);
+	ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &self->b_name)));
+	sqe = request(IORING_OP_RECV, self->b, buf, sizeof(buf));
+	EXPECT_EQ(3, ring_run(&ring, &sqe));
+	EXPECT_EQ(0, memcmp(buf, "abc", 3));
+}
+
+TEST_F(pair, recv_before_the_message)
+{
+	struct io_uring_sqe sqe;
+	struct ring ring;
+
+	RING_SETUP(&ring);
+	/* A first poll may report map updates from before */
+	rds_poll(self->b);
+	sqe = request(IORING_OP_RECV, self->b, buf, sizeof(buf));
+	ASSERT_EQ(1, ring_submit(&ring, &sqe));
+	ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &self->b_name)));
+	EXPECT_EQ(3, ring_wait(&ring));
+	EXPECT_EQ(0, memcmp(buf, "abc", 3));
+}
+
+TEST_F(pair, recvmsg_tells_the_sender)
+{
+	struct io_uring_sqe sqe;
+	struct rds_msg msg;
+	struct ring ring;
+
+	RING_SETUP(&ring);
+	ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &self->b_name)));
+	rds_msg_init(&msg, buf, sizeof(buf));
+	msg.hdr.msg_name = &msg.name.sa;
+	msg.hdr.msg_namelen = sizeof(msg.name.ss);
+	sqe = request(IORING_OP_RECVMSG, self->b, &msg.hdr, 1);
+	EXPECT_EQ(3, ring_run(&ring, &sqe));
+	EXPECT_EQ(self->a_name.len, msg.hdr.msg_namelen);
+	EXPECT_EQ(0, memcmp(&msg.name.ss, &self->a_name.ss,
+			    self->a_name.len));
+}
+
+TEST_F(pair, poll_waits_for_a_message)
+{
+	struct io_uring_sqe sqe;
+	struct ring ring;
+
+	RING_SETUP(&ring);
+	rds_poll(self->b);
+	sqe = request(IORING_OP_POLL_ADD, self->b, NULL, 0);
+	sqe.poll32_events = POLLIN;
+	ASSERT_EQ(1, ring_submit(&ring, &sqe));
+	ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &self->b_name)));
+	EXPECT_EQ(POLLIN, ring_wait(&ring) & POLLIN);
+}
+
+TEST_F(pair, errors_come_through)
+{
+	struct io_uring_sqe sqe;
+	struct rds_msg msg;
+	struct ring ring;
+
+	RING_SETUP(&ring);
+	rds_msg_init(&msg, buf, 10);
+	sqe = request(IORING_OP_SENDMSG, self->a, &msg.hdr, 1);
+	EXPECT_EQ(-ENOTCONN, ring_run(&ring, &sqe));
+	rds_msg_to(&msg, &self->b_name);
+	sqe.msg_flags = MSG_MORE;
+	EXPECT_EQ(-EOPNOTSUPP, ring_run(&ring, &sqe));
+}
+
+TEST_F(pair, congested_port)
+{
+	struct io_uring_sqe sqe;
+	struct rds_msg msg;
+	struct ring ring;
+
+	RING_SETUP(&ring);
+	ASSERT_EQ(0, rds_rcvbuf(self->b, RCVBUF));
+	ASSERT_EQ(RCVBUF, ERR(rds_sendto(self->a, buf, RCVBUF, 0,
+					 &self->b_name)));
+	rds_msg_init(&msg, buf, 10);
+	rds_msg_to(&msg, &self->b_name);
+	sqe = request(IORING_OP_SENDMSG, self->a, &msg.hdr, 1);
+	sqe.msg_flags = MSG_DONTWAIT;
+	EXPECT_EQ(-ENOBUFS, ring_run(&ring, &sqe));
+}
+
+TEST_HARNESS_MAIN
