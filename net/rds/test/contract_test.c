@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The contract of include/net/rds/transport.h, from the transport's side:
+ * registration, the order of the ops, what is pinned and what is given back.
+ */
+#include <linux/module.h>
+
+#include "../core/path.h"
+#include "rig.h"
+
+/* What is missing from a transport that is to be registered */
+enum fault {
+	NOTHING,
+	NO_NAME,
+	NO_CONN,
+	NO_DATA,
+	NO_LADDR_CHECK,
+	NO_CONNECT,
+	NO_SHUTDOWN,
+	NO_XMIT,
+	NO_MAP,
+	NO_MAP_BUT_LOOPBACK,
+	NO_ALLOC_AND_FREE,
+	TYPE_OUT_OF_RANGE,
+	TYPE_HUGE,
+};
+
+struct register_row {
+	const char	*name;
+	enum fault	fault;
+	int		ret;
+};
+
+static const struct register_row registers[] = {
+	{ "complete",		NOTHING,		0 },
+	{ "no_name",		NO_NAME,		-EINVAL },
+	{ "no_conn_ops",	NO_CONN,		-EINVAL },
+	{ "no_data_ops",	NO_DATA,		-EINVAL },
+	{ "no_laddr_check",	NO_LADDR_CHECK,		-EINVAL },
+	{ "no_path_connect",	NO_CONNECT,		-EINVAL },
+	{ "no_path_shutdown",	NO_SHUTDOWN,		-EINVAL },
+	{ "no_xmit",		NO_XMIT,		-EINVAL },
+	{ "no_map",		NO_MAP,			-EINVAL },
+	{ "no_map_on_loopback",	NO_MAP_BUT_LOOPBACK,	0 },
+	{ "no_optional_op",	NO_ALLOC_AND_FREE,	0 },
+	{ "type_out_of_range",	TYPE_OUT_OF_RANGE,	-EINVAL },
+	{ "type_huge",		TYPE_HUGE,		-EINVAL },
+};
+
+static void register_desc(const struct register_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(registers, registers, register_desc);
+
+static void spoil(struct fake *fake, enum fault fault)
+{
+	switch (fault) {
+	case NOTHING:
+		break;
+	case NO_NAME:
+		fake->trans.name[0] = '\0';
+		break;
+	case NO_CONN:
+		fake->trans.conn = NULL;
+		break;
+	case NO_DATA:
+		fake->trans.data = NULL;
+		break;
+	case NO_LADDR_CHECK:
+		fake->conn_ops.laddr_check = NULL;
+		break;
+	case NO_CONNECT:
+		fake->conn_ops.path_connect = NULL;
+		break;
+	case NO_SHUTDOWN:
+		fake->conn_ops.path_shutdown = NULL;
+		break;
+	case NO_XMIT:
+		fake->data_ops.xmit = NULL;
+		break;
+	case NO_MAP_BUT_LOOPBACK:
+		fake->trans.caps |= RDS_CAP_LOOPBACK;
+		fallthrough;
+	case NO_MAP:
+		fake->data_ops.xmit_cong_map = NULL;
+		break;
+	case NO_ALLOC_AND_FREE:
+		fake->conn_ops.path_alloc = NULL;
+		fake->conn_ops.path_free = NULL;
+		break;
+	case TYPE_OUT_OF_RANGE:
+		fake->trans.type = RDS_TRANS_SLOTS;
+		break;
+	case TYPE_HUGE:
+		fake->trans.type = RDS_TRANS_NONE;
+		break;
+	}
+}
+
+/* A second transport, in a slot that nobody uses */
+static void register_checks(struct kunit *test)
+{
+	const struct register_row *row = test->param_value;
+	struct fake *other;
+	int ret;
+
+	other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	fake_init(other);
+	other->trans.type = RDS_TRANS_GAP;
+	spoil(other, row->fault);
+
+	ret = rds_transport_register(&other->trans);
+	if (!ret)
+		rds_transport_unregister(&other->trans);
+	KUNIT_EXPECT_EQ(test, ret, row->ret);
+}
+
+static void register_taken_slot(struct kunit *test)
+{
+	struct fake *other;
+
+	other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	fake_init(other);
+	KUNIT_EXPECT_EQ(test, rds_transport_register(&other->trans), -EEXIST);
+	KUNIT_EXPECT_EQ(test, rds_transport_register(&rig_fake(test)->trans),
+			-EEXIST);
+
+	fake_unregister(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, fake_register(rig_fake(test)), 0);
+}
+
+static void ops_in_order(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	rig_expect_ops(test, "");
+	rig_send(test, sock, 10);
+	rig_await(test, FAKE_SENT, 1);
+	rig_send(test, sock, 10);
+	rig_expect_ops(test, "aCMXX");
+
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rig_await(test, FAKE_SENT, 4);
+	rig_expect_ops(test, "aCMXXsCMXX");
+
+	rds_path_ack(rig_path(test), 2);
+	rig_close(test, sock);
+	fake_unregister(rig_fake(test));
+	rig_expect_ops(test, "aCMXXsCMXXsf");
+}
+
+static void failed_alloc_is_not_freed(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	fake_fail(&rig_fake(test)->alloc, -EADDRNOTAVAIL, 1);
+	KUNIT_EXPECT_EQ(test, rig_try_send(test, sock, RIG_PEER_PORT, 1, 0),
+			-EADDRNOTAVAIL);
+	fake_fail(&rig_fake(test)->alloc, -ENOMEM, 1);
+	KUNIT_EXPECT_EQ(test, rig_try_send(test, sock, RIG_PEER_PORT, 1, 0),
+			-ENOMEM);
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
+	rig_expect_ops(test, "aa");
+
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_SENT, 1);
+	rig_expect_ops(test, "aaaCMX");
+}
+
+/* No op of a path runs beside another; rig_exit() sees that none has. */
+static void path_knows_its_key(struct kunit *test)
+{
+	static const struct in6_addr peer = {
+		.s6_addr = { [10] = 0xff, 0xff, 192, 0, 2, 2 },
+	};
+	const struct rds_path *path;
+
+	rig_up(test);
+	path = rig_path(test);
+	KUNIT_EXPECT_PTR_EQ(test, path->net, &init_net);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(&path->laddr, &fake_laddr,
+					sizeof(fake_laddr)));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(&path->faddr, &peer, sizeof(peer)));
+	KUNIT_EXPECT_EQ(test, path->ifindex, 0);
+	KUNIT_EXPECT_EQ(test, path->tos, 0);
+	KUNIT_EXPECT_EQ(test, path->index, 0);
+	KUNIT_EXPECT_FALSE(test, path->passive);
+}
+
+static void sockets_share_the_path(struct kunit *test)
+{
+	struct socket *one = rig_up(test);
+	struct socket *two = rig_socket(test, RIG_PORT + 1);
+
+	rig_send(test, one, 1);
+	rig_send(test, two, 1);
+	rig_expect_ops(test, "XX");
+	KUNIT_EXPECT_EQ(test, fake_nth(rig_fake(test), FAKE_SENT, 1)->sport,
+			RIG_PORT + 1);
+}
+
+static void bound_socket_pins_the_module(struct kunit *test)
+{
+	int refs = rig_of(test)->module_refs;
+	struct socket *sock;
+
+	sock = rig_socket(test, RIG_PORT);
+	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), refs + 1);
+	rig_close(test, sock);
+	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), refs);
+}
+
+static void unread_message_pins_the_module(struct kunit *test)
+{
+	int refs = rig_of(test)->module_refs;
+	struct socket *sock = rig_up(test);
+	struct rig_got got;
+
+	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), refs + 1);
+	rig_deliver(test, 1, 9, RIG_PORT, 100, 0);
+	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), refs + 2);
+	rig_recv(test, sock, &got);
+	KUNIT_EXPECT_EQ(test, got.ret, 100);
+	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), refs + 1);
+	KUNIT_EXPECT_EQ(test, fake_incomings(), 0);
+}
+
+/* A message in hand whose socket has gone, and pongs behind it */
+static void unregister_with_messages(struct kunit *test)
+{
+	struct socket *sock = rig_up(test);
+	unsigned int i;
+
+	fake_fail(&rig_fake(test)->xmit, -EAGAIN, FAKE_FOR_EVER);
+	rig_send(test, sock, 100000);
+	rig_close(test, sock);
+	for (i = 0; i < 10; i++)
+		rig_deliver(test, 1 + i, 100 + i, RDS_PORT_PING, 0, 0);
+
+	fake_forget(rig_fake(test));
+	fake_unregister(rig_fake(test));
+	rig_expect_done(test, "sf");
+}
+
+static void unregister_while_connecting(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	rig_fake(test)->connect_later = true;
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_CONNECTED, 1);
+	rig_close(test, sock);
+	fake_unregister(rig_fake(test));
+	rig_expect_ops(test, "aCsf");
+}
+
+static void unregister_while_backing_off(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	rig_sysctl()->reconnect_max_ms = 1000 * 1000;
+	rig_sysctl()->reconnect_min_ms = 1000 * 1000;
+	fake_fail(&rig_fake(test)->connect, -ECONNREFUSED, FAKE_FOR_EVER);
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_CONNECT, 2);
+	rig_close(test, sock);
+
+	fake_forget(rig_fake(test));
+	fake_unregister(rig_fake(test));
+	rig_expect_done(test, "sf");
+}
+
+static struct kunit_case contract_cases[] = {
+	KUNIT_CASE_PARAM(register_checks, registers_gen_params),
+	KUNIT_CASE(register_taken_slot),
+	KUNIT_CASE(ops_in_order),
+	KUNIT_CASE(failed_alloc_is_not_freed),
+	KUNIT_CASE(path_knows_its_key),
+	KUNIT_CASE(sockets_share_the_path),
+	KUNIT_CASE(bound_socket_pins_the_module),
+	KUNIT_CASE(unread_message_pins_the_module),
+	KUNIT_CASE(unregister_with_messages),
+	KUNIT_CASE(unregister_while_connecting),
+	KUNIT_CASE(unregister_while_backing_off),
+	{}
+};
+
+static struct kunit_suite contract_suite = {
+	.name		= "rds_contract",
+	.init		= rig_init,
+	.exit		= rig_exit,
+	.test_cases	= contract_cases,
+};
+
+kunit_test_suite(contract_suite);

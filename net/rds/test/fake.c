@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A transport for tests; see fake.h. */
+#include <linux/ctype.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+#include <net/ipv6.h>
+
+#include "../core/path.h"
+#include "fake.h"
+
+/* The debug kernel under emulation is slow, and its host may be busy. */
+#define FAKE_PATIENCE	(120 * HZ)
+
+struct fake_incoming {
+	struct rds_incoming	inc;
+	u8			data[];
+};
+
+const struct in6_addr fake_laddr = {
+	.s6_addr = { [10] = 0xff, 0xff, 192, 0, 2, 1 },
+};
+
+static atomic_t fake_live_incomings = ATOMIC_INIT(0);
+
+/* The one that is registered; ops do not say whose they are. */
+static struct fake *the_fake;
+
+static void fake_enter(void)
+{
+	might_sleep();
+	if (atomic_inc_return(&the_fake->inside) != 1)
+		the_fake->broken = "ops of one path overlap";
+}
+
+static void fake_log(const struct fake_call *call)
+{
+	struct fake *fake = the_fake;
+
+	spin_lock(&fake->lock);
+	if (fake->nr_calls < FAKE_MAX_CALLS) {
+		fake->calls[fake->nr_calls] = *call;
+		fake->calls[fake->nr_calls].task = current;
+		fake->nr_calls++;
+	} else {
+		fake->broken = "more calls than the log can hold";
+	}
+	spin_unlock(&fake->lock);
+}
+
+static void fake_leave(const struct fake_call *call)
+{
+	fake_log(call);
+	atomic_dec(&the_fake->inside);
+	wake_up_all(&the_fake->wait);
+}
+
+static int fake_decide(struct fake_plan *plan)
+{
+	int ret = 0;
+
+	spin_lock(&the_fake->lock);
+	if (plan->times) {
+		ret = plan->err;
+		if (plan->times > 0)
+			plan->times--;
+	}
+	spin_unlock(&the_fake->lock);
+	return ret;
+}
+
+static int fake_laddr_check(struct net *net, const struct in6_addr *addr,
+			    int ifindex)
+{
+	might_sleep();
+	return ipv6_addr_equal(addr, &fake_laddr) ? 0 : -EADDRNOTAVAIL;
+}
+
+static int fake_path_alloc(struct rds_path *path)
+{
+	struct fake_call call = { .op = FAKE_ALLOC };
+
+	might_sleep();
+	call.ret = fake_decide(&the_fake->alloc);
+	if (!call.ret) {
+		path->data = kzalloc(sizeof(u64), GFP_KERNEL);
+		if (!path->data)
+			call.ret = -ENOMEM;
+	}
+	if (!call.ret) {
+		the_fake->path = path;
+		the_fake->live_paths++;
+	}
+	fake_log(&call);
+	return call.ret;
+}
+
+static void fake_path_free(struct rds_path *path)
+{
+	struct fake_call call = { .op = FAKE_FREE };
+
+	fake_enter();
+	kfree(path->data);
+	path->data = NULL;
+	if (the_fake->path == path)
+		the_fake->path = NULL;
+	the_fake->live_paths--;
+	fake_leave(&call);
+}
+
+static int fake_path_connect(struct rds_path *path)
+{
+	struct fake_call call = { .op = FAKE_CONNECT };
+	struct fake *fake = the_fake;
+
+	fake_enter();
+	if (fake->nr_backoff < ARRAY_SIZE(fake->backoff_ms))
+		fake->backoff_ms[fake->nr_backoff++] =
+			READ_ONCE(to_cpath(path)->cp_backoff_ms);
+	if (rds_cpath_state(to_cpath(path)) != RDS_PATH_CONNECTING)
+		fake->broken = "path_connect() in another state";
+
+	call.ret = fake_decide(&fake->connect);
+	if (!call.ret && !fake->connect_later)
+		rds_path_connect_done(path);
+	fake_leave(&call);
+	return call.ret;
+}
+
+static void fake_path_shutdown(struct rds_path *path)
+{
+	void (*hook)(struct rds_path *path) = the_fake->in_shutdown;
+	struct fake_call call = { .op = FAKE_SHUTDOWN };
+
+	fake_enter();
+	the_fake->in_shutdown = NULL;
+	if (hook)
+		hook(path);
+	fake_leave(&call);
+}
+
+/**
+ * fake_pattern() - what payloads of tests are made of
+ * @offset: where in the payload
+ *
+ * Return: the byte.
+ */
+u8 fake_pattern(u32 offset)
+{
+	return offset % 251;
+}
+
+static bool fake_is_pattern(const u8 *data, u32 offset, u32 len)
+{
+	u32 i;
+
+	for (i = 0; i < len; i++) {
+		if (data[i] != fake_pattern(offset + i))
+			return false;
+	}
+	return true;
+}
+
+static bool fake_bag_is_intact(const struct rds_bag *bag)
+{
+	const struct bio_vec *bv;
+	unsigned int i;
+	u32 offset = 0;
+
+	switch (bag->kind) {
+	case RDS_BAG_EMPTY:
+		return !bag->len;
+	case RDS_BAG_INLINE:
+		return fake_is_pattern(bag->data, 0, bag->len);
+	case RDS_BAG_KERNEL:
+		for (i = 0; i < bag->nr; i++) {
+			bv = &bag->bvec[i];
+			if (!fake_is_pattern(page_address(bv->bv_page) +
+					     bv->bv_offset, offset,
+					     bv->bv_len))
+				return false;
+			offset += bv->bv_len;
+		}
+		return offset == bag->len;
+	}
+	return false;
+}
+
+static int fake_xmit(struct rds_path *path, struct rds_message *msg, bool more)
+{
+	void (*hook)(struct rds_path *path, struct rds_message *msg);
+	struct fake_call call = {
+		.op	= FAKE_XMIT,
+		.seq	= msg->m_seq,
+		.sport	= ntohs(msg->m_sport),
+		.dport	= ntohs(msg->m_dport),
+		.len	= msg->m_bag.len,
+		.flags	= msg->m_flags,
+		.more	= more,
+		.intact	= fake_bag_is_intact(&msg->m_bag),
+	};
+
+	fake_enter();
+	call.ret = fake_decide(&the_fake->xmit) ?: RDS_XMIT_SENT;
+	hook = the_fake->in_xmit;
+	if (call.ret >= 0 && hook) {
+		the_fake->in_xmit = NULL;
+		hook(path, msg);
+	}
+	fake_leave(&call);
+	return call.ret;
+}
+
+static int fake_xmit_cong_map(struct rds_path *path, const void *map)
+{
+	struct fake_call call = { .op = FAKE_MAP };
+
+	fake_enter();
+	call.ret = fake_decide(&the_fake->map);
+	memcpy(the_fake->last_map, map, RDS_CONG_MAP_BYTES);
+	fake_leave(&call);
+	return call.ret;
+}
+
+/**
+ * fake_init() - prepare the transport
+ * @fake: zeroed
+ */
+void fake_init(struct fake *fake)
+{
+	spin_lock_init(&fake->lock);
+	init_waitqueue_head(&fake->wait);
+
+	fake->conn_ops.laddr_check = fake_laddr_check;
+	fake->conn_ops.path_alloc = fake_path_alloc;
+	fake->conn_ops.path_free = fake_path_free;
+	fake->conn_ops.path_connect = fake_path_connect;
+	fake->conn_ops.path_shutdown = fake_path_shutdown;
+	fake->data_ops.xmit = fake_xmit;
+	fake->data_ops.xmit_cong_map = fake_xmit_cong_map;
+
+	strscpy(fake->trans.name, "fake", sizeof(fake->trans.name));
+	fake->trans.owner = THIS_MODULE;
+	fake->trans.type = RDS_TRANS_TCP;
+	fake->trans.conn = &fake->conn_ops;
+	fake->trans.data = &fake->data_ops;
+}
+
+/**
+ * fake_register() - offer the transport to sockets
+ * @fake: the transport
+ *
+ * Return: what rds_transport_register() says.
+ */
+int fake_register(struct fake *fake)
+{
+	int ret;
+
+	the_fake = fake;
+	ret = rds_transport_register(&fake->trans);
+	fake->registered = !ret;
+	return ret;
+}
+
+/**
+ * fake_unregister() - withdraw it, if it has been offered
+ * @fake: the transport
+ */
+void fake_unregister(struct fake *fake)
+{
+	if (!fake->registered)
+		return;
+	rds_transport_unregister(&fake->trans);
+	fake->registered = false;
+	the_fake = NULL;
+}
+
+/**
+ * fake_fail() - have an op fail from now on
+ * @plan: the op's plan
+ * @err: by this errno
+ * @times: so often, or FAKE_FOR_EVER
+ */
+void fake_fail(struct fake_plan *plan, int err, int times)
+{
+	spin_lock(&the_fake->lock);
+	plan->err = err;
+	plan->times = times;
+	spin_unlock(&the_fake->lock);
+}
+
+/**
+ * fake_unblock() - take messages and maps again, and say so
+ * @fake: the transport, with a path
+ */
+void fake_unblock(struct fake *fake)
+{
+	fake_fail(&fake->xmit, 0, 0);
+	fake_fail(&fake->map, 0, 0);
+	rds_path_kick(fake->path);
+}
+
+/**
+ * fake_forget() - begin the log anew
+ * @fake: the transport
+ */
+void fake_forget(struct fake *fake)
+{
+	spin_lock(&fake->lock);
+	fake->nr_calls = 0;
+	fake->nr_backoff = 0;
+	spin_unlock(&fake->lock);
+}
+
+static bool fake_is(const struct fake_call *call, enum fake_op op)
+{
+	return call->op == tolower(op) && (islower(op) || call->ret >= 0);
+}
+
+/**
+ * fake_nth() - look a call up in the log
+ * @fake: the transport
+ * @op: calls of this op only
+ * @n: the first is 0
+ *
+ * Return: the call, or NULL if there were not so many.
+ */
+const struct fake_call *fake_nth(struct fake *fake, enum fake_op op,
+				 unsigned int n)
+{
+	const struct fake_call *call = NULL;
+	unsigned int i;
+
+	spin_lock(&fake->lock);
+	for (i = 0; i < fake->nr_calls && !call; i++) {
+		if (fake_is(&fake->calls[i], op) && !n--)
+			call = &fake->calls[i];
+	}
+	spin_unlock(&fake->lock);
+	return call;
+}
+
+/**
+ * fake_count() - how many calls of an op there were
+ * @fake: the transport
+ * @op: the op
+ *
+ * Return: the number.
+ */
+unsigned int fake_count(struct fake *fake, enum fake_op op)
+{
+	unsigned int i, count = 0;
+
+	spin_lock(&fake->lock);
+	for (i = 0; i < fake->nr_calls; i++)
+		count += fake_is(&fake->calls[i], op);
+	spin_unlock(&fake->lock);
+	return count;
+}
+
+/**
+ * fake_await() - wait for calls, and for what core does with their results
+ * @fake: the transport
+ * @op: the op
+ * @count: how many calls
+ *
+ * Return: true if there were as many, if not more.
+ */
+bool fake_await(struct fake *fake, enum fake_op op, unsigned int count)
+{
+	bool done;
+
+	done = wait_event_timeout(fake->wait, fake_count(fake, op) >= count,
+				  FAKE_PATIENCE);
+	fake_settle(fake);
+	return done;
+}
+
+/**
+ * fake_settle() - wait until the path's work has nothing more to do
+ * @fake: the transport
+ *
+ * A retry that is planned for later does not count, and stays planned.
+ */
+void fake_settle(struct fake *fake)
+{
+	if (fake->path)
+		flush_delayed_work(&to_cpath(fake->path)->cp_work);
+}
+
+/**
+ * fake_ops() - the log in short
+ * @fake: the transport
+ * @failed: calls that failed included
+ * @buf: where to write it
+ * @size: of @buf
+ *
+ * Return: @buf, with a letter of enum fake_op for each call.
+ */
+const char *fake_ops(struct fake *fake, bool failed, char *buf, size_t size)
+{
+	const struct fake_call *call;
+	unsigned int i;
+	size_t pos = 0;
+
+	spin_lock(&fake->lock);
+	for (i = 0; i < fake->nr_calls && pos + 1 < size; i++) {
+		call = &fake->calls[i];
+		if (call->ret < 0 && !failed)
+			continue;
+		if (call->ret >= 0 && strchr("cmx", call->op))
+			buf[pos++] = toupper(call->op);
+		else
+			buf[pos++] = call->op;
+	}
+	spin_unlock(&fake->lock);
+	buf[pos] = '\0';
+	return buf;
+}
+
+/**
+ * fake_sent() - the messages that were taken, in short
+ * @fake: the transport
+ * @buf: where to write it
+ * @size: of @buf
+ *
+ * Return: @buf, with the sequence numbers; behind each an "a" if an ack is
+ * asked for and an "r" if it is marked as sent before.
+ */
+const char *fake_sent(struct fake *fake, char *buf, size_t size)
+{
+	const struct fake_call *call;
+	size_t pos = 0;
+	unsigned int i;
+
+	buf[0] = '\0';
+	spin_lock(&fake->lock);
+	for (i = 0; i < fake->nr_calls; i++) {
+		call = &fake->calls[i];
+		if (call->op != FAKE_XMIT || call->ret < 0)
+			continue;
+		pos += scnprintf(buf + pos, size - pos, "%s%llu%s%s",
+				 pos ? " " : "", call->seq,
+				 call->flags & RDS_FLAG_ACK_REQUIRED ?
+				 "a" : "",
+				 call->flags & RDS_FLAG_RETRANSMITTED ?
+				 "r" : "");
+	}
+	spin_unlock(&fake->lock);
+	return buf;
+}
+
+static int fake_incoming_copy(struct rds_incoming *inc, u32 len,
+			      struct iov_iter *to)
+{
+	struct fake_incoming *fake_inc;
+
+	fake_inc = container_of(inc, struct fake_incoming, inc);
+	return copy_to_iter(fake_inc->data, len, to) == len ? 0 : -EFAULT;
+}
+
+static void fake_incoming_free(struct rds_incoming *inc)
+{
+	kfree(container_of(inc, struct fake_incoming, inc));
+	atomic_dec(&fake_live_incomings);
+}
+
+static const struct rds_incoming_ops fake_incoming_ops = {
+	.owner	= THIS_MODULE,
+	.copy	= fake_incoming_copy,
+	.free	= fake_incoming_free,
+};
+
+/**
+ * fake_deliver() - let a message arrive from the peer
+ * @fake: the transport, with a path
+ * @hdr: its header; the payload is of fake_pattern()
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int fake_deliver(struct fake *fake, const struct rds_header *hdr)
+{
+	u32 i, len = be32_to_cpu(hdr->h_len);
+	struct fake_incoming *fake_inc;
+	struct rds_rx_batch batch;
+
+	fake_inc = kmalloc(struct_size(fake_inc, data, len), GFP_KERNEL);
+	if (!fake_inc)
+		return -ENOMEM;
+	for (i = 0; i < len; i++)
+		fake_inc->data[i] = fake_pattern(i);
+	atomic_inc(&fake_live_incomings);
+	rds_incoming_init(&fake_inc->inc, &fake_incoming_ops, hdr,
+			  sizeof(*fake_inc) + len);
+
+	local_bh_disable();
+	rds_rx_batch_begin(&batch);
+	rds_deliver(fake->path, &fake_inc->inc, &batch);
+	rds_rx_batch_end(&batch);
+	local_bh_enable();
+	return 0;
+}
+
+/**
+ * fake_incomings() - messages delivered and not freed yet
+ *
+ * Return: how many.
+ */
+int fake_incomings(void)
+{
+	return atomic_read(&fake_live_incomings);
+}

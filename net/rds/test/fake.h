@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A transport that does what a test tells it to and records what core asks of
+ * it. It sits in the slot of TCP, serves 192.0.2.1, and reaches any peer; a
+ * test uses one peer, hence one path, at a time.
+ */
+#ifndef _RDS_TEST_FAKE_H
+#define _RDS_TEST_FAKE_H
+
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <net/rds/transport.h>
+
+#define FAKE_MAX_CALLS	8192
+#define FAKE_FOR_EVER	(-1)
+
+/*
+ * What the log has of a call, see fake_ops(). Capitals are calls that
+ * succeeded; whoever counts small letters counts both.
+ */
+enum fake_op {
+	FAKE_ALLOC	= 'a',
+	FAKE_CONNECT	= 'c',
+	FAKE_CONNECTED	= 'C',
+	FAKE_MAP	= 'm',
+	FAKE_MAPPED	= 'M',
+	FAKE_XMIT	= 'x',
+	FAKE_SENT	= 'X',
+	FAKE_SHUTDOWN	= 's',
+	FAKE_FREE	= 'f',
+};
+
+/**
+ * struct fake_call - a call of an op
+ * @op: which, in small letters
+ * @ret: what it returned; positive and zero are success
+ * @task: who called
+ * @seq: of the message (FAKE_XMIT only), as all that follows
+ * @sport: sending port
+ * @dport: receiving port
+ * @len: bytes of payload
+ * @flags: of the header
+ * @more: another message was to follow
+ * @intact: the payload is what rig_send() had sent
+ */
+struct fake_call {
+	enum fake_op		op;
+	int			ret;
+	struct task_struct	*task;
+	u64			seq;
+	u16			sport;
+	u16			dport;
+	u32			len;
+	u8			flags;
+	bool			more;
+	bool			intact;
+};
+
+/**
+ * struct fake_plan - how an op is to fail
+ * @err: by this errno
+ * @times: so often; or FAKE_FOR_EVER
+ */
+struct fake_plan {
+	int	err;
+	int	times;
+};
+
+/**
+ * struct fake - the transport
+ * @trans: what is registered
+ * @conn_ops: its ops, open to change before fake_register()
+ * @data_ops: likewise
+ * @registered: it is
+ * @path: the path, from path_alloc() to path_free()
+ * @alloc: plan for path_alloc()
+ * @connect: plan for path_connect()
+ * @xmit: plan for xmit()
+ * @map: plan for xmit_cong_map()
+ * @connect_later: path_connect() leaves it to the test to say that it is done
+ * @in_xmit: called once, before the next xmit() returns success
+ * @in_shutdown: called once, in the next path_shutdown()
+ * @last_map: the map sent last
+ * @backoff_ms: ceiling of the back-off at each connect, the first few
+ * @nr_backoff: how many of those
+ * @lock: guards what follows
+ * @wait: woken by each call
+ * @calls: the calls so far, forgotten by fake_forget()
+ * @nr_calls: how many
+ * @live_paths: allocated and not freed
+ * @inside: ops that run now and should be alone
+ * @broken: what a test should fail for in any case, or NULL
+ */
+struct fake {
+	struct rds_transport	trans;
+	struct rds_conn_ops	conn_ops;
+	struct rds_data_ops	data_ops;
+	bool			registered;
+	struct rds_path		*path;
+
+	struct fake_plan	alloc;
+	struct fake_plan	connect;
+	struct fake_plan	xmit;
+	struct fake_plan	map;
+	bool			connect_later;
+	void (*in_xmit)(struct rds_path *path, struct rds_message *msg);
+	void (*in_shutdown)(struct rds_path *path);
+
+	u8			last_map[RDS_CONG_MAP_BYTES];
+	u32			backoff_ms[16];
+	unsigned int		nr_backoff;
+
+	spinlock_t		lock;
+	wait_queue_head_t	wait;
+	struct fake_call	calls[FAKE_MAX_CALLS];
+	unsigned int		nr_calls;
+	int			live_paths;
+	atomic_t		inside;
+	const char		*broken;
+};
+
+extern const struct in6_addr fake_laddr;
+
+void fake_init(struct fake *fake);
+int fake_register(struct fake *fake);
+void fake_unregister(struct fake *fake);
+
+void fake_fail(struct fake_plan *plan, int err, int times);
+void fake_unblock(struct fake *fake);
+void fake_forget(struct fake *fake);
+
+unsigned int fake_count(struct fake *fake, enum fake_op op);
+const struct fake_call *fake_nth(struct fake *fake, enum fake_op op,
+				 unsigned int n);
+bool fake_await(struct fake *fake, enum fake_op op, unsigned int count);
+void fake_settle(struct fake *fake);
+const char *fake_ops(struct fake *fake, bool failed, char *buf, size_t size);
+const char *fake_sent(struct fake *fake, char *buf, size_t size);
+
+u8 fake_pattern(u32 offset);
+int fake_deliver(struct fake *fake, const struct rds_header *hdr);
+int fake_incomings(void);
+
+#endif /* _RDS_TEST_FAKE_H */

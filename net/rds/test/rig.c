@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the tests of core have in common; see rig.h. */
+#include <linux/in.h>
+#include <linux/iopoll.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <net/ipv6.h>
+
+#include "rig.h"
+
+#define RIG_LADDR	0xc0000201	/* 192.0.2.1 */
+#define RIG_FADDR	0xc0000202	/* 192.0.2.2 */
+
+/**
+ * rig_sysctl() - the tunables of init_net; rig_exit() restores them
+ *
+ * Return: the values.
+ */
+struct rds_sysctl *rig_sysctl(void)
+{
+	return &rds_net(&init_net)->rn_sysctl;
+}
+
+/**
+ * rig_init() - set the fixture up
+ * @test: the test; its priv is the rig afterwards
+ *
+ * Return: 0 or an errno.
+ */
+int rig_init(struct kunit *test)
+{
+	struct rig *rig;
+
+	rig = kunit_kzalloc(test, sizeof(*rig), GFP_KERNEL);
+	if (!rig)
+		return -ENOMEM;
+
+	test->priv = rig;
+	rig->peer = RIG_FADDR;
+	rig->saved = *rig_sysctl();
+	rig->module_refs = module_refcount(THIS_MODULE);
+	fake_init(&rig->fake);
+	return fake_register(&rig->fake);
+}
+
+/**
+ * rig_exit() - take the fixture down and see that nothing is left
+ * @test: the test
+ */
+void rig_exit(struct kunit *test)
+{
+	struct rig *rig = rig_of(test);
+	unsigned int i;
+
+	if (!rig)
+		return;
+	for (i = 0; i < RIG_SOCKS; i++) {
+		if (rig->socks[i])
+			sock_release(rig->socks[i]);
+	}
+	fake_unregister(&rig->fake);
+	*rig_sysctl() = rig->saved;
+
+	KUNIT_EXPECT_STREQ(test, rig->fake.broken ?: "nothing", "nothing");
+	KUNIT_EXPECT_EQ(test, rig->fake.live_paths, 0);
+	KUNIT_EXPECT_EQ(test, fake_incomings(), 0);
+	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), rig->module_refs);
+}
+
+static void rig_keep(struct kunit *test, struct socket *sock)
+{
+	struct rig *rig = rig_of(test);
+	unsigned int i;
+
+	for (i = 0; i < RIG_SOCKS; i++) {
+		if (!rig->socks[i]) {
+			rig->socks[i] = sock;
+			return;
+		}
+	}
+	sock_release(sock);
+	KUNIT_FAIL(test, "too many sockets");
+}
+
+/**
+ * rig_socket() - a socket bound to the fake transport's address
+ * @test: the test
+ * @port: where
+ *
+ * Return: the socket, closed at the end of the test if not before.
+ */
+struct socket *rig_socket(struct kunit *test, u16 port)
+{
+	struct sockaddr_in sin = {
+		.sin_family	 = AF_INET,
+		.sin_port	 = htons(port),
+		.sin_addr.s_addr = htonl(RIG_LADDR),
+	};
+	struct socket *sock;
+
+	KUNIT_ASSERT_EQ(test, 0, sock_create_kern(&init_net, AF_RDS,
+						  SOCK_SEQPACKET, 0, &sock));
+	rig_keep(test, sock);
+	KUNIT_ASSERT_EQ(test, 0, kernel_bind(sock, (struct sockaddr *)&sin,
+					     sizeof(sin)));
+	return sock;
+}
+
+/**
+ * rig_close() - close a socket before the end of the test
+ * @test: the test
+ * @sock: what rig_socket() returned
+ */
+void rig_close(struct kunit *test, struct socket *sock)
+{
+	struct rig *rig = rig_of(test);
+	unsigned int i;
+
+	for (i = 0; i < RIG_SOCKS; i++) {
+		if (rig->socks[i] == sock)
+			rig->socks[i] = NULL;
+	}
+	sock_release(sock);
+}
+
+/**
+ * rig_try_send() - send a message
+ * @test: the test
+ * @sock: the sender
+ * @dport: port at the peer
+ * @len: bytes of payload, of fake_pattern()
+ * @flags: of sendmsg()
+ *
+ * Return: what sendmsg() does.
+ */
+int rig_try_send(struct kunit *test, struct socket *sock, u16 dport, u32 len,
+		 int flags)
+{
+	struct sockaddr_in sin = {
+		.sin_family	 = AF_INET,
+		.sin_port	 = htons(dport),
+		.sin_addr.s_addr = htonl(rig_of(test)->peer),
+	};
+	struct msghdr msg = {
+		.msg_name	= &sin,
+		.msg_namelen	= sizeof(sin),
+		.msg_flags	= flags,
+	};
+	struct kvec vec = { .iov_len = len };
+	u32 i;
+	int ret;
+
+	vec.iov_base = kvmalloc(max(len, 1U), GFP_KERNEL);
+	if (!vec.iov_base)
+		return -ENOMEM;
+	for (i = 0; i < len; i++)
+		((u8 *)vec.iov_base)[i] = fake_pattern(i);
+
+	ret = kernel_sendmsg(sock, &msg, &vec, 1, len);
+	kvfree(vec.iov_base);
+	return ret;
+}
+
+/**
+ * rig_send() - send a message to RIG_PEER_PORT, which must succeed
+ * @test: the test
+ * @sock: the sender
+ * @len: bytes of payload
+ */
+void rig_send(struct kunit *test, struct socket *sock, u32 len)
+{
+	KUNIT_ASSERT_EQ(test, (int)len,
+			rig_try_send(test, sock, RIG_PEER_PORT, len,
+				     MSG_DONTWAIT));
+}
+
+/**
+ * rig_up() - a socket at RIG_PORT whose path to the peer is UP and idle
+ * @test: the test
+ *
+ * One message has been sent and acknowledged, and the log is empty.
+ *
+ * Return: the socket.
+ */
+struct socket *rig_up(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_SENT, 1);
+	rds_path_ack(rig_path(test), 1);
+	KUNIT_ASSERT_EQ(test, rig_msgs(sock), 0);
+	fake_forget(rig_fake(test));
+	return sock;
+}
+
+static u64 rig_cong_mask(const void *control)
+{
+	const struct cmsghdr *cmsg = control;
+
+	if (cmsg->cmsg_len != CMSG_LEN(sizeof(u64)) ||
+	    cmsg->cmsg_level != SOL_RDS ||
+	    cmsg->cmsg_type != RDS_CMSG_CONG_UPDATE)
+		return 0;
+	return *(const u64 *)CMSG_DATA((struct cmsghdr *)cmsg);
+}
+
+static bool rig_is_pattern(const u8 *data, int len)
+{
+	int i;
+
+	for (i = 0; i < len; i++) {
+		if (data[i] != fake_pattern(i))
+			return false;
+	}
+	return true;
+}
+
+/**
+ * rig_recv() - receive, without waiting
+ * @test: the test
+ * @sock: the receiver
+ * @got: what came
+ */
+void rig_recv(struct kunit *test, struct socket *sock, struct rig_got *got)
+{
+	u8 control[CMSG_SPACE(sizeof(u64))] __aligned(8) = {};
+	struct sockaddr_in6 from = {};
+	struct sockaddr_in *sin = (struct sockaddr_in *)&from;
+	struct msghdr msg = {
+		.msg_name	= &from,
+		.msg_control	= control,
+		.msg_controllen	= sizeof(control),
+	};
+	struct kvec vec = { .iov_len = 8192 };
+
+	vec.iov_base = kunit_kzalloc(test, vec.iov_len, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, vec.iov_base);
+
+	memset(got, 0, sizeof(*got));
+	got->ret = kernel_recvmsg(sock, &msg, &vec, 1, vec.iov_len,
+				  MSG_DONTWAIT);
+	got->flags = msg.msg_flags;
+	got->from = ntohl(sin->sin_addr.s_addr);
+	got->sport = ntohs(sin->sin_port);
+	got->cong = rig_cong_mask(control);
+	got->intact = rig_is_pattern(vec.iov_base, got->ret);
+	kunit_kfree(test, vec.iov_base);
+}
+
+/**
+ * rig_deliver() - let a message arrive from the peer
+ * @test: the test
+ * @seq: its number
+ * @sport: the peer's port
+ * @dport: ours
+ * @len: bytes of payload
+ * @flags: of the header
+ */
+void rig_deliver(struct kunit *test, u64 seq, u16 sport, u16 dport, u32 len,
+		 u8 flags)
+{
+	const struct rds_header hdr = {
+		.h_sequence	= cpu_to_be64(seq),
+		.h_len		= htonl(len),
+		.h_sport	= htons(sport),
+		.h_dport	= htons(dport),
+		.h_flags	= flags,
+	};
+
+	KUNIT_ASSERT_EQ(test, 0, fake_deliver(rig_fake(test), &hdr));
+}
+
+/**
+ * rig_deliver_map() - let a congestion map arrive from the peer
+ * @test: the test
+ * @ports: the congested ones
+ * @nr: how many
+ * @len: length of the map
+ */
+void rig_deliver_map(struct kunit *test, const u16 *ports, unsigned int nr,
+		     u32 len)
+{
+	unsigned int i;
+	u8 *map;
+
+	map = kunit_kzalloc(test, max_t(u32, len, RDS_CONG_MAP_BYTES),
+			    GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, map);
+	for (i = 0; i < nr; i++)
+		map[ports[i] / 8] |= 1 << ports[i] % 8;
+
+	local_bh_disable();
+	rds_deliver_cong_map(rig_path(test), map, len);
+	local_bh_enable();
+	kunit_kfree(test, map);
+}
+
+/**
+ * rig_setsockopt() - set an option at level SOL_RDS
+ * @sock: the socket
+ * @name: the option
+ * @value: its value
+ * @len: the length of that
+ *
+ * Return: what setsockopt() does.
+ */
+int rig_setsockopt(struct socket *sock, int name, void *value, int len)
+{
+	return sock->ops->setsockopt(sock, SOL_RDS, name,
+				     KERNEL_SOCKPTR(value), len);
+}
+
+/**
+ * rig_poll() - poll a socket, without waiting
+ * @sock: the socket
+ *
+ * Return: the events, as poll(2) has them.
+ */
+unsigned int rig_poll(struct socket *sock)
+{
+	return (__force unsigned int)sock->ops->poll(NULL, sock, NULL);
+}
+
+/**
+ * rig_stat_sum() - read a counter; see rig_stat()
+ * @offset: in &struct rds_stats
+ *
+ * Return: the sum over all CPUs.
+ */
+u64 rig_stat_sum(size_t offset)
+{
+	const struct rds_net *rn = rds_net(&init_net);
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += *(u64 *)((u8 *)per_cpu_ptr(rn->rn_stats, cpu) + offset);
+	return sum;
+}
+
+/**
+ * rig_stat_reaches() - wait for a counter; see rig_await_stat()
+ * @offset: in &struct rds_stats
+ * @value: what it has to be at least
+ *
+ * Nobody is told when a counter changes, so this looks again and again.
+ *
+ * Return: true if it is, false if it took too long.
+ */
+bool rig_stat_reaches(size_t offset, u64 value)
+{
+	u64 sum;
+
+	return !read_poll_timeout(rig_stat_sum, sum, sum >= value, 1000,
+				  120 * USEC_PER_SEC, false, offset);
+}
+
+/**
+ * rig_set_bufs() - set both buffers of a socket
+ * @sock: the socket
+ * @bytes: payload, as users count it
+ */
+void rig_set_bufs(struct socket *sock, int bytes)
+{
+	WRITE_ONCE(sock->sk->sk_sndbuf, 2 * bytes);
+	WRITE_ONCE(sock->sk->sk_rcvbuf, 2 * bytes);
+}
+
+static void rig_sender_work(struct work_struct *work)
+{
+	struct rig_sender *sender = container_of(work, struct rig_sender, work);
+
+	sender->ret = rig_try_send(sender->test, sender->sock, RIG_PEER_PORT,
+				   sender->len, 0);
+}
+
+/**
+ * rig_start_sender() - let another task send to RIG_PEER_PORT
+ * @sender: the task, on the stack; all but the work filled in
+ */
+void rig_start_sender(struct rig_sender *sender)
+{
+	/* So that it comes back also if core is wrong. */
+	sender->sock->sk->sk_sndtimeo = 120 * HZ;
+	INIT_WORK_ONSTACK(&sender->work, rig_sender_work);
+	queue_work(system_unbound_wq, &sender->work);
+}
+
+/**
+ * rig_finish_sender() - wait for the task
+ * @sender: what rig_start_sender() was given
+ *
+ * Return: what sendmsg() returned there.
+ */
+int rig_finish_sender(struct rig_sender *sender)
+{
+	flush_work(&sender->work);
+	destroy_work_on_stack(&sender->work);
+	return sender->ret;
+}
+
+/**
+ * rig_ops() - the log in short; see rig_expect_ops()
+ * @test: the test
+ * @failed: calls that failed included
+ *
+ * Return: as fake_ops().
+ */
+const char *rig_ops(struct kunit *test, bool failed)
+{
+	struct rig *rig = rig_of(test);
+
+	return fake_ops(&rig->fake, failed, rig->text, sizeof(rig->text));
+}
+
+/**
+ * rig_sent() - the messages sent in short; see rig_expect_sent()
+ * @test: the test
+ *
+ * Return: as fake_sent().
+ */
+const char *rig_sent(struct kunit *test)
+{
+	struct rig *rig = rig_of(test);
+
+	return fake_sent(&rig->fake, rig->text, sizeof(rig->text));
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the tests of core have in common: the fake transport, registered, and
+ * sockets of the kernel's own that are bound to its address. Everything is
+ * taken down after each test, and what is left over then fails it.
+ */
+#ifndef _RDS_TEST_RIG_H
+#define _RDS_TEST_RIG_H
+
+#include <kunit/test.h>
+#include <linux/net.h>
+#include <linux/workqueue.h>
+
+#include "../core/rds_net.h"
+#include "../core/sock.h"
+#include "fake.h"
+
+#define RIG_SOCKS	4
+
+/* Ports: of our sockets, and of the peer's that we send to */
+#define RIG_PORT	4000
+#define RIG_PEER_PORT	5000
+
+/**
+ * struct rig - the fixture
+ * @fake: the transport
+ * @socks: sockets to be closed at the end
+ * @peer: the peer's IPv4 address; 192.0.2.2 unless a test changes it
+ * @saved: sysctls as they were
+ * @module_refs: references to this module at the beginning
+ * @text: for fake_ops() and fake_sent()
+ */
+struct rig {
+	struct fake		fake;
+	struct socket		*socks[RIG_SOCKS];
+	u32			peer;
+	struct rds_sysctl	saved;
+	int			module_refs;
+	char			text[512];
+};
+
+/**
+ * struct rig_got - what recvmsg() gave
+ * @ret: its return value
+ * @flags: msg_flags
+ * @from: the sender's IPv4 address, 0 if there was none
+ * @sport: the sender's port
+ * @cong: mask of RDS_CMSG_CONG_UPDATE, 0 if there was none
+ * @intact: the payload is as fake_deliver() made it
+ */
+struct rig_got {
+	int	ret;
+	int	flags;
+	u32	from;
+	u16	sport;
+	u64	cong;
+	bool	intact;
+};
+
+/**
+ * struct rig_sender - a task that sends one message and may have to wait
+ * @test: the test
+ * @sock: the sender
+ * @len: bytes of payload
+ * @ret: what sendmsg() returned
+ * @work: the task
+ */
+struct rig_sender {
+	struct kunit		*test;
+	struct socket		*sock;
+	u32			len;
+	int			ret;
+	struct work_struct	work;
+};
+
+int rig_init(struct kunit *test);
+void rig_exit(struct kunit *test);
+
+static inline struct rig *rig_of(struct kunit *test)
+{
+	return test->priv;
+}
+
+static inline struct fake *rig_fake(struct kunit *test)
+{
+	return &rig_of(test)->fake;
+}
+
+static inline struct rds_path *rig_path(struct kunit *test)
+{
+	return rig_fake(test)->path;
+}
+
+struct socket *rig_socket(struct kunit *test, u16 port);
+void rig_close(struct kunit *test, struct socket *sock);
+struct socket *rig_up(struct kunit *test);
+struct rds_sysctl *rig_sysctl(void);
+
+int rig_try_send(struct kunit *test, struct socket *sock, u16 dport, u32 len,
+		 int flags);
+void rig_send(struct kunit *test, struct socket *sock, u32 len);
+void rig_recv(struct kunit *test, struct socket *sock, struct rig_got *got);
+void rig_deliver(struct kunit *test, u64 seq, u16 sport, u16 dport, u32 len,
+		 u8 flags);
+void rig_deliver_map(struct kunit *test, const u16 *ports, unsigned int nr,
+		     u32 len);
+int rig_setsockopt(struct socket *sock, int name, void *value, int len);
+unsigned int rig_poll(struct socket *sock);
+void rig_set_bufs(struct socket *sock, int bytes);
+void rig_start_sender(struct rig_sender *sender);
+int rig_finish_sender(struct rig_sender *sender);
+u64 rig_stat_sum(size_t offset);
+bool rig_stat_reaches(size_t offset, u64 value);
+const char *rig_ops(struct kunit *test, bool failed);
+const char *rig_sent(struct kunit *test);
+
+/* Value of a counter of init_net */
+#define rig_stat(name)	rig_stat_sum(offsetof(struct rds_stats, name))
+
+/* What the socket has on its way: payload bytes and messages */
+#define rig_bytes(sock)		((int)READ_ONCE(rds_sk((sock)->sk)->rs_snd_bytes))
+#define rig_msgs(sock)		((int)READ_ONCE(rds_sk((sock)->sk)->rs_snd_msgs))
+
+/* The log, in the letters of enum fake_op */
+#define rig_expect_ops(test, ops)					\
+	KUNIT_EXPECT_STREQ(test, ops, rig_ops(test, true))
+
+/* The same without calls that failed */
+#define rig_expect_done(test, ops)					\
+	KUNIT_EXPECT_STREQ(test, ops, rig_ops(test, false))
+
+/* The messages sent, see fake_sent() */
+#define rig_expect_sent(test, sent)					\
+	KUNIT_EXPECT_STREQ(test, sent, rig_sent(test))
+
+/* Wait for so many calls since the log began. */
+#define rig_await(test, op, count)					\
+	KUNIT_ASSERT_TRUE(test, fake_await(rig_fake(test), op, count))
+
+/* Wait until a counter is at least @value. */
+#define rig_await_stat(test, name, value)				\
+	KUNIT_ASSERT_TRUE(test,						\
+			  rig_stat_reaches(offsetof(struct rds_stats, name), \
+					   value))
+
+#endif /* _RDS_TEST_RIG_H */
