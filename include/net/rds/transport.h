@@ -29,7 +29,6 @@ struct rds_sock;
 /**
  * enum rds_drop_reason - why a path was dropped
  * @RDS_DROP_NONE: it never was
- * @RDS_DROP_CONNECT_FAILED: the transport could not connect
  * @RDS_DROP_XMIT_FAILED: the transport refused a message for good
  * @RDS_DROP_PEER_GONE: the other end of the connection went away
  * @RDS_DROP_PROTOCOL: the peer broke the protocol
@@ -39,7 +38,6 @@ struct rds_sock;
  */
 enum rds_drop_reason {
 	RDS_DROP_NONE,
-	RDS_DROP_CONNECT_FAILED,
 	RDS_DROP_XMIT_FAILED,
 	RDS_DROP_PEER_GONE,
 	RDS_DROP_PROTOCOL,
@@ -57,7 +55,6 @@ enum rds_drop_reason {
  * @RDS_MSG_DEAD_SOCK: the socket was being closed
  * @RDS_MSG_PING_OFF: a ping while net.rds.ping_enable is off
  * @RDS_MSG_PING_LIMIT: too many pongs wait on the path already
- * @RDS_MSG_SOCK_CLOSED: the socket was closed before it was read
  */
 enum rds_msg_fate {
 	RDS_MSG_CANCELED,
@@ -67,7 +64,6 @@ enum rds_msg_fate {
 	RDS_MSG_DEAD_SOCK,
 	RDS_MSG_PING_OFF,
 	RDS_MSG_PING_LIMIT,
-	RDS_MSG_SOCK_CLOSED,
 };
 
 /**
@@ -189,6 +185,7 @@ struct rds_incoming {
 	u64			i_stamps[RDS_RX_STAMPS];
 	/* private: the core's */
 	u8			i_tos;
+	int			i_ifindex;
 	refcount_t		i_refs;
 	struct list_head	i_item;
 	struct in6_addr		i_saddr;
@@ -205,8 +202,9 @@ struct rds_incoming {
  * @m_bag: the payload
  *
  * The transport borrows it during data_ops.xmit(). The payload stays as it is
- * until rds_path_ack() covers @m_seq; whoever needs it longer takes a reference
- * by rds_message_get(), or on its pages.
+ * until rds_path_ack() covers @m_seq, unless the sender cancels the message;
+ * whoever needs it for certain, or longer, takes a reference by
+ * rds_message_get(), or on its pages.
  */
 struct rds_message {
 	u64			m_seq;
@@ -219,6 +217,7 @@ struct rds_message {
 	refcount_t		m_refs;
 	bool			m_on_path;
 	bool			m_on_sock;
+	bool			m_canceled;
 	union {
 		struct list_head	m_path_item;
 		struct llist_node	m_pong;
@@ -268,7 +267,7 @@ struct rds_conn_ops {
 	 * Context: process, may sleep; the namespace's connection mutex is
 	 * held, so it must not create connections. First op ever called on a
 	 * path.
-	 * Return: 0; -EADDRNOTAVAIL if @path.faddr cannot be reached this way;
+	 * Return: 0; -ENETUNREACH if @path.faddr cannot be reached this way;
 	 * -ENOMEM.
 	 */
 	int (*path_alloc)(struct rds_path *path);

@@ -12,7 +12,6 @@
 
 #define RDS_DROP_REASONS					\
 	EM(RDS_DROP_NONE,		"none")			\
-	EM(RDS_DROP_CONNECT_FAILED,	"connect-failed")	\
 	EM(RDS_DROP_XMIT_FAILED,	"xmit-failed")		\
 	EM(RDS_DROP_PEER_GONE,		"peer-gone")		\
 	EM(RDS_DROP_PROTOCOL,		"protocol")		\
@@ -27,8 +26,7 @@
 	EM(RDS_MSG_NO_SOCK,		"no-sock")		\
 	EM(RDS_MSG_DEAD_SOCK,		"dead-sock")		\
 	EM(RDS_MSG_PING_OFF,		"ping-off")		\
-	EM(RDS_MSG_PING_LIMIT,		"ping-limit")		\
-	EMe(RDS_MSG_SOCK_CLOSED,	"sock-closed")
+	EMe(RDS_MSG_PING_LIMIT,		"ping-limit")
 
 #undef EM
 #undef EMe
@@ -37,6 +35,7 @@
 
 RDS_DROP_REASONS
 RDS_MSG_FATES
+TRACE_DEFINE_ENUM(RDS_XMIT_DELIVERED);
 
 #undef EM
 #undef EMe

@@ -6,6 +6,7 @@
 #include <linux/in6.h>
 #include <linux/socket.h>
 #include <linux/types.h>
+#include <net/ipv6.h>
 
 /**
  * struct rds_addr - address and port of a socket
@@ -38,6 +39,19 @@ enum rds_addr_fault {
 	RDS_ADDR_NOT_UNICAST,
 	RDS_ADDR_NO_SCOPE,
 };
+
+/**
+ * rds_addr_scope() - the scope of an address
+ * @ip: the address
+ * @ifindex: scope of whatever it belongs to
+ *
+ * Context: any.
+ * Return: @ifindex for a link-local address, otherwise 0.
+ */
+static inline u32 rds_addr_scope(const struct in6_addr *ip, u32 ifindex)
+{
+	return ipv6_addr_type(ip) & IPV6_ADDR_LINKLOCAL ? ifindex : 0;
+}
 
 enum rds_addr_fault rds_addr_parse(const void *sa, int len,
 				   struct rds_addr *addr);

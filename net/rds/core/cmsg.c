@@ -154,7 +154,8 @@ static bool rds_cmsg_vectors_ok(const struct rds_rdma_args *args)
  *
  * Context: process, may sleep.
  * Return: 0 if they ask for nothing; -EINVAL for what came twice or names a
- * key that nobody has; -EFAULT for an operation with a bad local address; -EOPNOTSUPP for what the transport cannot do.
+ * key that nobody has; -EFAULT for an operation with a bad local address;
+ * -EOPNOTSUPP for what the transport cannot do.
  */
 int rds_cmsg_run(const struct rds_send_cmsgs *cmsgs)
 {

@@ -130,17 +130,6 @@ struct rds_cong_map *rds_cong_map_get(struct rds_net *rn,
 }
 
 /**
- * rds_cong_map_hold() - take another reference
- * @map: the map; the caller has a reference already
- *
- * Context: any.
- */
-void rds_cong_map_hold(struct rds_cong_map *map)
-{
-	refcount_inc(&map->cm_refs);
-}
-
-/**
  * rds_cong_map_put() - give up a reference
  * @map: the map, or NULL
  *
@@ -148,19 +137,19 @@ void rds_cong_map_hold(struct rds_cong_map *map)
  */
 void rds_cong_map_put(struct rds_cong_map *map)
 {
+	struct rds_net *rn;
 	bool last;
 
-	if (!map)
+	if (!map || refcount_dec_not_one(&map->cm_refs))
 		return;
 
-	local_bh_disable();
-	last = refcount_dec_and_lock(&map->cm_refs, &map->cm_rn->rn_map_lock);
-	if (last) {
-		rhashtable_remove_fast(&map->cm_rn->rn_maps, &map->cm_node,
+	rn = map->cm_rn;
+	spin_lock_bh(&rn->rn_map_lock);
+	last = refcount_dec_and_test(&map->cm_refs);
+	if (last)
+		rhashtable_remove_fast(&rn->rn_maps, &map->cm_node,
 				       rds_cong_params);
-		spin_unlock(&map->cm_rn->rn_map_lock);
-	}
-	local_bh_enable();
+	spin_unlock_bh(&rn->rn_map_lock);
 
 	if (last) {
 		WARN_ON_ONCE(!list_empty(&map->cm_conns));

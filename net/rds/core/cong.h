@@ -64,7 +64,6 @@ void rds_cong_net_exit(struct rds_net *rn);
 struct rds_cong_map *rds_cong_map_get(struct rds_net *rn,
 				      enum rds_cong_side side,
 				      const struct in6_addr *ip, u32 ifindex);
-void rds_cong_map_hold(struct rds_cong_map *map);
 void rds_cong_map_put(struct rds_cong_map *map);
 u64 rds_cong_bits_update(unsigned long *bits, const void *new);
 

@@ -31,7 +31,7 @@ static bool rds_cong_hit(struct rds_sock *rs, u64 freed)
 		return rs->rs_cong_seen;
 
 	hit = (rs->rs_cong_watch | rs->rs_cong_mask) & freed;
-	rs->rs_cong_notify |= hit;
+	WRITE_ONCE(rs->rs_cong_notify, rs->rs_cong_notify | hit);
 	rs->rs_cong_mask &= ~hit;
 	return hit;
 }
@@ -119,9 +119,13 @@ bool rds_cong_wait_begin(struct rds_sock *rs, struct rds_cong_map *map,
 	struct rds_net *rn = rs->rs_rn;
 
 	spin_lock_bh(&rn->rn_cong_lock);
-	if (rs->rs_cong_monitor)
+	if (rs->rs_cong_monitor) {
 		rs->rs_cong_mask |= RDS_CONG_MONITOR_MASK(ntohs(port));
-	rs->rs_cong_seen = true;
+	} else {
+		/* What is to be told is what changes from here on. */
+		WRITE_ONCE(rs->rs_cong_track, atomic_read(&rn->rn_cong_gen));
+		WRITE_ONCE(rs->rs_cong_seen, true);
+	}
 	if (list_empty(&rs->rs_cong_item))
 		list_add_tail(&rs->rs_cong_item, &rn->rn_cong_socks);
 	spin_unlock_bh(&rn->rn_cong_lock);
@@ -131,21 +135,76 @@ bool rds_cong_wait_begin(struct rds_sock *rs, struct rds_cong_map *map,
 	return rds_cong_test(map, port);
 }
 
+static bool rds_cong_has_news(const struct rds_sock *rs)
+{
+	if (READ_ONCE(rs->rs_cong_monitor))
+		return READ_ONCE(rs->rs_cong_notify);
+	return READ_ONCE(rs->rs_cong_track) !=
+	       atomic_read(&rs->rs_rn->rn_cong_gen);
+}
+
+/* The change has been answered: wait for nothing more. */
+static void rds_cong_settle(struct rds_sock *rs)
+{
+	struct rds_net *rn = rs->rs_rn;
+
+	spin_lock_bh(&rn->rn_cong_lock);
+	if (!rs->rs_cong_monitor) {
+		WRITE_ONCE(rs->rs_cong_track, atomic_read(&rn->rn_cong_gen));
+		WRITE_ONCE(rs->rs_cong_seen, false);
+		WRITE_ONCE(rs->rs_cong_told, false);
+		list_del_init(&rs->rs_cong_item);
+	}
+	spin_unlock_bh(&rn->rn_cong_lock);
+}
+
+/**
+ * rds_cong_send_again() - the socket sends, so it need not be told to
+ * @rs: the socket
+ *
+ * Context: process. May take rn_cong_lock.
+ */
+void rds_cong_send_again(struct rds_sock *rs)
+{
+	if (unlikely(READ_ONCE(rs->rs_cong_seen)))
+		rds_cong_settle(rs);
+}
+
+/**
+ * rds_cong_recv_empty() - the socket looked for input and found none
+ * @rs: the socket
+ *
+ * If it did because poll() told of a change, it knows now.
+ *
+ * Context: process. May take rn_cong_lock.
+ */
+void rds_cong_recv_empty(struct rds_sock *rs)
+{
+	if (unlikely(READ_ONCE(rs->rs_cong_told)))
+		rds_cong_settle(rs);
+}
+
 /**
  * rds_cong_poll() - what poll() has to say of congestion
  * @rs: the socket
+ * @asked: the events that the caller would report
  *
- * Without explicit monitoring each change is told once, to each socket; one
- * that met ENOBUFS has then had its answer.
+ * Without explicit monitoring each change is told once, to each socket. To
+ * one that met ENOBUFS it is told until it acts on it, for poll() may be
+ * called more than once before its answer is reported, as epoll(7) does.
  *
- * Context: process. Takes rn_cong_lock.
+ * Context: process. Takes rn_cong_lock if there is news.
  * Return: the events.
  */
-__poll_t rds_cong_poll(struct rds_sock *rs)
+__poll_t rds_cong_poll(struct rds_sock *rs, __poll_t asked)
 {
 	struct rds_net *rn = rs->rs_rn;
 	__poll_t mask = 0;
 	int gen;
+
+	if (!rds_cong_has_news(rs) ||
+	    !(asked & (EPOLLIN | EPOLLRDNORM | EPOLLWRBAND)))
+		return 0;
 
 	spin_lock_bh(&rn->rn_cong_lock);
 	gen = atomic_read(&rn->rn_cong_gen);
@@ -153,10 +212,11 @@ __poll_t rds_cong_poll(struct rds_sock *rs)
 		if (rs->rs_cong_notify)
 			mask = EPOLLIN | EPOLLRDNORM;
 	} else if (rs->rs_cong_track != gen) {
-		rs->rs_cong_track = gen;
-		rs->rs_cong_seen = false;
-		list_del_init(&rs->rs_cong_item);
 		mask = EPOLLIN | EPOLLRDNORM | EPOLLWRBAND;
+		if (rs->rs_cong_seen)
+			WRITE_ONCE(rs->rs_cong_told, true);
+		else
+			WRITE_ONCE(rs->rs_cong_track, gen);
 	}
 	spin_unlock_bh(&rn->rn_cong_lock);
 	return mask;
@@ -175,12 +235,13 @@ void rds_cong_monitor(struct rds_sock *rs, bool on, u64 watch)
 	struct rds_net *rn = rs->rs_rn;
 
 	spin_lock_bh(&rn->rn_cong_lock);
-	rs->rs_cong_monitor = on;
+	WRITE_ONCE(rs->rs_cong_monitor, on);
 	rs->rs_cong_watch = watch;
 	if (!on) {
 		rs->rs_cong_mask = 0;
-		rs->rs_cong_notify = 0;
-		rs->rs_cong_seen = false;
+		WRITE_ONCE(rs->rs_cong_notify, 0);
+		WRITE_ONCE(rs->rs_cong_seen, false);
+		WRITE_ONCE(rs->rs_cong_told, false);
 		list_del_init(&rs->rs_cong_item);
 	} else if (watch && list_empty(&rs->rs_cong_item)) {
 		list_add_tail(&rs->rs_cong_item, &rn->rn_cong_socks);

@@ -8,7 +8,9 @@
 void rds_cong_publish(struct rds_sock *rs, bool congested);
 bool rds_cong_wait_begin(struct rds_sock *rs, struct rds_cong_map *map,
 			 __be16 port);
-__poll_t rds_cong_poll(struct rds_sock *rs);
+void rds_cong_send_again(struct rds_sock *rs);
+void rds_cong_recv_empty(struct rds_sock *rs);
+__poll_t rds_cong_poll(struct rds_sock *rs, __poll_t asked);
 void rds_cong_monitor(struct rds_sock *rs, bool on, u64 watch);
 u64 rds_cong_watched(struct rds_sock *rs, bool *on);
 

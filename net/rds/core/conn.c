@@ -17,19 +17,24 @@
  *  5. cancel what is queued, and free what the transport hung on the path;
  *  6. the table's reference. A late kick finds the path dead.
  *
- * Locks: rn_lock (sleeps) > cm_lock. Steps 2 to 6 run without rn_lock, for the
- * work that step 3 waits for may take it.
+ * Locks: rn_lock (sleeps) > cp_xmit_lock (of loopback) > cp_lock; rn_lock >
+ * cm_lock. Steps 2 to 6 run without rn_lock, for the work that step 3 waits
+ * for may take it.
  */
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 
+#include "addr.h"
 #include "cong.h"
 #include "conn.h"
 #include "path_work.h"
 
 /* Loopback connections of a namespace before idle ones have to go */
 #define RDS_LOOP_CONNS_MAX	4096
+
+/* Until they are looked for again, if there were few */
+#define RDS_REAP_INTERVAL	(HZ / 10)
 
 static const struct rhashtable_params rds_conn_params = {
 	.key_len	= sizeof(struct rds_conn_key),
@@ -66,12 +71,15 @@ static int rds_conn_get_maps(struct rds_conn *conn)
 		fside = RDS_CONG_LOCAL;
 
 	conn->c_lcong = rds_cong_map_get(conn->c_rn, RDS_CONG_LOCAL,
-					 &key->laddr, key->ifindex);
+					 &key->laddr,
+					 rds_addr_scope(&key->laddr,
+							key->ifindex));
 	if (!conn->c_lcong)
 		return -ENOMEM;
 
 	conn->c_fcong = rds_cong_map_get(conn->c_rn, fside, &key->faddr,
-					 key->ifindex);
+					 rds_addr_scope(&key->faddr,
+							key->ifindex));
 	if (!conn->c_fcong)
 		return -ENOMEM;
 
@@ -186,19 +194,18 @@ static struct rds_conn *rds_conn_create(struct rds_net *rn,
 		return conn;
 
 	rds_conn_hold(conn);
-	rds_conn_watch_cong(conn);
 	ret = rhashtable_insert_fast(&rn->rn_conns, &conn->c_node,
 				     rds_conn_params);
 	if (ret)
-		goto err_unwatch;
+		goto err_free;
 
+	rds_conn_watch_cong(conn);
 	list_add_tail(&conn->c_item, &rn->rn_conn_list);
 	if (rds_conn_loops(conn))
 		WRITE_ONCE(rn->rn_loop_conns, rn->rn_loop_conns + 1);
 	return conn;
 
-err_unwatch:
-	rds_conn_unwatch_cong(conn);
+err_free:
 	rds_conn_free_path(conn);
 	rds_conn_free(conn);
 	return ERR_PTR(-ENOMEM);
@@ -216,43 +223,49 @@ static void rds_conn_remove(struct rds_conn *conn)
 		WRITE_ONCE(rn->rn_loop_conns, rn->rn_loop_conns - 1);
 }
 
-/* The two paths of a loopback pair refer to each other while they are UP. */
+/* The two paths of a loopback pair refer to each other while they are UP. One
+ * that somebody uses after all comes up again by itself.
+ */
 static void rds_conn_quiesce_idle(struct rds_net *rn)
+	__must_hold(&rn->rn_lock)
 {
 	struct rds_conn *conn;
 
-	mutex_lock(&rn->rn_lock);
+	lockdep_assert_held(&rn->rn_lock);
 	list_for_each_entry(conn, &rn->rn_conn_list, c_item) {
-		if (rds_conn_loops(conn) &&
-		    refcount_read(&conn->c_refs) <= 2 &&
-		    rds_cpath_state(&conn->c_path) == RDS_PATH_UP)
-			rds_path_drop(&conn->c_path.cp_pub, RDS_DROP_IDLE);
+		if (rds_conn_loops(conn) && refcount_read(&conn->c_refs) <= 2)
+			rds_path_shut_down_idle(&conn->c_path);
 	}
-	mutex_unlock(&rn->rn_lock);
-	flush_workqueue(rds_wq);
 }
 
 /* Free the loopback connections that nobody uses.
  *
  * Such a connection has nothing to remember: its messages arrive as they are
  * sent. One whose only reference is the table's has no message, no work and
- * no socket; taking that reference leaves it to us alone.
+ * no socket; taking that reference leaves it to us alone. A pass that finds
+ * little is not repeated at once, for anybody may ask for it.
  */
 static void rds_conn_reap_idle(struct rds_net *rn)
 {
 	struct rds_conn *conn, *next;
 
-	rds_conn_quiesce_idle(rn);
-
 	mutex_lock(&rn->rn_lock);
+	if (time_before(jiffies, rn->rn_reap_at))
+		goto out;
+
+	rds_conn_quiesce_idle(rn);
 	list_for_each_entry_safe(conn, next, &rn->rn_conn_list, c_item) {
 		if (!rds_conn_loops(conn) ||
 		    !refcount_dec_if_one(&conn->c_refs))
 			continue;
 		rds_conn_remove(conn);
+		rds_path_shut_down_dead(&conn->c_path);
 		rds_conn_free_path(conn);
 		call_rcu(&conn->c_rcu, rds_conn_free_rcu);
 	}
+	if (rn->rn_loop_conns > RDS_LOOP_CONNS_MAX / 2)
+		rn->rn_reap_at = jiffies + RDS_REAP_INTERVAL;
+out:
 	mutex_unlock(&rn->rn_lock);
 }
 
@@ -387,12 +400,16 @@ static void rds_conn_kill_path(struct rds_cpath *cp,
 			       enum rds_drop_reason reason)
 {
 	spin_lock_bh(&cp->cp_lock);
-	cp->cp_dead = true;
+	WRITE_ONCE(cp->cp_dead, true);
 	spin_unlock_bh(&cp->cp_lock);
 
 	rds_path_drop(&cp->cp_pub, reason);
-	if (cancel_delayed_work_sync(&cp->cp_work))
-		rds_conn_put(cp->cp_conn);
+	/* Not cancelled: who kicks at that moment could not tell whether the
+	 * work has taken over his reference. A kick may also move the item
+	 * that is waited for, hence the loop.
+	 */
+	while (flush_delayed_work(&cp->cp_work))
+		;
 
 	rds_path_shut_down_dead(cp);
 	rds_conn_free_path(cp->cp_conn);

@@ -9,17 +9,16 @@
  * (rds(7), "Message Receipt"). A queue that is too long marks the port
  * congested instead.
  *
- * Locks: rs_recv_lock, with bottom halves off. References are put outside.
+ * No lock is held where a reference is put.
  */
 #include <linux/sched/clock.h>
 
 #include "bind.h"
-#include "cong_flow.h"
+#include "cong.h"
 #include "conn.h"
-#include "deliver.h"
 #include "incoming.h"
 #include "message.h"
-#include "rds_net.h"
+#include "recv_queue.h"
 
 #include <trace/events/rds.h>
 
@@ -89,46 +88,6 @@ static void rds_deliver_drop(struct rds_path *path, struct rds_incoming *inc,
 	rds_incoming_put(inc);
 }
 
-/* Too many payload bytes, or too much memory for however few bytes. */
-static bool rds_recv_is_full(const struct rds_sock *rs)
-{
-	const struct rds_net *rn = rs->rs_rn;
-	u64 rcvbuf = rds_rcvbuf(rs);
-
-	return rs->rs_rcv_bytes >= rcvbuf ||
-	       rs->rs_rcv_held >= max_t(u64, 2 * rcvbuf,
-				READ_ONCE(rn->rn_sysctl.rx_held_max));
-}
-
-/* Well below both limits, so that a port does not flap. */
-static bool rds_recv_has_drained(const struct rds_sock *rs)
-{
-	const struct rds_net *rn = rs->rs_rn;
-	u64 rcvbuf = rds_rcvbuf(rs);
-
-	return (!rs->rs_rcv_bytes || rs->rs_rcv_bytes < rcvbuf / 2) &&
-	       rs->rs_rcv_held < max_t(u64, 2 * rcvbuf,
-				READ_ONCE(rn->rn_sysctl.rx_held_max)) / 2;
-}
-
-/* True if the socket took the message. Bottom halves are off already. */
-static bool rds_recv_enqueue(struct rds_sock *rs, struct rds_incoming *inc)
-{
-	bool queued;
-
-	spin_lock(&rs->rs_recv_lock);
-	queued = !rs->rs_closed;
-	if (queued) {
-		list_add_tail(&inc->i_item, &rs->rs_recv_queue);
-		rs->rs_rcv_bytes += inc->i_len;
-		rs->rs_rcv_held += inc->i_truesize;
-		if (!rs->rs_congested && rds_recv_is_full(rs))
-			rds_cong_publish(rs, true);
-	}
-	spin_unlock(&rs->rs_recv_lock);
-	return queued;
-}
-
 static void rds_recv_stamp(struct rds_net *rn, struct rds_sock *rs,
 			   struct rds_incoming *inc)
 {
@@ -155,12 +114,13 @@ static void rds_deliver_to_sock(struct rds_path *path, struct rds_sock *rs,
 	u32 len = inc->i_len;
 
 	inc->i_saddr = path->faddr;
+	inc->i_ifindex = path->ifindex;
 	inc->i_tos = path->tos;
 	rds_recv_stamp(rn, rs, inc);
 	trace_rds_deliver(path, inc, -1);
 
 	/* A reader may free the message as soon as it is on the queue. */
-	if (!rds_recv_enqueue(rs, inc)) {
+	if (!rds_recv_add(rs, inc)) {
 		rds_deliver_drop(path, inc, RDS_MSG_DEAD_SOCK);
 		sock_put(&rs->rs_sk);
 		return;
@@ -170,12 +130,15 @@ static void rds_deliver_to_sock(struct rds_path *path, struct rds_sock *rs,
 	rds_rx_batch_add(batch, rs);
 }
 
-/* The answer goes by the path's work: nothing is transmitted from here. */
+/* The answer goes by the path's work: nothing is transmitted from here. Who
+ * pings and does not read gets no more of them.
+ */
 static bool rds_deliver_pong(struct rds_cpath *cp, __be16 port)
 {
 	struct rds_message *msg;
 
-	if (atomic_read(&cp->cp_npongs) >= RDS_MAX_PONGS)
+	if (atomic_read(&cp->cp_npongs) >= RDS_MAX_PONGS ||
+	    rds_cong_test(cp->cp_conn->c_fcong, port))
 		return false;
 
 	msg = rds_message_alloc_empty(GFP_ATOMIC | __GFP_NOWARN);
@@ -208,13 +171,13 @@ static void rds_deliver_ping(struct rds_path *path, struct rds_incoming *inc)
 }
 
 /* A peer of the stock kind may restart its sequence on a live connection, and
- * says so by not setting the flag.
+ * says so by not setting the flag. Loopback never does.
  */
 static bool rds_deliver_is_dup(const struct rds_cpath *cp,
 			       const struct rds_incoming *inc)
 {
 	return inc->i_seq < cp->cp_next_rx_seq &&
-	       (cp->cp_strict_rx || (inc->i_flags & RDS_FLAG_RETRANSMITTED));
+	       (cp->cp_loops || (inc->i_flags & RDS_FLAG_RETRANSMITTED));
 }
 
 /**
@@ -233,8 +196,11 @@ void rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 	struct rds_net *rn = to_cpath(path)->cp_conn->c_rn;
 	struct rds_sock *rs;
 
-	/* Cannot fail: the module that delivers is running. */
-	__module_get(inc->i_ops->owner);
+	/* A transport that is being unloaded could not free it later. */
+	if (!try_module_get(inc->i_ops->owner)) {
+		inc->i_ops->free(inc);
+		return;
+	}
 
 	if (rds_deliver_is_dup(cp, inc)) {
 		rds_deliver_drop(path, inc, RDS_MSG_OLD_SEQ);
@@ -247,7 +213,9 @@ void rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 		return;
 	}
 
-	rs = rds_bind_lookup(rn, &path->laddr, path->ifindex, inc->i_dport);
+	rs = rds_bind_lookup(rn, &path->laddr,
+			     rds_addr_scope(&path->laddr, path->ifindex),
+			     inc->i_dport);
 	if (!rs) {
 		rds_deliver_drop(path, inc, RDS_MSG_NO_SOCK);
 		return;
@@ -255,91 +223,3 @@ void rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 	rds_deliver_to_sock(path, rs, inc, batch);
 }
 EXPORT_SYMBOL_GPL(rds_deliver);
-
-static void rds_recv_unaccount(struct rds_sock *rs, struct rds_incoming *inc)
-	__must_hold(&rs->rs_recv_lock)
-{
-	lockdep_assert_held(&rs->rs_recv_lock);
-	rs->rs_rcv_bytes -= inc->i_len;
-	rs->rs_rcv_held -= inc->i_truesize;
-	if (rs->rs_congested && rds_recv_has_drained(rs))
-		rds_cong_publish(rs, false);
-}
-
-/**
- * rds_recv_first() - the message to be read next
- * @rs: the socket
- * @peek: leave it on the queue
- *
- * Each message is handed to one reader, however many there are.
- *
- * Context: process. Takes rs_recv_lock.
- * Return: the message with a reference for the caller, or NULL.
- */
-struct rds_incoming *rds_recv_first(struct rds_sock *rs, bool peek)
-{
-	struct rds_incoming *inc;
-
-	if (list_empty_careful(&rs->rs_recv_queue))
-		return NULL;
-
-	spin_lock_bh(&rs->rs_recv_lock);
-	inc = list_first_entry_or_null(&rs->rs_recv_queue,
-				       struct rds_incoming, i_item);
-	if (inc && peek) {
-		rds_incoming_get(inc);
-	} else if (inc) {
-		list_del(&inc->i_item);
-		rds_recv_unaccount(rs, inc);
-	}
-	spin_unlock_bh(&rs->rs_recv_lock);
-	return inc;
-}
-
-/**
- * rds_recv_put_back() - the reader could not take the message
- * @rs: the socket
- * @inc: what rds_recv_first() returned; the reference is taken over
- *
- * It is the first on the queue again, so that nothing is lost to a bad
- * buffer.
- *
- * Context: process. Takes rs_recv_lock.
- */
-void rds_recv_put_back(struct rds_sock *rs, struct rds_incoming *inc)
-{
-	spin_lock_bh(&rs->rs_recv_lock);
-	list_add(&inc->i_item, &rs->rs_recv_queue);
-	rs->rs_rcv_bytes += inc->i_len;
-	rs->rs_rcv_held += inc->i_truesize;
-	if (!rs->rs_congested && rds_recv_is_full(rs))
-		rds_cong_publish(rs, true);
-	spin_unlock_bh(&rs->rs_recv_lock);
-	rs->rs_sk.sk_data_ready(&rs->rs_sk);
-}
-
-/**
- * rds_recv_purge() - drop what a socket has not read, for good
- * @rs: the socket; takes no message any more
- *
- * Context: process. Takes rs_recv_lock.
- */
-void rds_recv_purge(struct rds_sock *rs)
-{
-	struct rds_incoming *inc, *next;
-	LIST_HEAD(gone);
-
-	spin_lock_bh(&rs->rs_recv_lock);
-	rs->rs_closed = true;
-	list_splice_init(&rs->rs_recv_queue, &gone);
-	rs->rs_rcv_bytes = 0;
-	rs->rs_rcv_held = 0;
-	if (rs->rs_congested)
-		rds_cong_publish(rs, false);
-	spin_unlock_bh(&rs->rs_recv_lock);
-
-	list_for_each_entry_safe(inc, next, &gone, i_item) {
-		list_del(&inc->i_item);
-		rds_incoming_put(inc);
-	}
-}

@@ -178,16 +178,17 @@ static void rds_info_socks(struct rds_net *rn,
 {
 	struct rds_sock *rs;
 
-	spin_lock_bh(&rn->rn_sock_lock);
+	mutex_lock(&rn->rn_sock_lock);
 	list_for_each_entry(rs, &rn->rn_socks, rs_item) {
-		spin_lock(&rs->rs_lock);
+		spin_lock_bh(&rs->rs_lock);
 		if (list->v6)
 			rds_info_sock_v6(rs, iter);
 		else if (rds_info_sock_is_v4(rs))
 			rds_info_sock_v4(rs, iter);
-		spin_unlock(&rs->rs_lock);
+		spin_unlock_bh(&rs->rs_lock);
+		cond_resched();
 	}
-	spin_unlock_bh(&rn->rn_sock_lock);
+	mutex_unlock(&rn->rn_sock_lock);
 }
 
 /* A message of either direction, as both kinds of record show it. */
@@ -293,10 +294,12 @@ static void rds_info_recv(struct rds_net *rn, const struct rds_info_list *list,
 {
 	struct rds_sock *rs;
 
-	spin_lock_bh(&rn->rn_sock_lock);
-	list_for_each_entry(rs, &rn->rn_socks, rs_item)
+	mutex_lock(&rn->rn_sock_lock);
+	list_for_each_entry(rs, &rn->rn_socks, rs_item) {
 		rds_info_sock_queue(rs, list, iter);
-	spin_unlock_bh(&rn->rn_sock_lock);
+		cond_resched();
+	}
+	mutex_unlock(&rn->rn_sock_lock);
 }
 
 #define RDS_INFO_LIST(_opt, _fill, _record, _v6, _partial)	\

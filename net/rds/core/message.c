@@ -29,6 +29,7 @@ static void rds_message_init(struct rds_message *msg)
 	msg->m_flags = 0;
 	msg->m_on_path = false;
 	msg->m_on_sock = false;
+	msg->m_canceled = false;
 	msg->m_rs = NULL;
 	msg->m_path = NULL;
 	memset(msg->m_exthdr, 0, sizeof(msg->m_exthdr));

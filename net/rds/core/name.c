@@ -3,10 +3,10 @@
  * Names of RDS sockets: bind(), connect(), getsockname(), getpeername().
  *
  * bind() finds the transport before it takes the socket lock, for that may
- * load a module; what it decides holds only if the socket is unbound still
- * when the lock is taken. Everything else about a bound socket is in place
- * before it enters the table, since messages arrive from then on, and
- * rs_is_bound tells lockless readers that it is.
+ * load a module; it begins anew if another thread has chosen one meanwhile.
+ * Everything about a bound socket that a delivery needs is in place before it
+ * enters the table; the transport follows when nothing can fail any more, and
+ * rs_is_bound tells lockless readers that all of it is there.
  */
 #include <net/ipv6.h>
 
@@ -25,68 +25,97 @@ static int rds_bind_parse(const struct sockaddr *sa, int len,
 	return addr->port == htons(RDS_PORT_PROBE) ? -EINVAL : 0;
 }
 
-/* @found is taken over if the socket has not chosen a transport itself. */
-static int rds_bind_choose(struct rds_sock *rs, const struct rds_addr *addr,
-			   const struct rds_transport **found)
+/* The transport to bind to, with a reference, or an error pointer. @chosen is
+ * what the user has chosen, if anything.
+ */
+static const struct rds_transport *
+rds_bind_transport(struct rds_sock *rs, const struct rds_transport *chosen,
+		   const struct rds_addr *addr)
 {
 	struct net *net = sock_net(&rs->rs_sk);
+	const struct rds_transport *trans;
 	int ret;
 
-	if (!rs->rs_trans) {
-		if (!*found) {
-			net_info_ratelimited("rds: %pI6c is not an address of any loaded transport\n",
-					     &addr->ip);
-			return -EADDRNOTAVAIL;
-		}
-		rs->rs_trans = *found;
-		*found = NULL;
-		return 0;
+	if (!chosen) {
+		trans = rds_transport_for_laddr(net, &addr->ip, addr->ifindex);
+		if (trans)
+			return trans;
+		net_info_ratelimited("rds: %pI6c is not an address of any loaded transport\n",
+				     &addr->ip);
+		return ERR_PTR(-EADDRNOTAVAIL);
 	}
 
-	ret = rds_transport_owns(rs->rs_trans, net, &addr->ip, addr->ifindex);
-	if (ret == -EPROTOTYPE)
-		return ret;
-	return ret ? -ENOPROTOOPT : 0;
+	ret = rds_transport_owns(chosen, net, &addr->ip, addr->ifindex);
+	if (ret)
+		return ERR_PTR(ret == -EPROTOTYPE ? ret : -ENOPROTOOPT);
+	__module_get(chosen->owner);
+	return chosen;
 }
 
-static int rds_bind_locked(struct rds_sock *rs, const struct rds_addr *addr,
-			   const struct rds_transport **found)
+static int rds_bind_enter(struct rds_sock *rs, const struct rds_addr *addr)
 {
-	const struct rds_transport *before = rs->rs_trans;
+	int ret;
+
+	rs->rs_map = rds_cong_map_get(rs->rs_rn, RDS_CONG_LOCAL, &addr->ip,
+				      addr->ifindex);
+	if (!rs->rs_map)
+		return -ENOMEM;
+
+	ret = rds_bind_add(rs, addr);
+	if (ret) {
+		rds_cong_map_put(rs->rs_map);
+		rs->rs_map = NULL;
+	}
+	return ret;
+}
+
+/* -ERESTART: the choice of transport has changed since @chosen was read. */
+static int rds_bind_locked(struct rds_sock *rs, const struct rds_addr *addr,
+			   const struct rds_transport *chosen,
+			   const struct rds_transport *trans)
+{
 	int ret;
 
 	if (rs->rs_is_bound)
 		return -EINVAL;
+	if (rs->rs_trans != chosen)
+		return -ERESTART;
 	if (addr->ifindex && rs->rs_peer.ifindex &&
 	    addr->ifindex != rs->rs_peer.ifindex)
 		return -EINVAL;
 
-	ret = rds_bind_choose(rs, addr, found);
+	ret = rds_bind_enter(rs, addr);
 	if (ret)
 		return ret;
 
-	ret = -ENOMEM;
-	rs->rs_map = rds_cong_map_get(rs->rs_rn, RDS_CONG_LOCAL,
-				      &addr->ip, addr->ifindex);
-	if (!rs->rs_map)
-		goto err_trans;
-
-	ret = rds_bind_add(rs, addr);
-	if (ret)
-		goto err_map;
-
+	if (!chosen) {
+		__module_get(trans->owner);
+		WRITE_ONCE(rs->rs_trans, trans);
+	}
 	/* Pairs with rds_sock_is_bound(). */
 	smp_store_release(&rs->rs_is_bound, true);
 	trace_rds_sock_bind(&rs->rs_sk, &rs->rs_bound.ip, rs->rs_bound.port);
 	return 0;
+}
 
-err_map:
-	rds_cong_map_put(rs->rs_map);
-	rs->rs_map = NULL;
-err_trans:
-	if (!before)
-		*found = rs->rs_trans;
-	rs->rs_trans = before;
+static int rds_bind_try(struct rds_sock *rs, const struct rds_addr *addr)
+{
+	const struct rds_transport *chosen = READ_ONCE(rs->rs_trans);
+	const struct rds_transport *trans;
+	int ret;
+
+	if (rds_sock_is_bound(rs))
+		return -EINVAL;
+
+	trans = rds_bind_transport(rs, chosen, addr);
+	if (IS_ERR(trans))
+		return PTR_ERR(trans);
+
+	lock_sock(&rs->rs_sk);
+	ret = rds_bind_locked(rs, addr, chosen, trans);
+	release_sock(&rs->rs_sk);
+
+	rds_transport_put(trans);
 	return ret;
 }
 
@@ -100,11 +129,10 @@ err_trans:
  * Return: 0; -EINVAL for an address that cannot be bound or a socket that is;
  * -EADDRNOTAVAIL if no transport has the address; -ENOPROTOOPT if the one the
  * user chose has not; -EPROTOTYPE if that does not work in this namespace;
- * -EADDRINUSE; -ENOMEM.
+ * -EADDRINUSE; -ENOMEM; -EINTR while looking for a free port.
  */
 int rds_sock_bind(struct socket *sock, struct sockaddr *sa, int len)
 {
-	const struct rds_transport *found = NULL;
 	struct rds_sock *rs = rds_sk(sock->sk);
 	struct rds_addr addr;
 	int ret;
@@ -112,17 +140,10 @@ int rds_sock_bind(struct socket *sock, struct sockaddr *sa, int len)
 	ret = rds_bind_parse(sa, len, &addr);
 	if (ret)
 		return ret;
-	if (rds_sock_is_bound(rs))
-		return -EINVAL;
-	if (!READ_ONCE(rs->rs_trans))
-		found = rds_transport_for_laddr(sock_net(sock->sk), &addr.ip,
-						addr.ifindex);
 
-	lock_sock(sock->sk);
-	ret = rds_bind_locked(rs, &addr, &found);
-	release_sock(sock->sk);
-
-	rds_transport_put(found);
+	do {
+		ret = rds_bind_try(rs, &addr);
+	} while (ret == -ERESTART);
 	return ret;
 }
 

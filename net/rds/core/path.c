@@ -47,8 +47,7 @@ void rds_cpath_init(struct rds_cpath *cp, struct rds_conn *conn,
 	INIT_DELAYED_WORK(&cp->cp_work, work);
 	cp->cp_next_tx_seq = 1;
 	cp->cp_next_rx_seq = 1;
-	cp->cp_strict_rx = key->trans->caps & RDS_CAP_LOOPBACK;
-	cp->cp_state_since = jiffies;
+	cp->cp_loops = key->trans->caps & RDS_CAP_LOOPBACK;
 }
 
 /**
@@ -70,8 +69,6 @@ bool rds_cpath_event(struct rds_cpath *cp, enum rds_path_event event)
 	applies = rds_path_next_state(from, event, &to);
 	if (applies) {
 		WRITE_ONCE(cp->cp_state, to);
-		if (from != to)
-			cp->cp_state_since = jiffies;
 		trace_rds_path_state(&cp->cp_pub, from, to, event);
 	}
 	spin_unlock_bh(&cp->cp_lock);
@@ -180,14 +177,15 @@ void rds_path_connect_done(struct rds_path *path)
 {
 	struct rds_cpath *cp = to_cpath(path);
 
+	/* Before anybody can send: the map goes first. */
+	if (!path->index)
+		set_bit(RDS_PF_CONG, &cp->cp_flags);
 	if (!rds_cpath_event(cp, RDS_EV_CONNECTED)) {
 		rds_path_drop(path, RDS_DROP_PROTOCOL);
 		return;
 	}
 
 	WRITE_ONCE(cp->cp_backoff_ms, 0);
-	if (!path->index)
-		set_bit(RDS_PF_CONG, &cp->cp_flags);
 	rds_cpath_kick(cp, 0);
 }
 EXPORT_SYMBOL_GPL(rds_path_connect_done);
@@ -195,7 +193,7 @@ EXPORT_SYMBOL_GPL(rds_path_connect_done);
 /**
  * rds_path_drop() - give a transport connection up
  * @path: the path
- * @reason: why; the last one is kept
+ * @reason: why; for the tracepoint
  *
  * The path's work shuts the transport down, and what was not acknowledged is
  * sent again over the next connection.
@@ -206,7 +204,6 @@ void rds_path_drop(struct rds_path *path, enum rds_drop_reason reason)
 {
 	struct rds_cpath *cp = to_cpath(path);
 
-	WRITE_ONCE(cp->cp_drop_reason, reason);
 	trace_rds_path_drop(path, reason);
 	rds_cpath_event(cp, RDS_EV_DROP);
 	rds_cpath_kick(cp, 0);
@@ -221,6 +218,6 @@ EXPORT_SYMBOL_GPL(rds_path_drop);
  */
 void rds_path_restart_rx(struct rds_path *path)
 {
-	to_cpath(path)->cp_next_rx_seq = 1;
+	WRITE_ONCE(to_cpath(path)->cp_next_rx_seq, 1);
 }
 EXPORT_SYMBOL_GPL(rds_path_restart_rx);

@@ -27,7 +27,8 @@ enum rds_path_flag {
  * struct rds_cpath - a path, as core sees it
  * @cp_pub: what the transport sees
  * @cp_conn: the connection; the path is part of it
- * @cp_trans: its transport
+ * @cp_trans: its transport; gone with its module once the path is dead
+ * @cp_loops: that is a loopback transport
  * @cp_lock: guards all up to @cp_pongs
  * @cp_state: stored by rds_path_event() only; read without the lock
  * @cp_dead: the connection is being destroyed; nothing may be queued
@@ -40,13 +41,10 @@ enum rds_path_flag {
  * @cp_next_tx_seq: number of the next message queued
  * @cp_unacked_packets: messages until the next request for an ack
  * @cp_unacked_bytes: bytes until the next request for an ack
- * @cp_state_since: when @cp_state was stored, in jiffies
- * @cp_drop_reason: why the path was dropped last
  * @cp_pongs: answers to pings, to be queued by the path's work
  * @cp_npongs: those, and those queued and not yet acknowledged
  * @cp_next_rx_seq: number of the message expected next; touched by
  *	deliveries only, and those are serial
- * @cp_strict_rx: the peer is known never to restart its sequence unannounced
  * @cp_xmit_lock: held by the one who sends; taken by trylock to send, and
  *	waited for to shut down
  * @cp_map: snapshot of the congestion map being sent, or NULL; guarded by
@@ -61,6 +59,7 @@ struct rds_cpath {
 	struct rds_path		cp_pub;
 	struct rds_conn		*cp_conn;
 	const struct rds_transport *cp_trans;
+	bool			cp_loops;
 
 	spinlock_t		cp_lock;	/* guards state and queues */
 	enum rds_path_state	cp_state;
@@ -72,13 +71,10 @@ struct rds_cpath {
 	u64			cp_next_tx_seq;
 	int			cp_unacked_packets;
 	int			cp_unacked_bytes;
-	unsigned long		cp_state_since;
-	enum rds_drop_reason	cp_drop_reason;
 
 	struct llist_head	cp_pongs;
 	atomic_t		cp_npongs;
 	u64			cp_next_rx_seq;
-	bool			cp_strict_rx;
 
 	struct mutex		cp_xmit_lock;	/* held to send */
 	void			*cp_map;

@@ -10,6 +10,8 @@
 #include "path_work.h"
 #include "send.h"
 
+#include <trace/events/rds.h>
+
 /* Who redials without having anything to send? Loopback comes up at once. */
 static bool rds_path_dials(const struct rds_cpath *cp)
 {
@@ -37,8 +39,29 @@ static void rds_path_shut_down(struct rds_cpath *cp)
 		rds_cpath_kick(cp, 0);
 		return;
 	}
-	if (rds_path_dials(cp) || !list_empty(&cp->cp_send_queue))
+	if (rds_path_dials(cp) || !list_empty_careful(&cp->cp_send_queue))
 		rds_cpath_connect_later(cp);
+}
+
+/**
+ * rds_path_shut_down_idle() - take a loopback path down that nobody uses
+ * @cp: the path
+ *
+ * Nothing is lost if somebody does after all. In the states from DROP to DONE
+ * the path's work leaves the transport alone.
+ *
+ * Context: process, may sleep. Takes the transmit lock.
+ */
+void rds_path_shut_down_idle(struct rds_cpath *cp)
+{
+	if (rds_cpath_state(cp) != RDS_PATH_UP)
+		return;
+
+	trace_rds_path_drop(&cp->cp_pub, RDS_DROP_IDLE);
+	rds_cpath_event(cp, RDS_EV_DROP);
+	rds_path_shut_down(cp);
+	if (!list_empty_careful(&cp->cp_send_queue))
+		rds_cpath_connect_soon(cp);
 }
 
 /**
@@ -51,6 +74,8 @@ static void rds_path_shut_down(struct rds_cpath *cp)
  */
 void rds_path_shut_down_dead(struct rds_cpath *cp)
 {
+	/* The last run of its work may have brought it up again. */
+	rds_cpath_event(cp, RDS_EV_DROP);
 	rds_cpath_event(cp, RDS_EV_SHUTDOWN);
 	mutex_lock(&cp->cp_xmit_lock);
 	cp->cp_trans->conn->path_shutdown(&cp->cp_pub);
@@ -89,7 +114,7 @@ static void rds_path_run(struct rds_cpath *cp)
 	}
 
 	rds_send_queue_pongs(cp);
-	rds_send_run(cp);
+	rds_send_run_waiting(cp);
 	rds_path_rearm(cp);
 }
 

@@ -30,7 +30,7 @@ __poll_t rds_sock_poll(struct file *file, struct socket *sock,
 
 	sock_poll_wait(file, sock, wait);
 
-	mask = rds_cong_poll(rs);
+	mask = rds_cong_poll(rs, poll_requested_events(wait));
 	if (!list_empty_careful(&rs->rs_recv_queue))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (rds_sock_writeable(rs))

@@ -20,7 +20,7 @@
 #include "sysctl.h"
 
 unsigned int rds_net_id __read_mostly;
-RDS_EXPORT_FOR_KUNIT(rds_net_id);
+EXPORT_SYMBOL_RDS_KUNIT(rds_net_id);
 
 static DEFINE_MUTEX(rds_nets_mutex);
 static LIST_HEAD(rds_nets);
@@ -48,7 +48,7 @@ static int __net_init rds_net_init(struct net *net)
 	int ret;
 
 	rn->rn_net = net;
-	spin_lock_init(&rn->rn_sock_lock);
+	mutex_init(&rn->rn_sock_lock);
 	INIT_LIST_HEAD(&rn->rn_socks);
 
 	rn->rn_stats = alloc_percpu(struct rds_stats);
@@ -89,16 +89,17 @@ err_stats:
 
 static void __net_exit rds_net_stop(struct rds_net *rn)
 {
-	mutex_lock(&rds_nets_mutex);
-	list_del(&rn->rn_item);
-	mutex_unlock(&rds_nets_mutex);
-
 	rds_sysctl_net_exit(rn);
 
 	mutex_lock(&rn->rn_lock);
 	rn->rn_exiting = true;
 	mutex_unlock(&rn->rn_lock);
+
+	/* A transport that is unloaded meanwhile must wait for its ops. */
+	mutex_lock(&rds_nets_mutex);
+	list_del(&rn->rn_item);
 	rds_conn_destroy_all(rn, NULL, RDS_DROP_NET_EXIT);
+	mutex_unlock(&rds_nets_mutex);
 }
 
 static void __net_exit rds_net_free(struct rds_net *rn)

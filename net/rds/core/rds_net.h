@@ -42,6 +42,7 @@ struct rds_sysctl {
  * @rn_conns: connections by key; see conn.c
  * @rn_conn_list: every connection; guarded by @rn_lock
  * @rn_loop_conns: how many of those are loopback's; guarded by @rn_lock
+ * @rn_reap_at: when idle ones may be looked for again; guarded by @rn_lock
  * @rn_exiting: no new connection may be made; set under @rn_lock
  * @rn_map_lock: guards @rn_maps
  * @rn_maps: congestion maps by address; see cong.c
@@ -65,12 +66,13 @@ struct rds_net {
 	struct rhashtable	rn_conns;
 	struct list_head	rn_conn_list;
 	unsigned int		rn_loop_conns;
+	unsigned long		rn_reap_at;
 	bool			rn_exiting;
 
 	spinlock_t		rn_map_lock;	/* guards rn_maps */
 	struct rhashtable	rn_maps;
 
-	spinlock_t		rn_sock_lock;	/* guards rn_socks */
+	struct mutex		rn_sock_lock;	/* guards rn_socks */
 	struct list_head	rn_socks;
 
 	spinlock_t		rn_cong_lock;	/* guards rn_cong_socks */

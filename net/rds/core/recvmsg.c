@@ -10,7 +10,8 @@
 #include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
 
-#include "deliver.h"
+#include "cong_flow.h"
+#include "recv_queue.h"
 #include "incoming.h"
 #include "sock_ops.h"
 
@@ -44,9 +45,10 @@ static int rds_recv_wait(struct rds_sock *rs, long *timeo)
 	}
 	finish_wait(waitq, &wait);
 
-	if (!ret && !*timeo && !rds_recv_ready(rs))
-		ret = -ETIMEDOUT;
-	return ret;
+	/* One wake-up wakes one reader: who had it must not leave with less. */
+	if (rds_recv_ready(rs))
+		return 0;
+	return ret ?: *timeo ? 0 : -ETIMEDOUT;
 }
 
 /* One wake-up may stand for many messages: pass it on. */
@@ -69,7 +71,7 @@ static u64 rds_recv_take_cong(struct rds_sock *rs, bool peek)
 	spin_lock_bh(&rn->rn_cong_lock);
 	notify = rs->rs_cong_notify;
 	if (!peek)
-		rs->rs_cong_notify = 0;
+		WRITE_ONCE(rs->rs_cong_notify, 0);
 	spin_unlock_bh(&rn->rn_cong_lock);
 	return notify;
 }
@@ -85,7 +87,7 @@ static int rds_recv_put_cong(struct rds_sock *rs, struct msghdr *msg,
 		       &notify);
 	if (ret) {
 		spin_lock_bh(&rn->rn_cong_lock);
-		rs->rs_cong_notify |= notify;
+		WRITE_ONCE(rs->rs_cong_notify, rs->rs_cong_notify | notify);
 		spin_unlock_bh(&rn->rn_cong_lock);
 	}
 	return ret;
@@ -113,17 +115,18 @@ static int rds_recv_put_tstamp(struct sock *sk, struct msghdr *msg,
 static int rds_recv_put_latency(struct rds_sock *rs, struct msghdr *msg,
 				struct rds_incoming *inc)
 {
+	u64 stamps[RDS_RX_STAMPS];
 	struct rds_cmsg_rx_trace trace;
 	unsigned int i, pos;
 
 	memset(&trace, 0, sizeof(trace));
-	inc->i_stamps[RDS_RX_STAMP_DELIVERED] = local_clock();
-	trace.rx_traces = rs->rs_rx_traces;
+	memcpy(stamps, inc->i_stamps, sizeof(stamps));
+	stamps[RDS_RX_STAMP_DELIVERED] = local_clock();
+	trace.rx_traces = READ_ONCE(rs->rs_rx_traces);
 	for (i = 0; i < trace.rx_traces; i++) {
-		pos = rs->rs_rx_trace[i];
+		pos = READ_ONCE(rs->rs_rx_trace[i]);
 		trace.rx_trace_pos[i] = pos;
-		trace.rx_trace[i] = inc->i_stamps[pos + 1] -
-				    inc->i_stamps[pos];
+		trace.rx_trace[i] = stamps[pos + 1] - stamps[pos];
 	}
 	return put_cmsg(msg, SOL_RDS, RDS_CMSG_RXPATH_LATENCY, sizeof(trace),
 			&trace);
@@ -147,7 +150,7 @@ static void rds_recv_put_name(struct rds_sock *rs, struct msghdr *msg,
 {
 	struct rds_addr from = {
 		.ip = inc->i_saddr,
-		.ifindex = rs->rs_bound.ifindex,
+		.ifindex = rds_addr_scope(&inc->i_saddr, inc->i_ifindex),
 		.port = inc->i_sport,
 	};
 
@@ -219,6 +222,7 @@ int rds_sock_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 	struct rds_sock *rs = rds_sk(sock->sk);
 	bool peek = flags & MSG_PEEK;
 	struct rds_incoming *inc;
+	bool nonblock = !timeo;
 	u64 notify;
 	int ret;
 
@@ -237,7 +241,8 @@ int rds_sock_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 		if (inc)
 			return rds_recv_message(rs, msg, size, flags, inc);
 
-		if (!timeo)
+		rds_cong_recv_empty(rs);
+		if (nonblock)
 			return -EAGAIN;
 		ret = rds_recv_wait(rs, &timeo);
 		if (ret)

@@ -160,10 +160,11 @@ static bool rds_send_enqueue(struct rds_cpath *cp, struct rds_message *msg,
 			msg->m_flags |= RDS_FLAG_ACK_REQUIRED;
 			rds_stat_inc(cp->cp_conn->c_rn, send_ack_required);
 		}
-		msg->m_seq = cp->cp_next_tx_seq++;
+		msg->m_seq = cp->cp_next_tx_seq;
+		WRITE_ONCE(cp->cp_next_tx_seq, msg->m_seq + 1);
 		msg->m_on_path = true;
 		trace_rds_msg_queue(&cp->cp_pub, msg, 0);
-		if (pick && !rds_send_pending(cp)) {
+		if (pick && !cp->cp_map && !rds_send_pending(cp)) {
 			list_add_tail(&msg->m_path_item, &cp->cp_retrans);
 			WRITE_ONCE(cp->cp_xmit_msg, msg);
 		} else {
@@ -298,12 +299,10 @@ static void rds_send_failed(struct rds_cpath *cp, int err)
 /* Send until there is nothing more to send (0), the transport will not take
  * more (negative), or somebody else should have a turn (positive).
  */
-static int rds_send_batch(struct rds_cpath *cp)
+static int rds_send_batch(struct rds_cpath *cp, unsigned int *budget)
 	__must_hold(&cp->cp_xmit_lock)
 {
-	const struct rds_data_ops *ops = cp->cp_trans->data;
 	struct rds_message *msg = cp->cp_xmit_msg, *sent;
-	unsigned int budget = RDS_SEND_BATCH;
 	bool more = false, done;
 	int ret = 0;
 
@@ -320,7 +319,8 @@ static int rds_send_batch(struct rds_cpath *cp)
 				return 0;
 		}
 
-		ret = ops->xmit(&cp->cp_pub, msg, more && budget > 1);
+		ret = cp->cp_trans->data->xmit(&cp->cp_pub, msg,
+					       more && *budget > 1);
 		if (ret < 0)
 			break;
 
@@ -330,7 +330,7 @@ static int rds_send_batch(struct rds_cpath *cp)
 		msg = rds_send_step(cp, sent, &done, &more);
 		if (done)
 			rds_send_finish(sent);
-		if (!--budget)
+		if (!--*budget)
 			return 1;
 		if (!msg && !rds_send_pending(cp))
 			return 0;
@@ -349,12 +349,12 @@ static bool rds_send_trylock(struct rds_cpath *cp)
 
 /* Send, and let the transmit lock go. */
 static void rds_send_owned(struct rds_cpath *cp)
-	__releases(&cp->cp_xmit_lock)
 {
+	unsigned int budget = RDS_SEND_BATCH;
 	int ret;
 
 	do {
-		ret = rds_send_batch(cp);
+		ret = rds_send_batch(cp, &budget);
 		mutex_unlock(&cp->cp_xmit_lock);
 		if (ret > 0)
 			rds_cpath_kick(cp, 0);
@@ -377,6 +377,21 @@ void rds_send_run(struct rds_cpath *cp)
 		rds_send_owned(cp);
 	else
 		rds_stat_inc(cp->cp_conn->c_rn, send_lock_contention);
+}
+
+/**
+ * rds_send_run_waiting() - send what is queued, when whoever is at it is done
+ * @cp: the path; the caller has a reference to its connection
+ *
+ * For the path's work, which must not miss what it was kicked for: the other
+ * may just have been told by the transport to wait for that very kick.
+ *
+ * Context: process, the path's work item, may sleep. No locks.
+ */
+void rds_send_run_waiting(struct rds_cpath *cp)
+{
+	mutex_lock(&cp->cp_xmit_lock);
+	rds_send_owned(cp);
 }
 
 /**
@@ -445,15 +460,16 @@ EXPORT_SYMBOL_GPL(rds_path_ack);
  * @cp: the path; its transport is shut down
  *
  * What was sent and not acknowledged goes to the front of the send queue, in
- * order and marked as sent before, so that the peer can tell duplicates.
+ * order and marked as sent before, so that the peer can tell duplicates. What
+ * was cancelled while it was being sent ends here.
  *
- * Context: process. cp_xmit_lock is held; takes cp_lock.
+ * Context: process. cp_xmit_lock is held; takes cp_lock, rs_lock.
  */
 void rds_send_reset(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
 	const struct rds_sysctl *ctl = &cp->cp_conn->c_rn->rn_sysctl;
-	struct rds_message *msg;
+	struct rds_message *msg, *canceled = NULL;
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
@@ -461,6 +477,12 @@ void rds_send_reset(struct rds_cpath *cp)
 	cp->cp_map = NULL;
 
 	spin_lock_bh(&cp->cp_lock);
+	msg = cp->cp_xmit_msg;
+	if (msg && msg->m_canceled) {
+		list_del(&msg->m_path_item);
+		msg->m_on_path = false;
+		canceled = msg;
+	}
 	WRITE_ONCE(cp->cp_xmit_msg, NULL);
 	cp->cp_xmit_acked = false;
 	list_for_each_entry(msg, &cp->cp_retrans, m_path_item)
@@ -470,6 +492,9 @@ void rds_send_reset(struct rds_cpath *cp)
 	cp->cp_unacked_packets = READ_ONCE(ctl->max_unacked_packets);
 	cp->cp_unacked_bytes = READ_ONCE(ctl->max_unacked_bytes);
 	spin_unlock_bh(&cp->cp_lock);
+
+	if (canceled)
+		rds_send_finish(canceled);
 }
 
 /**
@@ -507,9 +532,10 @@ static bool rds_send_is_for(const struct rds_message *msg,
 {
 	const struct rds_path *path = msg->m_path;
 
-	return !dest || (msg->m_dport == dest->port &&
-			 path->ifindex == dest->ifindex &&
-			 ipv6_addr_equal(&path->faddr, &dest->ip));
+	return !dest ||
+	       (msg->m_dport == dest->port &&
+		ipv6_addr_equal(&path->faddr, &dest->ip) &&
+		rds_addr_scope(&path->faddr, path->ifindex) == dest->ifindex);
 }
 
 /* Off the path too, unless the transport has it in hand. */
@@ -520,11 +546,12 @@ static void rds_send_cancel_on_path(struct rds_message *msg)
 
 	spin_lock_bh(&cp->cp_lock);
 	mine = msg->m_on_path && msg != cp->cp_xmit_msg;
+	msg->m_canceled = true;
 	if (mine) {
 		list_del(&msg->m_path_item);
 		msg->m_on_path = false;
+		trace_rds_msg_drop(&cp->cp_pub, msg, RDS_MSG_CANCELED);
 	}
-	trace_rds_msg_drop(&cp->cp_pub, msg, RDS_MSG_CANCELED);
 	spin_unlock_bh(&cp->cp_lock);
 
 	if (mine)

@@ -12,6 +12,7 @@ bool rds_send_submit(struct rds_cpath *cp, struct rds_message *msg,
 void rds_send_queue_pongs(struct rds_cpath *cp);
 bool rds_send_pending(const struct rds_cpath *cp);
 void rds_send_run(struct rds_cpath *cp);
+void rds_send_run_waiting(struct rds_cpath *cp);
 void rds_send_reset(struct rds_cpath *cp);
 void rds_send_purge(struct rds_cpath *cp);
 void rds_send_cancel(struct rds_sock *rs, const struct rds_addr *dest);

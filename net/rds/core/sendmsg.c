@@ -96,11 +96,21 @@ static struct rds_message *rds_sendmsg_build(struct rds_sock *rs,
 	return rm;
 }
 
-static bool rds_conn_serves(const struct rds_conn *conn,
-			    const struct rds_addr *dest, u8 tos)
+/* A link-local address at either end gives the connection its scope. */
+static u32 rds_sendmsg_scope(const struct rds_sock *rs,
+			     const struct rds_addr *dest)
+{
+	return dest->ifindex ?: rs->rs_bound.ifindex;
+}
+
+static bool rds_sendmsg_fits(const struct rds_sock *rs,
+			     const struct rds_conn *conn,
+			     const struct rds_addr *dest)
 {
 	return ipv6_addr_equal(&conn->c_key.faddr, &dest->ip) &&
-	       conn->c_key.ifindex == dest->ifindex && conn->c_key.tos == tos;
+	       conn->c_key.ifindex == rds_sendmsg_scope(rs, dest) &&
+	       conn->c_key.tos == READ_ONCE(rs->rs_tos) &&
+	       !READ_ONCE(conn->c_path.cp_dead);
 }
 
 static struct rds_conn *rds_sendmsg_cached_conn(struct rds_sock *rs,
@@ -108,14 +118,12 @@ static struct rds_conn *rds_sendmsg_cached_conn(struct rds_sock *rs,
 {
 	struct rds_conn *conn;
 
-	spin_lock_bh(&rs->rs_lock);
-	conn = rs->rs_conn;
-	if (conn && rds_conn_serves(conn, dest, READ_ONCE(rs->rs_tos)) &&
-	    !READ_ONCE(conn->c_path.cp_dead))
-		rds_conn_hold(conn);
-	else
+	rcu_read_lock();
+	conn = rcu_dereference(rs->rs_conn);
+	if (conn && (!rds_sendmsg_fits(rs, conn, dest) ||
+		     !refcount_inc_not_zero(&conn->c_refs)))
 		conn = NULL;
-	spin_unlock_bh(&rs->rs_lock);
+	rcu_read_unlock();
 	return conn;
 }
 
@@ -125,7 +133,7 @@ static struct rds_conn *rds_sendmsg_find_conn(struct rds_sock *rs,
 	struct rds_conn_key key = {
 		.laddr = rs->rs_bound.ip,
 		.faddr = dest->ip,
-		.ifindex = dest->ifindex,
+		.ifindex = rds_sendmsg_scope(rs, dest),
 		.tos = READ_ONCE(rs->rs_tos),
 	};
 	const struct rds_transport *trans;
@@ -144,8 +152,8 @@ static struct rds_conn *rds_sendmsg_find_conn(struct rds_sock *rs,
 
 	rds_conn_hold(conn);
 	spin_lock_bh(&rs->rs_lock);
-	old = rs->rs_conn;
-	rs->rs_conn = conn;
+	old = rcu_replace_pointer(rs->rs_conn, conn,
+				  lockdep_is_held(&rs->rs_lock));
 	spin_unlock_bh(&rs->rs_lock);
 	rds_conn_put(old);
 	return conn;
@@ -166,6 +174,7 @@ static int rds_sendmsg_wait_cong(struct rds_sock *rs, struct rds_cong_map *map,
 	struct rds_net *rn = rs->rs_rn;
 	long left;
 
+	rds_cong_send_again(rs);
 	if (likely(!rds_cong_test(map, port)))
 		return 0;
 
@@ -199,7 +208,8 @@ static int rds_sendmsg_wait_room(struct rds_sock *rs, struct rds_message *rm,
 		if (!*timeo)
 			return -EAGAIN;
 		left = wait_event_interruptible_timeout(*sk_sleep(sk),
-						rds_sock_writeable(rs), *timeo);
+							rds_sock_writeable(rs),
+							*timeo);
 		if (left < 0)
 			return sock_intr_errno(*timeo);
 		if (!left)
@@ -207,6 +217,26 @@ static int rds_sendmsg_wait_room(struct rds_sock *rs, struct rds_message *rm,
 		*timeo = left;
 	}
 	return 0;
+}
+
+/* To another connection, unless the message was cancelled just now. */
+static bool rds_sendmsg_move(struct rds_sock *rs, struct rds_message *rm,
+			     struct rds_conn *conn)
+{
+	struct rds_path *old = rm->m_path;
+	bool live;
+
+	spin_lock_bh(&rs->rs_lock);
+	live = rm->m_on_sock;
+	if (live) {
+		rds_conn_hold(conn);
+		rm->m_path = &conn->c_path.cp_pub;
+	}
+	spin_unlock_bh(&rs->rs_lock);
+
+	if (live)
+		rds_path_put(old);
+	return live;
 }
 
 /* Hand the message over; to another connection if the first one has died. */
@@ -222,12 +252,11 @@ static int rds_sendmsg_submit(struct rds_sock *rs, struct rds_message *rm,
 		if (IS_ERR(next))
 			return PTR_ERR(next);
 
-		rds_conn_hold(next);
-		spin_lock_bh(&rs->rs_lock);
-		rm->m_path = &next->c_path.cp_pub;
-		spin_unlock_bh(&rs->rs_lock);
-		rds_conn_put(*conn);	/* the message's reference */
-		rds_conn_put(*conn);	/* the caller's */
+		if (!rds_sendmsg_move(rs, rm, next)) {
+			rds_conn_put(next);
+			return -ECANCELED;
+		}
+		rds_conn_put(*conn);
 		*conn = next;
 	}
 	rds_stat_inc(rs->rs_rn, send_queued);
@@ -242,7 +271,7 @@ static void rds_sendmsg_connect(struct rds_cpath *cp)
 	if (likely(rds_cpath_state(cp) == RDS_PATH_UP))
 		return;
 	rds_cpath_connect_soon(cp);
-	if (cp->cp_trans->caps & RDS_CAP_LOOPBACK)
+	if (cp->cp_loops)
 		flush_delayed_work(&cp->cp_work);
 }
 
@@ -267,6 +296,7 @@ static int rds_sendmsg_send(struct rds_sock *rs, struct rds_message *rm,
 	ret = rds_sendmsg_submit(rs, rm, dest, &conn);
 	if (ret) {
 		rds_send_finish(rm);
+		ret = ret == -ECANCELED ? 0 : ret;
 		goto out;
 	}
 	rds_sendmsg_connect(&conn->c_path);

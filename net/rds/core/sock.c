@@ -5,14 +5,14 @@
  * The file descriptor holds the socket; so does every message on its way, so
  * that an ack that comes late finds it, and every delivery for as long as it
  * lasts. Closing, step by step:
- *  1. out of the table of bound sockets: no new delivery finds it;
- *  2. rs_closed, under rs_recv_lock: a delivery under way is turned away, and
- *     the port no longer counts as congested;
- *  3. what it has not read is dropped;
- *  4. what it has sent is cancelled; what a transport has in hand goes on, and
+ *  1. rs_closed, under rs_recv_lock: deliveries are turned away, what it has
+ *     not read is dropped, and the port no longer counts as congested;
+ *  2. out of the table of bound sockets. Not before: the port's next owner may
+ *     be congested, and that must not be undone;
+ *  3. what it has sent is cancelled; what a transport has in hand goes on, and
  *     no longer counts;
- *  5. the connection, the map and the transport's module are let go;
- *  6. the descriptor's reference.
+ *  4. the connection, the map and the transport's module are let go;
+ *  5. the descriptor's reference.
  *
  * Locks: the socket lock (bind, transport, options) > rs_lock, rs_recv_lock.
  * rs_lock and rs_recv_lock are never held together.
@@ -23,7 +23,7 @@
 #include "cong.h"
 #include "cong_flow.h"
 #include "conn.h"
-#include "deliver.h"
+#include "recv_queue.h"
 #include "send.h"
 #include "sock.h"
 #include "sock_ops.h"
@@ -90,9 +90,9 @@ int rds_sock_create(struct net *net, struct socket *sock, int protocol,
 	rs = rds_sk(sk);
 	rds_sock_init(rs, rn);
 
-	spin_lock_bh(&rn->rn_sock_lock);
+	mutex_lock(&rn->rn_sock_lock);
 	list_add_tail(&rs->rs_item, &rn->rn_socks);
-	spin_unlock_bh(&rn->rn_sock_lock);
+	mutex_unlock(&rn->rn_sock_lock);
 	return 0;
 }
 
@@ -100,9 +100,9 @@ static void rds_sock_unlist(struct rds_sock *rs)
 {
 	struct rds_net *rn = rs->rs_rn;
 
-	spin_lock_bh(&rn->rn_sock_lock);
+	mutex_lock(&rn->rn_sock_lock);
 	list_del_init(&rs->rs_item);
-	spin_unlock_bh(&rn->rn_sock_lock);
+	mutex_unlock(&rn->rn_sock_lock);
 
 	if (rs->rs_rx_traces)
 		atomic_dec(&rn->rn_rx_traces);
@@ -127,16 +127,17 @@ int rds_sock_release(struct socket *sock)
 	trace_rds_sock_release(sk, &rs->rs_bound.ip, rs->rs_bound.port);
 
 	rds_sock_unlist(rs);
+	rds_recv_purge(rs);
 	if (rds_sock_is_bound(rs))
 		rds_bind_del(rs);
-	rds_recv_purge(rs);
 	rds_send_cancel(rs, NULL);
 	rds_cong_monitor(rs, false, 0);
 
-	rds_conn_put(rs->rs_conn);
+	/* The last user of the descriptor is here; nobody else reads it. */
+	rds_conn_put(rcu_dereference_protected(rs->rs_conn, true));
 	rds_cong_map_put(rs->rs_map);
 	rds_transport_put(rs->rs_trans);
-	rs->rs_conn = NULL;
+	RCU_INIT_POINTER(rs->rs_conn, NULL);
 	rs->rs_map = NULL;
 	rs->rs_trans = NULL;
 

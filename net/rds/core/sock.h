@@ -29,7 +29,8 @@ struct rds_conn;
  *
  * @rs_lock: guards the sending side
  * @rs_peer: where connect() points; unspecified address if nowhere
- * @rs_conn: the connection used last, referenced; changed under @rs_lock
+ * @rs_conn: the connection used last, referenced; read under RCU, changed
+ *	under @rs_lock
  * @rs_send_queue: messages not yet acknowledged, in the order sent
  * @rs_snd_bytes: payload of those
  * @rs_snd_msgs: number of those
@@ -42,12 +43,13 @@ struct rds_conn;
  * @rs_closed: nothing more may be queued
  *
  * @rs_cong_item: on &rds_net.rn_cong_socks while waiting for a change; this
- *	and the next six are guarded by &rds_net.rn_cong_lock
+ *	and the next seven are guarded by &rds_net.rn_cong_lock
  * @rs_cong_monitor: explicit monitoring is on
  * @rs_cong_watch: port groups that the user has asked for
  * @rs_cong_mask: port groups that ENOBUFS has added, until they are told
  * @rs_cong_notify: those of them that have become free
- * @rs_cong_seen: has seen ENOBUFS since poll() last had something to say
+ * @rs_cong_seen: has met ENOBUFS, and not sent since
+ * @rs_cong_told: has been told of a change after that
  * @rs_cong_track: value of &rds_net.rn_cong_gen that poll() told last
  *
  * @rs_recverr: RDS_RECVERR
@@ -67,7 +69,7 @@ struct rds_sock {
 
 	spinlock_t		rs_lock;	/* guards the sending side */
 	struct rds_addr		rs_peer;
-	struct rds_conn		*rs_conn;
+	struct rds_conn __rcu	*rs_conn;
 	struct list_head	rs_send_queue;
 	u64			rs_snd_bytes;
 	u32			rs_snd_msgs;
@@ -83,6 +85,7 @@ struct rds_sock {
 	struct list_head	rs_cong_item;
 	bool			rs_cong_monitor;
 	bool			rs_cong_seen;
+	bool			rs_cong_told;
 	u64			rs_cong_watch;
 	u64			rs_cong_mask;
 	u64			rs_cong_notify;

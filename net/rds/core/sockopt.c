@@ -143,6 +143,9 @@ static int rds_set_rx_latency(struct rds_sock *rs, sockptr_t optval,
 		if (trace.rx_trace_pos[i] >= RDS_MSG_RX_DGRAM_TRACE_MAX)
 			return -EFAULT;
 	}
+	/* A reader may mix the old count with the new positions. */
+	for (; i < RDS_MSG_RX_DGRAM_TRACE_MAX; i++)
+		trace.rx_trace_pos[i] = 0;
 
 	lock_sock(&rs->rs_sk);
 	atomic_add(!!trace.rx_traces - !!rs->rs_rx_traces, &rn->rn_rx_traces);
@@ -307,7 +310,7 @@ static int rds_set_tos(struct rds_sock *rs, u8 __user *arg)
 	info = rs->rs_trans ? rs->rs_trans->info : NULL;
 	if (!info || !info->tos_map)
 		ret = -ENOTTY;
-	else if (rs->rs_tos || READ_ONCE(rs->rs_conn))
+	else if (rs->rs_tos || rcu_access_pointer(rs->rs_conn))
 		ret = -EINVAL;
 	else
 		WRITE_ONCE(rs->rs_tos, info->tos_map(tos));

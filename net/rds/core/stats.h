@@ -50,9 +50,7 @@
 
 #define RDS_STAT_FIELD(name)	u64 name;
 
-/**
- * struct rds_stats - the counters of one CPU
- */
+/* The counters of one CPU */
 struct rds_stats {
 	RDS_STATS(RDS_STAT_FIELD)
 };

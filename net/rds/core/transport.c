@@ -170,7 +170,7 @@ int rds_transport_owns(const struct rds_transport *trans, struct net *net,
 {
 	if (!(trans->caps & RDS_CAP_NETNS) && !net_eq(net, &init_net))
 		return -EPROTOTYPE;
-	return trans->conn->laddr_check(net, ip, ifindex);
+	return trans->conn->laddr_check(net, ip, rds_addr_scope(ip, ifindex));
 }
 
 static const struct rds_transport *

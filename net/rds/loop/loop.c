@@ -36,6 +36,8 @@ static int rds_loop_check_v6(struct net *net, const struct in6_addr *ip,
 		return 0;
 	if (!ipv6_mod_enabled())
 		return ret;
+	if (!(ipv6_addr_type(ip) & IPV6_ADDR_LINKLOCAL))
+		ifindex = 0;
 
 	rcu_read_lock();
 	if (ifindex)

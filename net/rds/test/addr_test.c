@@ -185,7 +185,7 @@ static void format_initialises_all(struct kunit *test)
 	memset(&sa, POISON, sizeof(sa));
 	rds_addr_format(&v6, &sa);
 	KUNIT_EXPECT_EQ(test, ntohs(sa.v6.sin6_port), 80);
-	KUNIT_EXPECT_EQ(test, sa.v6.sin6_flowinfo, 0);
+	KUNIT_EXPECT_EQ(test, ntohl(sa.v6.sin6_flowinfo), 0U);
 	KUNIT_EXPECT_EQ(test, sa.v6.sin6_scope_id, 3U);
 }
 

@@ -62,7 +62,9 @@ static void received_bit_is_the_port(struct kunit *test)
 	wire_set(maps->new, port);
 	KUNIT_EXPECT_EQ(test, receive(maps), 0ULL);
 	for (other = 0; other < RDS_CONG_MAP_BITS; other++) {
-		if (rds_cong_test(&maps->map, htons(other)) != (other == port))
+		bool want = other == port;
+
+		if (rds_cong_test(&maps->map, htons(other)) != want)
 			KUNIT_FAIL(test, "port %u", other);
 	}
 }

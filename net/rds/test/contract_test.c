@@ -214,6 +214,25 @@ static void bound_socket_pins_the_module(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), refs);
 }
 
+static void chosen_transport_is_pinned(struct kunit *test)
+{
+	int refs = rig_of(test)->module_refs;
+	struct socket *sock = rig_open(test);
+	int tcp = RDS_TRANS_TCP;
+
+	KUNIT_EXPECT_EQ(test, 0, rig_setsockopt(sock, SO_RDS_TRANSPORT, &tcp,
+						sizeof(tcp)));
+	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), refs + 1);
+	KUNIT_EXPECT_EQ(test, rig_setsockopt(sock, SO_RDS_TRANSPORT, &tcp,
+					     sizeof(tcp)), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, rig_bind(sock, RIG_FADDR, RIG_PORT),
+			-ENOPROTOOPT);
+	KUNIT_EXPECT_EQ(test, rig_bind(sock, RIG_LADDR, RIG_PORT), 0);
+	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), refs + 1);
+	rig_close(test, sock);
+	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), refs);
+}
+
 static void unread_message_pins_the_module(struct kunit *test)
 {
 	int refs = rig_of(test)->module_refs;
@@ -282,6 +301,7 @@ static struct kunit_case contract_cases[] = {
 	KUNIT_CASE(path_knows_its_key),
 	KUNIT_CASE(sockets_share_the_path),
 	KUNIT_CASE(bound_socket_pins_the_module),
+	KUNIT_CASE(chosen_transport_is_pinned),
 	KUNIT_CASE(unread_message_pins_the_module),
 	KUNIT_CASE(unregister_with_messages),
 	KUNIT_CASE(unregister_while_connecting),

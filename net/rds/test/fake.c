@@ -204,10 +204,9 @@ static int fake_xmit(struct rds_path *path, struct rds_message *msg, bool more)
 	fake_enter();
 	call.ret = fake_decide(&the_fake->xmit) ?: RDS_XMIT_SENT;
 	hook = the_fake->in_xmit;
-	if (call.ret >= 0 && hook) {
-		the_fake->in_xmit = NULL;
+	the_fake->in_xmit = NULL;
+	if (hook)
 		hook(path, msg);
-	}
 	fake_leave(&call);
 	return call.ret;
 }

@@ -80,7 +80,7 @@ struct fake_plan {
  * @xmit: plan for xmit()
  * @map: plan for xmit_cong_map()
  * @connect_later: path_connect() leaves it to the test to say that it is done
- * @in_xmit: called once, before the next xmit() returns success
+ * @in_xmit: called once, in the next xmit()
  * @in_shutdown: called once, in the next path_shutdown()
  * @last_map: the map sent last
  * @backoff_ms: ceiling of the back-off at each connect, the first few

@@ -5,12 +5,10 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/poll.h>
+#include <linux/rcupdate.h>
 #include <net/ipv6.h>
 
 #include "rig.h"
-
-#define RIG_LADDR	0xc0000201	/* 192.0.2.1 */
-#define RIG_FADDR	0xc0000202	/* 192.0.2.2 */
 
 /**
  * rig_sysctl() - the tunables of init_net; rig_exit() restores them
@@ -61,6 +59,8 @@ void rig_exit(struct kunit *test)
 	}
 	fake_unregister(&rig->fake);
 	*rig_sysctl() = rig->saved;
+	/* Connections and their maps go by RCU; the next test finds none. */
+	rcu_barrier();
 
 	KUNIT_EXPECT_STREQ(test, rig->fake.broken ?: "nothing", "nothing");
 	KUNIT_EXPECT_EQ(test, rig->fake.live_paths, 0);
@@ -84,6 +84,41 @@ static void rig_keep(struct kunit *test, struct socket *sock)
 }
 
 /**
+ * rig_open() - an RDS socket that is not bound
+ * @test: the test
+ *
+ * Return: the socket, closed at the end of the test if not before.
+ */
+struct socket *rig_open(struct kunit *test)
+{
+	struct socket *sock;
+
+	KUNIT_ASSERT_EQ(test, 0, sock_create_kern(&init_net, AF_RDS,
+						  SOCK_SEQPACKET, 0, &sock));
+	rig_keep(test, sock);
+	return sock;
+}
+
+/**
+ * rig_bind() - bind a socket
+ * @sock: the socket
+ * @ip: the IPv4 address
+ * @port: the port
+ *
+ * Return: what bind() does.
+ */
+int rig_bind(struct socket *sock, u32 ip, u16 port)
+{
+	struct sockaddr_in sin = {
+		.sin_family	 = AF_INET,
+		.sin_port	 = htons(port),
+		.sin_addr.s_addr = htonl(ip),
+	};
+
+	return kernel_bind(sock, (struct sockaddr *)&sin, sizeof(sin));
+}
+
+/**
  * rig_socket() - a socket bound to the fake transport's address
  * @test: the test
  * @port: where
@@ -92,18 +127,9 @@ static void rig_keep(struct kunit *test, struct socket *sock)
  */
 struct socket *rig_socket(struct kunit *test, u16 port)
 {
-	struct sockaddr_in sin = {
-		.sin_family	 = AF_INET,
-		.sin_port	 = htons(port),
-		.sin_addr.s_addr = htonl(RIG_LADDR),
-	};
-	struct socket *sock;
+	struct socket *sock = rig_open(test);
 
-	KUNIT_ASSERT_EQ(test, 0, sock_create_kern(&init_net, AF_RDS,
-						  SOCK_SEQPACKET, 0, &sock));
-	rig_keep(test, sock);
-	KUNIT_ASSERT_EQ(test, 0, kernel_bind(sock, (struct sockaddr *)&sin,
-					     sizeof(sin)));
+	KUNIT_ASSERT_EQ(test, 0, rig_bind(sock, RIG_LADDR, port));
 	return sock;
 }
 
@@ -179,7 +205,8 @@ void rig_send(struct kunit *test, struct socket *sock, u32 len)
  * rig_up() - a socket at RIG_PORT whose path to the peer is UP and idle
  * @test: the test
  *
- * One message has been sent and acknowledged, and the log is empty.
+ * One message has been sent and acknowledged, the log is empty, and poll()
+ * has told of changes of congestion that were before.
  *
  * Return: the socket.
  */
@@ -191,6 +218,7 @@ struct socket *rig_up(struct kunit *test)
 	rig_await(test, FAKE_SENT, 1);
 	rds_path_ack(rig_path(test), 1);
 	KUNIT_ASSERT_EQ(test, rig_msgs(sock), 0);
+	rig_poll(sock);
 	fake_forget(rig_fake(test));
 	return sock;
 }

@@ -17,6 +17,10 @@
 
 #define RIG_SOCKS	4
 
+/* Addresses: the fake transport's, and the peer's */
+#define RIG_LADDR	0xc0000201	/* 192.0.2.1 */
+#define RIG_FADDR	0xc0000202	/* 192.0.2.2 */
+
 /* Ports: of our sockets, and of the peer's that we send to */
 #define RIG_PORT	4000
 #define RIG_PEER_PORT	5000
@@ -73,6 +77,17 @@ struct rig_sender {
 	struct work_struct	work;
 };
 
+/* What a socket has on its way: payload bytes, and messages */
+static inline int rig_bytes(const struct socket *sock)
+{
+	return READ_ONCE(rds_sk(sock->sk)->rs_snd_bytes);
+}
+
+static inline int rig_msgs(const struct socket *sock)
+{
+	return READ_ONCE(rds_sk(sock->sk)->rs_snd_msgs);
+}
+
 int rig_init(struct kunit *test);
 void rig_exit(struct kunit *test);
 
@@ -91,6 +106,8 @@ static inline struct rds_path *rig_path(struct kunit *test)
 	return rig_fake(test)->path;
 }
 
+struct socket *rig_open(struct kunit *test);
+int rig_bind(struct socket *sock, u32 ip, u16 port);
 struct socket *rig_socket(struct kunit *test, u16 port);
 void rig_close(struct kunit *test, struct socket *sock);
 struct socket *rig_up(struct kunit *test);
@@ -117,30 +134,38 @@ const char *rig_sent(struct kunit *test);
 /* Value of a counter of init_net */
 #define rig_stat(name)	rig_stat_sum(offsetof(struct rds_stats, name))
 
-/* What the socket has on its way: payload bytes and messages */
-#define rig_bytes(sock)		((int)READ_ONCE(rds_sk((sock)->sk)->rs_snd_bytes))
-#define rig_msgs(sock)		((int)READ_ONCE(rds_sk((sock)->sk)->rs_snd_msgs))
-
 /* The log, in the letters of enum fake_op */
-#define rig_expect_ops(test, ops)					\
-	KUNIT_EXPECT_STREQ(test, ops, rig_ops(test, true))
+#define rig_expect_ops(_test, ops) do {					\
+	struct kunit *__test = (_test);					\
+									\
+	KUNIT_EXPECT_STREQ(__test, rig_ops(__test, true), ops);		\
+} while (0)
 
 /* The same without calls that failed */
-#define rig_expect_done(test, ops)					\
-	KUNIT_EXPECT_STREQ(test, ops, rig_ops(test, false))
+#define rig_expect_done(_test, ops) do {				\
+	struct kunit *__test = (_test);					\
+									\
+	KUNIT_EXPECT_STREQ(__test, rig_ops(__test, false), ops);	\
+} while (0)
 
 /* The messages sent, see fake_sent() */
-#define rig_expect_sent(test, sent)					\
-	KUNIT_EXPECT_STREQ(test, sent, rig_sent(test))
+#define rig_expect_sent(_test, sent) do {				\
+	struct kunit *__test = (_test);					\
+									\
+	KUNIT_EXPECT_STREQ(__test, rig_sent(__test), sent);		\
+} while (0)
 
 /* Wait for so many calls since the log began. */
-#define rig_await(test, op, count)					\
-	KUNIT_ASSERT_TRUE(test, fake_await(rig_fake(test), op, count))
+#define rig_await(_test, op, count) do {				\
+	struct kunit *__test = (_test);					\
+									\
+	KUNIT_ASSERT_TRUE(__test,					\
+			  fake_await(rig_fake(__test), op, count));	\
+} while (0)
 
 /* Wait until a counter is at least @value. */
 #define rig_await_stat(test, name, value)				\
-	KUNIT_ASSERT_TRUE(test,						\
-			  rig_stat_reaches(offsetof(struct rds_stats, name), \
-					   value))
+	KUNIT_ASSERT_TRUE(test, rig_stat_reaches(			\
+		offsetof(struct rds_stats, name), value))
 
 #endif /* _RDS_TEST_RIG_H */

@@ -4,8 +4,8 @@
  * word written to /sys/kernel/debug/trouble says how.
  */
 #include <linux/debugfs.h>
-#include <linux/delay.h>
 #include <linux/fs.h>
+#include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
@@ -45,7 +45,7 @@ static void trouble_leak(void)
 static void trouble_sleep(void)
 {
 	spin_lock(&trouble_lock);
-	msleep(20);
+	might_sleep();
 	spin_unlock(&trouble_lock);
 }
 

@@ -85,7 +85,6 @@ FIXTURE(refused) {
 
 FIXTURE_SETUP(refused)
 {
-	ASSERT_EQ(0, rds_netns());
 	self->fd = rds_bound("127.0.0.1", 0);
 	ASSERT_LE(0, self->fd);
 	self->name = rds_sockname(self->fd);
@@ -405,7 +404,7 @@ TEST_F(refused, repeatedly_without_losing_room)
 	msg_init(&msg, &self->name);
 	msg.iov.iov_len = 8192;
 	rds_msg_add(&msg, SOL_RDS, RDS_CMSG_ATOMIC_FADD, &args, sizeof(args));
-	for (i = 0; i < 100; i++)
+	for (i = 0; i < 20; i++)
 		ASSERT_EQ(-EOPNOTSUPP, msg_send(self->fd, &msg));
 }
 

@@ -21,4 +21,18 @@
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 150
 
+/*
+ * Every program runs in a network namespace of its own, which its tests
+ * share: they use ports of their own, or such as they free again. What needs
+ * a namespace that nobody has used makes one. (One each would be neater, but
+ * a namespace takes a debug kernel a second.)
+ */
+static void __attribute__((constructor)) rds_enter_netns(void)
+{
+	if (!rds_netns())
+		return;
+	perror("Cannot enter a network namespace (tests must run as root)");
+	exit(KSFT_FAIL);
+}
+
 #endif /* RDS_HARNESS_H */

@@ -77,6 +77,7 @@ TEST_F(solo, empty_lists)
 	socklen_t len;
 	size_t i;
 
+	solo_move(_metadata, self);
 	for (i = 0; i < ARRAY_SIZE(lists); i++) {
 		if (lists[i].option == RDS6_INFO_SOCKETS)
 			continue;
@@ -281,6 +282,7 @@ TEST_F(pair, connection_record_ipv6_form)
 	struct in6_addr b = addr6(&self->b_name);
 	int i, count;
 
+	pair_move(_metadata, self, variant);
 	for (i = 0; i < 5; i++) {
 		ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0,
 					    &self->b_name)));
@@ -309,6 +311,7 @@ TEST_F(solo, connection_record_ipv4_form)
 	struct rds_info_connection *conn = NULL;
 	int i, count, fd;
 
+	solo_move(_metadata, self);
 	ASSERT_EQ(0, rds_bind(self->fd, from));
 	fd = rds_bound("127.0.0.2", 4002);
 	ASSERT_EQ(3, ERR(rds_sendto(self->fd, "abc", 3, 0, &to)));
@@ -334,6 +337,7 @@ TEST_F(solo, ipv6_connections_are_listed_in_the_ipv6_form_only)
 {
 	struct rds_name name = rds_name("::1", 4000);
 
+	solo_move(_metadata, self);
 	ASSERT_EQ(0, rds_bind(self->fd, name));
 	ASSERT_EQ(3, ERR(rds_sendto(self->fd, "abc", 3, 0, &name)));
 	ASSERT_EQ(3, ERR(rds_recv(self->fd, payload, 100)));
@@ -348,6 +352,7 @@ TEST_F(solo, ipv4_connections_are_mapped_in_the_ipv6_form)
 	struct rds6_info_connection *conn = (void *)records;
 	struct in6_addr mapped = addr6(&name);
 
+	solo_move(_metadata, self);
 	ASSERT_EQ(0, rds_bind(self->fd, name));
 	ASSERT_EQ(3, ERR(rds_sendto(self->fd, "abc", 3, 0, &name)));
 	ASSERT_EQ(3, ERR(rds_recv(self->fd, payload, 100)));
@@ -363,6 +368,7 @@ TEST_F(pair, received_message_record_ipv6_form)
 	struct in6_addr a = addr6(&self->a_name);
 	struct in6_addr b = addr6(&self->b_name);
 
+	pair_move(_metadata, self, variant);
 	ASSERT_EQ(5000, ERR(rds_sendto(self->a, payload, 5000, 0,
 				       &self->b_name)));
 	ASSERT_EQ(0, ERR(rds_sendto(self->a, payload, 0, 0, &self->b_name)));
@@ -386,6 +392,7 @@ TEST_F(solo, received_message_record_ipv4_form)
 	struct rds_name name = rds_name("127.0.0.1", 4000);
 	struct rds_info_message *msg = (void *)records;
 
+	solo_move(_metadata, self);
 	ASSERT_EQ(0, rds_bind(self->fd, name));
 	ASSERT_EQ(3, ERR(rds_sendto(self->fd, "abc", 3, 0, &name)));
 	ASSERT_TRUE(rds_arrived(self->fd));

@@ -175,7 +175,7 @@ TEST_F(netns, short_lived_namespaces)
 	struct side side;
 	int i;
 
-	for (i = 0; i < 10; i++) {
+	for (i = 0; i < 5; i++) {
 		ASSERT_EQ(0, ERR(side_setup(&side)));
 		ASSERT_EQ(5000, ERR(rds_sendto(side.from, buf, 5000, 0,
 					       &self->to)));

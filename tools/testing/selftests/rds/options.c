@@ -207,9 +207,11 @@ TEST_F(solo, transport_without_its_module)
 
 TEST(transport_ib_without_its_module)
 {
-	int fd = rds_socket();
 	long ret;
+	int fd;
 
+	ASSERT_EQ(0, ERR(rds_initial_netns()));
+	fd = rds_socket();
 	ret = ERR(rds_set(fd, SOL_RDS, SO_RDS_TRANSPORT, RDS_TRANS_IB));
 	EXPECT_EQ(rds_module_loaded("rds_rdma") ? 0 : -ENOPROTOOPT, ret);
 	close(fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The fixture of most tests: two bound sockets that can reach each other,
- * in a network namespace of their own. Each test runs once for every
+ * bound to ports of the kernel's choice. Each test runs once for every
  * transport and address family listed here; a transport joins by adding its
  * addresses.
  */
@@ -41,15 +41,32 @@ FIXTURE_VARIANT_ADD(pair, loop_ipv6) {
 	.name = "loopback",
 };
 
-FIXTURE_SETUP(pair)
+static inline void pair_open(struct __test_metadata *_metadata,
+			     FIXTURE_DATA(pair) *self,
+			     const FIXTURE_VARIANT(pair) *variant)
 {
-	ASSERT_EQ(0, rds_netns());
 	self->a = rds_bound(variant->a, 0);
 	ASSERT_LE(0, self->a);
 	self->b = rds_bound(variant->b, 0);
 	ASSERT_LE(0, self->b);
 	self->a_name = rds_sockname(self->a);
 	self->b_name = rds_sockname(self->b);
+}
+
+/* For tests that need a namespace without connections, or change sysctls */
+static inline void pair_move(struct __test_metadata *_metadata,
+			     FIXTURE_DATA(pair) *self,
+			     const FIXTURE_VARIANT(pair) *variant)
+{
+	close(self->a);
+	close(self->b);
+	ASSERT_EQ(0, rds_netns());
+	pair_open(_metadata, self, variant);
+}
+
+FIXTURE_SETUP(pair)
+{
+	pair_open(_metadata, self, variant);
 }
 
 FIXTURE_TEARDOWN(pair)

@@ -79,6 +79,7 @@ TEST_F(pair, not_answered_when_disabled)
 {
 	struct rds_name ping = port_0_of(&self->b_name);
 
+	pair_move(_metadata, self, variant);
 	ASSERT_EQ(0, rds_sysctl_set("ping_enable", "0"));
 	EXPECT_EQ(0, ERR(rds_sendto(self->a, NULL, 0, 0, &ping)));
 	EXPECT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &self->b_name)));

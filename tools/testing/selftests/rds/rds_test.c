@@ -86,6 +86,19 @@ int rds_netns(void)
 	return loopback_up();
 }
 
+/* Back to the namespace of the machine's first process */
+int rds_initial_netns(void)
+{
+	int fd = open("/proc/1/ns/net", O_RDONLY | O_CLOEXEC);
+	int ret;
+
+	if (fd < 0)
+		return -1;
+	ret = setns(fd, CLONE_NEWNET);
+	close(fd);
+	return ret;
+}
+
 struct addr_request {
 	struct nlmsghdr nlh;
 	struct ifaddrmsg ifa;
@@ -110,13 +123,13 @@ static int addr_transact(struct addr_request *req)
 	    recv(fd, &reply, sizeof(reply), 0) < 0)
 		goto out;
 	errno = -reply.err.error;
-	ret = reply.err.error ? -1 : 0;
+	ret = errno && errno != EEXIST ? -1 : 0;
 out:
 	close(fd);
 	return ret;
 }
 
-/* Gives @addr to lo as a single address, or takes it away again */
+/* Gives @addr to lo as a single address, if it has it not; or takes it away */
 int rds_address(const char *addr, bool add)
 {
 	struct rds_name name = rds_name(addr, 0);

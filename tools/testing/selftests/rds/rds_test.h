@@ -49,6 +49,7 @@ bool rds_name_eq(const struct rds_name *a, const struct rds_name *b);
 
 /* Network namespaces, addresses, sysctls */
 int rds_netns(void);
+int rds_initial_netns(void);
 int rds_address(const char *addr, bool add);
 int rds_sysctl_read(const char *name, char *buf, size_t size);
 int rds_sysctl_mode(const char *name);
@@ -117,7 +118,7 @@ struct rds_task {
 	long nr;
 	long ret;
 	pthread_t thread;
-	_Atomic pid_t tid;
+	atomic_int tid;
 	atomic_bool done;
 };
 

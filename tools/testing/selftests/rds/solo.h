@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The fixture of tests about one socket: unbound, in a fresh namespace */
+/* The fixture of tests about one socket, unbound at first */
 #ifndef RDS_SOLO_H
 #define RDS_SOLO_H
 
@@ -9,9 +9,18 @@ FIXTURE(solo) {
 	int fd;
 };
 
+/* For tests that need a namespace without connections, or change sysctls */
+static inline void solo_move(struct __test_metadata *_metadata,
+			     FIXTURE_DATA(solo) *self)
+{
+	close(self->fd);
+	ASSERT_EQ(0, rds_netns());
+	self->fd = rds_socket();
+	ASSERT_LE(0, self->fd);
+}
+
 FIXTURE_SETUP(solo)
 {
-	ASSERT_EQ(0, rds_netns());
 	self->fd = rds_socket();
 	ASSERT_LE(0, self->fd);
 }

@@ -19,11 +19,11 @@ static const struct {
 	{ "rx_held_max", 16777216, 0644 },
 };
 
-/* The fixture has entered a namespace of its own */
 TEST_F(solo, defaults_in_a_new_namespace)
 {
 	size_t i;
 
+	solo_move(_metadata, self);
 	for (i = 0; i < ARRAY_SIZE(defaults); i++)
 		EXPECT_EQ(defaults[i].value, rds_sysctl_get(defaults[i].name))
 			TH_LOG("%s", defaults[i].name);
@@ -33,6 +33,7 @@ TEST(the_initial_namespace_has_them_too)
 {
 	size_t i;
 
+	ASSERT_EQ(0, ERR(rds_initial_netns()));
 	for (i = 0; i < ARRAY_SIZE(defaults); i++)
 		EXPECT_LE(0, rds_sysctl_get(defaults[i].name))
 			TH_LOG("%s", defaults[i].name);
@@ -70,6 +71,7 @@ TEST_F(solo, family_and_level_are_read_only)
 
 TEST_F(solo, values_read_back)
 {
+	solo_move(_metadata, self);
 	EXPECT_EQ(0, rds_sysctl_set("max_unacked_packets", "8"));
 	EXPECT_EQ(8, rds_sysctl_get("max_unacked_packets"));
 	EXPECT_EQ(0, rds_sysctl_set("max_unacked_bytes", "65536\n"));
@@ -106,6 +108,7 @@ TEST_F(solo, bounds)
 	long before;
 	size_t i;
 
+	solo_move(_metadata, self);
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		before = rds_sysctl_get(bad[i].name);
 		EXPECT_EQ(-EINVAL, rds_sysctl_set(bad[i].name, bad[i].value))
@@ -116,6 +119,7 @@ TEST_F(solo, bounds)
 
 TEST_F(solo, nonsense)
 {
+	solo_move(_metadata, self);
 	EXPECT_EQ(-EINVAL, rds_sysctl_set("max_unacked_packets", "abc"));
 	EXPECT_EQ(-EINVAL, rds_sysctl_set("max_unacked_packets", "5x"));
 	EXPECT_EQ(16, rds_sysctl_get("max_unacked_packets"));
@@ -123,6 +127,7 @@ TEST_F(solo, nonsense)
 
 TEST_F(solo, minimum_and_maximum_delay_bound_each_other)
 {
+	solo_move(_metadata, self);
 	ASSERT_EQ(0, rds_sysctl_set("reconnect_max_delay_ms", "500"));
 	ASSERT_EQ(0, rds_sysctl_set("reconnect_min_delay_ms", "200"));
 	EXPECT_EQ(-EINVAL, rds_sysctl_set("reconnect_min_delay_ms", "501"));
@@ -134,6 +139,7 @@ TEST_F(solo, minimum_and_maximum_delay_bound_each_other)
 
 TEST_F(solo, both_names_are_the_same_value)
 {
+	solo_move(_metadata, self);
 	ASSERT_EQ(0, rds_sysctl_set("reconnect_max_delay_ms", "777"));
 	EXPECT_EQ(777, rds_sysctl_get("reconnect_delay_max_ms"));
 	ASSERT_EQ(0, rds_sysctl_set("reconnect_delay_max_ms", "888"));
@@ -151,6 +157,7 @@ TEST_F(solo, each_file_holds_one_number)
 	char text[64];
 	size_t i;
 
+	solo_move(_metadata, self);
 	for (i = 0; i < ARRAY_SIZE(defaults); i++) {
 		ASSERT_EQ(0, rds_sysctl_read(defaults[i].name, text,
 					     sizeof(text)));
@@ -165,6 +172,7 @@ TEST_F(solo, each_file_holds_one_number)
 
 TEST_F(solo, namespaces_do_not_share_values)
 {
+	solo_move(_metadata, self);
 	ASSERT_EQ(0, rds_sysctl_set("max_unacked_packets", "9"));
 	ASSERT_EQ(0, rds_sysctl_set("ping_enable", "0"));
 	ASSERT_EQ(0, rds_sysctl_set("reconnect_max_delay_ms", "1234"));
@@ -177,8 +185,10 @@ TEST_F(solo, namespaces_do_not_share_values)
 /* The file belongs to the namespace it was opened in (CVE-2025-21635) */
 TEST_F(solo, an_open_file_keeps_its_namespace)
 {
-	FILE *file = fopen("/proc/sys/net/rds/max_unacked_packets", "w");
+	FILE *file;
 
+	solo_move(_metadata, self);
+	file = fopen("/proc/sys/net/rds/max_unacked_packets", "w");
 	ASSERT_NE(NULL, file);
 	ASSERT_EQ(0, rds_netns());
 	ASSERT_LT(0, fputs("5\n", file));

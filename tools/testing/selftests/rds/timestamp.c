@@ -114,7 +114,7 @@ TEST_F(pair, bad_control_buffer)
 	int i;
 
 	ASSERT_EQ(0, rds_set(self->b, SOL_SOCKET, SO_TIMESTAMP_OLD, 1));
-	for (i = 0; i < 20; i++) {
+	for (i = 0; i < 5; i++) {
 		hdr = (struct msghdr) {
 			.msg_iov = &iov, .msg_iovlen = 1,
 			.msg_control = (void *)8, .msg_controllen = 100,

@@ -149,7 +149,9 @@ static long run_race(const struct rds_name *to, unsigned long *sent)
 
 	pthread_barrier_init(&start, NULL, RACERS);
 	for (i = 0; i < RACERS; i++) {
-		race[i] = (struct race) { .fd = fd, .to = *to, .start = &start };
+		race[i] = (struct race) {
+			.fd = fd, .to = *to, .start = &start,
+		};
 		pthread_create(&thread[i], NULL, i < 2 ? bind_main : race_main,
 			       &race[i]);
 	}

@@ -467,6 +467,19 @@ TEST_F(loop, cve_2015_2042_sysctl_sizes)
 	EXPECT_TRUE(only_changed(before, 0, before[0]));
 }
 
+/* One number and a newline, whatever lies behind it */
+TEST_F(loop, cve_2015_2042_sysctl_texts)
+{
+	char text[64], want[64];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(sysctls); i++) {
+		ASSERT_EQ(0, rds_sysctl_read(sysctls[i], text, sizeof(text)));
+		snprintf(want, sizeof(want), "%ld", atol(text));
+		EXPECT_STREQ(want, text);
+	}
+}
+
 /* What is no int, or out of bounds, changes nothing. */
 TEST_F(loop, cve_2015_2042_sysctl_values)
 {

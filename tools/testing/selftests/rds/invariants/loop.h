@@ -16,6 +16,9 @@
 
 #define PAGE 4096UL
 
+/* For tests that are told how long to go on: no limit but the guest's own */
+#define LONG 86400
+
 /* How many users a module has; -1 if it is not loaded */
 static inline long module_users(const char *module)
 {

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The receive queue of a socket.
+ *
+ * It never refuses a message (rds(7), "Message Receipt"). When it holds too
+ * much the port is marked congested, and senders are to stop; when it has
+ * drained well below that, they are told to go on.
+ *
+ * Locks: rs_recv_lock, with bottom halves off; congestion map locks inside.
+ * References are put outside.
+ */
+#include "cong_flow.h"
+#include "incoming.h"
+#include "recv_queue.h"
+
+/* Too many payload bytes, or too much memory for however few bytes. */
+static bool rds_recv_is_full(const struct rds_sock *rs)
+{
+	const struct rds_net *rn = rs->rs_rn;
+	u64 rcvbuf = rds_rcvbuf(rs);
+
+	return rs->rs_rcv_bytes >= rcvbuf ||
+	       rs->rs_rcv_held >= max_t(u64, 2 * rcvbuf,
+				READ_ONCE(rn->rn_sysctl.rx_held_max));
+}
+
+/* Well below both limits, so that a port does not flap. */
+static bool rds_recv_has_drained(const struct rds_sock *rs)
+{
+	const struct rds_net *rn = rs->rs_rn;
+	u64 rcvbuf = rds_rcvbuf(rs);
+
+	return (!rs->rs_rcv_bytes || rs->rs_rcv_bytes < rcvbuf / 2) &&
+	       rs->rs_rcv_held < max_t(u64, 2 * rcvbuf,
+				READ_ONCE(rn->rn_sysctl.rx_held_max)) / 2;
+}
+
+/**
+ * rds_recv_add() - queue a message
+ * @rs: the socket
+ * @inc: the message
+ *
+ * Context: deliver context. Takes rs_recv_lock.
+ * Return: true with the reference taken over; false if the socket is closed.
+ */
+bool rds_recv_add(struct rds_sock *rs, struct rds_incoming *inc)
+{
+	bool queued;
+
+	spin_lock(&rs->rs_recv_lock);
+	queued = !rs->rs_closed;
+	if (queued) {
+		list_add_tail(&inc->i_item, &rs->rs_recv_queue);
+		rs->rs_rcv_bytes += inc->i_len;
+		rs->rs_rcv_held += inc->i_truesize;
+		if (!rs->rs_congested && rds_recv_is_full(rs))
+			rds_cong_publish(rs, true);
+	}
+	spin_unlock(&rs->rs_recv_lock);
+	return queued;
+}
+
+static void rds_recv_unaccount(struct rds_sock *rs, struct rds_incoming *inc)
+	__must_hold(&rs->rs_recv_lock)
+{
+	lockdep_assert_held(&rs->rs_recv_lock);
+	rs->rs_rcv_bytes -= inc->i_len;
+	rs->rs_rcv_held -= inc->i_truesize;
+	if (rs->rs_congested && rds_recv_has_drained(rs))
+		rds_cong_publish(rs, false);
+}
+
+/**
+ * rds_recv_first() - the message to be read next
+ * @rs: the socket
+ * @peek: leave it on the queue
+ *
+ * Each message is handed to one reader, however many there are.
+ *
+ * Context: process. Takes rs_recv_lock.
+ * Return: the message with a reference for the caller, or NULL.
+ */
+struct rds_incoming *rds_recv_first(struct rds_sock *rs, bool peek)
+{
+	struct rds_incoming *inc;
+
+	if (list_empty_careful(&rs->rs_recv_queue))
+		return NULL;
+
+	spin_lock_bh(&rs->rs_recv_lock);
+	inc = list_first_entry_or_null(&rs->rs_recv_queue,
+				       struct rds_incoming, i_item);
+	if (inc && peek) {
+		rds_incoming_get(inc);
+	} else if (inc) {
+		list_del(&inc->i_item);
+		rds_recv_unaccount(rs, inc);
+	}
+	spin_unlock_bh(&rs->rs_recv_lock);
+	return inc;
+}
+
+/**
+ * rds_recv_put_back() - the reader could not take the message
+ * @rs: the socket
+ * @inc: what rds_recv_first() returned; the reference is taken over
+ *
+ * It is the first on the queue again, so that nothing is lost to a bad
+ * buffer.
+ *
+ * Context: process. Takes rs_recv_lock.
+ */
+void rds_recv_put_back(struct rds_sock *rs, struct rds_incoming *inc)
+{
+	spin_lock_bh(&rs->rs_recv_lock);
+	list_add(&inc->i_item, &rs->rs_recv_queue);
+	rs->rs_rcv_bytes += inc->i_len;
+	rs->rs_rcv_held += inc->i_truesize;
+	if (!rs->rs_congested && rds_recv_is_full(rs))
+		rds_cong_publish(rs, true);
+	spin_unlock_bh(&rs->rs_recv_lock);
+	rs->rs_sk.sk_data_ready(&rs->rs_sk);
+}
+
+/**
+ * rds_recv_purge() - drop what a socket has not read, for good
+ * @rs: the socket; takes no message any more
+ *
+ * Context: process. Takes rs_recv_lock.
+ */
+void rds_recv_purge(struct rds_sock *rs)
+{
+	struct rds_incoming *inc, *next;
+	LIST_HEAD(gone);
+
+	spin_lock_bh(&rs->rs_recv_lock);
+	rs->rs_closed = true;
+	list_splice_init(&rs->rs_recv_queue, &gone);
+	rds_stat_add(rs->rs_rn, recv_bytes_freed_fromsock, rs->rs_rcv_bytes);
+	rs->rs_rcv_bytes = 0;
+	rs->rs_rcv_held = 0;
+	if (rs->rs_congested)
+		rds_cong_publish(rs, false);
+	spin_unlock_bh(&rs->rs_recv_lock);
+
+	list_for_each_entry_safe(inc, next, &gone, i_item) {
+		list_del(&inc->i_item);
+		rds_incoming_put(inc);
+	}
+}

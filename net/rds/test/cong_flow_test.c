@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Congestion between hosts, net/rds/core/{cong_flow,send}.c: what the peer's
+ * map does to senders here, and how ours gets to the peer.
+ */
+#include <linux/poll.h>
+
+#include "rig.h"
+
+/* Its bit in masks of port groups */
+#define PEER_GROUP	BIT_ULL(RIG_PEER_PORT % 64)
+
+static const u16 peer_port[] = { RIG_PEER_PORT };
+
+static void peer_is_full(struct kunit *test)
+{
+	rig_deliver_map(test, peer_port, 1, RDS_CONG_MAP_BYTES);
+}
+
+static void peer_is_free(struct kunit *test)
+{
+	rig_deliver_map(test, NULL, 0, RDS_CONG_MAP_BYTES);
+}
+
+static int send_now(struct kunit *test, struct socket *sock)
+{
+	return rig_try_send(test, sock, RIG_PEER_PORT, 10, MSG_DONTWAIT);
+}
+
+static void congested_port_refuses(struct kunit *test)
+{
+	u64 received = rig_stat(cong_update_received);
+	u64 refused = rig_stat(cong_send_error);
+	struct socket *sock = rig_up(test);
+
+	peer_is_full(test);
+	KUNIT_EXPECT_EQ(test, send_now(test, sock), -ENOBUFS);
+	KUNIT_EXPECT_EQ(test, rig_try_send(test, sock, RIG_PEER_PORT + 1, 10,
+					   MSG_DONTWAIT), 10);
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 1);
+	KUNIT_EXPECT_EQ(test, rig_stat(cong_send_error), refused + 1);
+
+	peer_is_free(test);
+	KUNIT_EXPECT_EQ(test, send_now(test, sock), 10);
+	KUNIT_EXPECT_EQ(test, rig_stat(cong_update_received), received + 2);
+}
+
+static const u32 wrong_lengths[] = { 0, 1, 48, 4096, 8191, 8193, 16384 };
+
+static void length_desc(const u32 *len, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%u_bytes", *len);
+}
+
+KUNIT_ARRAY_PARAM(wrong_lengths, wrong_lengths, length_desc);
+
+static void wrong_length_is_ignored(struct kunit *test)
+{
+	u64 received = rig_stat(cong_update_received);
+	u32 len = *(const u32 *)test->param_value;
+	struct socket *sock = rig_up(test);
+
+	rig_deliver_map(test, peer_port, 1, len);
+	KUNIT_EXPECT_EQ(test, send_now(test, sock), 10);
+	KUNIT_EXPECT_EQ(test, rig_stat(cong_update_received), received);
+}
+
+static void map_outlives_the_connection(struct kunit *test)
+{
+	struct socket *sock = rig_up(test);
+
+	peer_is_full(test);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rig_await(test, FAKE_MAPPED, 1);
+	KUNIT_EXPECT_EQ(test, send_now(test, sock), -ENOBUFS);
+}
+
+static void free_port_wakes_a_blocked_sender(struct kunit *test)
+{
+	struct rig_sender sender = { .test = test, .len = 10 };
+	u64 blocked = rig_stat(cong_send_blocked);
+
+	sender.sock = rig_up(test);
+	peer_is_full(test);
+	rig_start_sender(&sender);
+	rig_await_stat(test, cong_send_blocked, blocked + 1);
+	rig_expect_ops(test, "");
+
+	peer_is_free(test);
+	KUNIT_EXPECT_EQ(test, rig_finish_sender(&sender), 10);
+	rig_expect_ops(test, "X");
+}
+
+static void monitor_tells_what_was_refused(struct kunit *test)
+{
+	struct socket *sock = rig_up(test);
+	struct rig_got got;
+	int on = 1;
+
+	KUNIT_ASSERT_EQ(test, 0, rig_setsockopt(sock, RDS_CONG_MONITOR, &on,
+						sizeof(on)));
+	peer_is_full(test);
+	KUNIT_EXPECT_EQ(test, send_now(test, sock), -ENOBUFS);
+	KUNIT_EXPECT_FALSE(test, rig_poll(sock) & POLLIN);
+
+	peer_is_free(test);
+	KUNIT_EXPECT_TRUE(test, rig_poll(sock) & POLLIN);
+	rig_recv(test, sock, &got);
+	KUNIT_EXPECT_EQ(test, got.ret, 0);
+	KUNIT_EXPECT_EQ(test, got.cong, PEER_GROUP);
+	KUNIT_EXPECT_EQ(test, got.from, 0U);
+
+	KUNIT_EXPECT_FALSE(test, rig_poll(sock) & POLLIN);
+	rig_recv(test, sock, &got);
+	KUNIT_EXPECT_EQ(test, got.ret, -EAGAIN);
+}
+
+static void monitor_is_silent_about_others(struct kunit *test)
+{
+	static const u16 both[] = { RIG_PEER_PORT, RIG_PEER_PORT + 1 };
+	struct socket *sock = rig_up(test);
+	struct rig_got got;
+	int on = 1;
+
+	KUNIT_ASSERT_EQ(test, 0, rig_setsockopt(sock, RDS_CONG_MONITOR, &on,
+						sizeof(on)));
+	rig_deliver_map(test, both, 2, RDS_CONG_MAP_BYTES);
+	KUNIT_EXPECT_EQ(test, send_now(test, sock), -ENOBUFS);
+
+	peer_is_full(test);
+	KUNIT_EXPECT_FALSE(test, rig_poll(sock) & POLLIN);
+	rig_recv(test, sock, &got);
+	KUNIT_EXPECT_EQ(test, got.ret, -EAGAIN);
+}
+
+static void monitor_tells_what_is_watched(struct kunit *test)
+{
+	struct socket *sock = rig_up(test);
+	u64 mask = PEER_GROUP;
+	struct rig_got got;
+
+	KUNIT_ASSERT_EQ(test, 0, rig_setsockopt(sock, RDS_CONG_MONITOR, &mask,
+						sizeof(mask)));
+	peer_is_full(test);
+	peer_is_free(test);
+	rig_recv(test, sock, &got);
+	KUNIT_EXPECT_EQ(test, got.ret, 0);
+	KUNIT_EXPECT_EQ(test, got.cong, PEER_GROUP);
+}
+
+/* Without monitoring poll() tells of each change once. */
+static void poll_tells_once(struct kunit *test)
+{
+	struct socket *sock = rig_up(test);
+
+	peer_is_full(test);
+	rig_poll(sock);
+	KUNIT_EXPECT_EQ(test, send_now(test, sock), -ENOBUFS);
+	KUNIT_EXPECT_FALSE(test, rig_poll(sock) & POLLIN);
+	peer_is_free(test);
+	KUNIT_EXPECT_TRUE(test, rig_poll(sock) & POLLIN);
+	KUNIT_EXPECT_FALSE(test, rig_poll(sock) & POLLIN);
+}
+
+/* The map sent last has this port's bit and no other; or none, for 0. */
+static void expect_last_map(struct kunit *test, u16 port)
+{
+	u8 *map = rig_fake(test)->last_map;
+
+	if (port) {
+		KUNIT_EXPECT_EQ(test, map[port / 8], 1 << port % 8);
+		map[port / 8] = 0;
+	}
+	KUNIT_EXPECT_NULL(test, memchr_inv(map, 0, RDS_CONG_MAP_BYTES));
+}
+
+static void fill(struct kunit *test, struct socket *sock, u64 seq)
+{
+	rig_set_bufs(sock, 1000);
+	rig_deliver(test, seq, 9, RIG_PORT, 1000, 0);
+}
+
+static void drain(struct kunit *test, struct socket *sock)
+{
+	struct rig_got got;
+
+	rig_recv(test, sock, &got);
+	KUNIT_EXPECT_EQ(test, got.ret, 1000);
+}
+
+static void each_flip_is_sent_once(struct kunit *test)
+{
+	struct socket *sock = rig_up(test);
+	u64 queued = rig_stat(cong_update_queued);
+
+	fill(test, sock, 1);
+	rig_await(test, FAKE_MAPPED, 1);
+	expect_last_map(test, RIG_PORT);
+
+	drain(test, sock);
+	rig_await(test, FAKE_MAPPED, 2);
+	expect_last_map(test, 0);
+	rig_expect_ops(test, "MM");
+	KUNIT_EXPECT_EQ(test, rig_stat(cong_update_queued), queued + 2);
+}
+
+static void map_goes_first_after_every_up(struct kunit *test)
+{
+	struct socket *sock = rig_up(test);
+
+	fill(test, sock, 1);
+	rig_await(test, FAKE_MAPPED, 1);
+	rig_send(test, sock, 10);
+	fake_forget(rig_fake(test));
+
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rig_await(test, FAKE_SENT, 1);
+	rig_expect_ops(test, "sCMX");
+	expect_last_map(test, RIG_PORT);
+}
+
+/* What has been begun is sent as it was; then the newest, once. */
+static void flips_meanwhile_become_one(struct kunit *test)
+{
+	struct socket *sock = rig_up(test);
+	unsigned int i;
+
+	fake_fail(&rig_fake(test)->map, -EAGAIN, FAKE_FOR_EVER);
+	fill(test, sock, 1);
+	rig_await(test, FAKE_MAP, 1);
+	for (i = 2; i < 5; i++) {
+		drain(test, sock);
+		fill(test, sock, i);
+	}
+	drain(test, sock);
+	fake_settle(rig_fake(test));
+	expect_last_map(test, RIG_PORT);
+
+	fake_unblock(rig_fake(test));
+	rig_await(test, FAKE_MAPPED, 2);
+	rig_expect_done(test, "MM");
+	expect_last_map(test, 0);
+}
+
+/* Between messages only, but before the next. */
+static void map_waits_for_the_message_in_hand(struct kunit *test)
+{
+	struct socket *sock = rig_up(test);
+
+	fake_fail(&rig_fake(test)->xmit, -EAGAIN, FAKE_FOR_EVER);
+	rig_send(test, sock, 500);
+	rig_send(test, sock, 10);
+	fill(test, sock, 1);
+	fake_settle(rig_fake(test));
+	rig_expect_done(test, "");
+
+	fake_unblock(rig_fake(test));
+	rig_await(test, FAKE_SENT, 2);
+	rig_expect_done(test, "XMX");
+}
+
+struct refusal_row {
+	const char	*name;
+	int		err;
+	const char	*ops;
+};
+
+/* The transport refuses the first map of a connection twice. */
+static const struct refusal_row refusals[] = {
+	{ "enomem",	-ENOMEM,	"aCmmMX" },
+	{ "eio",	-EIO,		"aCmsCmsCMX" },
+};
+
+static void refusal_desc(const struct refusal_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(refusals, refusals, refusal_desc);
+
+static void refused_map(struct kunit *test)
+{
+	const struct refusal_row *row = test->param_value;
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	fake_fail(&rig_fake(test)->map, row->err, 2);
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_SENT, 1);
+	rig_expect_ops(test, row->ops);
+	rig_expect_sent(test, "1a");
+}
+
+static void blocked_map_waits_for_a_kick(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	fake_fail(&rig_fake(test)->map, -EAGAIN, FAKE_FOR_EVER);
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_MAP, 1);
+	rig_expect_done(test, "aC");
+	fake_unblock(rig_fake(test));
+	rig_await(test, FAKE_SENT, 1);
+	rig_expect_done(test, "aCMX");
+}
+
+static struct kunit_case cong_flow_cases[] = {
+	KUNIT_CASE(congested_port_refuses),
+	KUNIT_CASE_PARAM(wrong_length_is_ignored, wrong_lengths_gen_params),
+	KUNIT_CASE(map_outlives_the_connection),
+	KUNIT_CASE(free_port_wakes_a_blocked_sender),
+	KUNIT_CASE(monitor_tells_what_was_refused),
+	KUNIT_CASE(monitor_is_silent_about_others),
+	KUNIT_CASE(monitor_tells_what_is_watched),
+	KUNIT_CASE(poll_tells_once),
+	KUNIT_CASE(each_flip_is_sent_once),
+	KUNIT_CASE(map_goes_first_after_every_up),
+	KUNIT_CASE(flips_meanwhile_become_one),
+	KUNIT_CASE(map_waits_for_the_message_in_hand),
+	KUNIT_CASE_PARAM(refused_map, refusals_gen_params),
+	KUNIT_CASE(blocked_map_waits_for_a_kick),
+	{}
+};
+
+static struct kunit_suite cong_flow_suite = {
+	.name		= "rds_cong_flow",
+	.init		= rig_init,
+	.exit		= rig_exit,
+	.test_cases	= cong_flow_cases,
+};
+
+kunit_test_suite(cong_flow_suite);

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Connecting and shutting down, net/rds/core/{path,path_work}.c: who dials,
+ * when again, and what happens when a transport says the unexpected.
+ */
+#include "../core/path.h"
+#include "rig.h"
+
+static struct rds_cpath *rig_cpath(struct kunit *test)
+{
+	return to_cpath(rig_path(test));
+}
+
+static bool is_dialling_again(struct kunit *test)
+{
+	return test_bit(RDS_PF_CONNECT, &rig_cpath(test)->cp_flags);
+}
+
+static void failures_back_off(struct kunit *test)
+{
+	static const u32 ceilings[] = { 0, 1, 2, 4, 8, 8, 8 };
+	struct socket *sock = rig_socket(test, RIG_PORT);
+	struct fake *fake = rig_fake(test);
+	unsigned int i;
+
+	rig_sysctl()->reconnect_min_ms = 1;
+	rig_sysctl()->reconnect_max_ms = 8;
+	fake_fail(&fake->connect, -ECONNREFUSED, 6);
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_SENT, 1);
+	rig_expect_ops(test, "accccccCMX");
+
+	KUNIT_ASSERT_EQ(test, fake->nr_backoff,
+			(unsigned int)ARRAY_SIZE(ceilings));
+	for (i = 0; i < ARRAY_SIZE(ceilings); i++)
+		KUNIT_EXPECT_EQ(test, fake->backoff_ms[i], ceilings[i]);
+	KUNIT_EXPECT_EQ(test, rig_cpath(test)->cp_backoff_ms, 0U);
+	KUNIT_EXPECT_FALSE(test, is_dialling_again(test));
+}
+
+/* An attempt that waits is neither forgotten nor hurried by new messages. */
+static void messages_do_not_hurry_it(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+	unsigned long due;
+
+	rig_sysctl()->reconnect_max_ms = 1000 * 1000 * 1000;
+	rig_sysctl()->reconnect_min_ms = 1000 * 1000 * 1000;
+	fake_fail(&rig_fake(test)->connect, -ECONNREFUSED, FAKE_FOR_EVER);
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_CONNECT, 2);
+	KUNIT_ASSERT_TRUE(test, is_dialling_again(test));
+	due = rig_cpath(test)->cp_connect_at;
+
+	rig_send(test, sock, 1);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_TRUE(test, is_dialling_again(test));
+	KUNIT_EXPECT_EQ(test, rig_cpath(test)->cp_connect_at, due);
+	KUNIT_EXPECT_TRUE(test,
+			  delayed_work_pending(&rig_cpath(test)->cp_work));
+	rig_expect_ops(test, "acc");
+}
+
+static void eagain_leaves_it_to_the_peer(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	fake_fail(&rig_fake(test)->connect, -EAGAIN, 2);
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_CONNECT, 1);
+	KUNIT_EXPECT_FALSE(test, is_dialling_again(test));
+	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_cpath(test)), RDS_PATH_DOWN);
+	rig_expect_ops(test, "ac");
+
+	/* Having something more to send is a reason to ask again. */
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_CONNECT, 2);
+	rig_expect_ops(test, "acc");
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_SENT, 3);
+	rig_expect_ops(test, "accCMXXX");
+	rig_expect_sent(test, "1a 2 3");
+}
+
+static void success_may_come_later(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	rig_fake(test)->connect_later = true;
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_CONNECTED, 1);
+	rig_send(test, sock, 1);
+	fake_settle(rig_fake(test));
+	rig_expect_ops(test, "aC");
+
+	rds_path_connect_done(rig_path(test));
+	rig_await(test, FAKE_SENT, 2);
+	rig_expect_ops(test, "aCMXX");
+}
+
+static void unexpected_success_drops_the_path(struct kunit *test)
+{
+	struct socket *sock = rig_up(test);
+
+	rds_path_connect_done(rig_path(test));
+	rig_await(test, FAKE_MAPPED, 1);
+	rig_expect_ops(test, "sCM");
+	rig_send(test, sock, 1);
+	rig_expect_sent(test, "2");
+}
+
+static void drop_while_connecting(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	rig_fake(test)->connect_later = true;
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_CONNECTED, 1);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rig_await(test, FAKE_CONNECTED, 2);
+	rig_expect_ops(test, "aCsC");
+
+	rds_path_connect_done(rig_path(test));
+	rig_await(test, FAKE_SENT, 1);
+	rig_expect_ops(test, "aCsCMX");
+	rig_expect_sent(test, "1a");
+}
+
+static void drop_while_down(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	fake_fail(&rig_fake(test)->connect, -EAGAIN, 1);
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_CONNECT, 1);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rig_await(test, FAKE_SENT, 1);
+	rig_expect_ops(test, "acsCMX");
+}
+
+static void drop_again(struct rds_path *path)
+{
+	rds_path_drop(path, RDS_DROP_PEER_GONE);
+}
+
+/* A drop that comes while the shutdown runs is not lost. */
+static void drop_while_shutting_down(struct kunit *test)
+{
+	struct socket *sock = rig_up(test);
+
+	rig_fake(test)->in_shutdown = drop_again;
+	rig_send(test, sock, 1);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rig_await(test, FAKE_SENT, 2);
+	rig_expect_ops(test, "XssCMX");
+	rig_expect_sent(test, "2 2ar");
+}
+
+struct dial_row {
+	const char	*name;
+	unsigned int	caps;
+	u32		peer;
+	bool		unacked;
+	bool		dials;
+};
+
+#define LOWER_PEER	0xc0000102	/* 192.0.1.2 */
+
+/* After a drop; we are 192.0.2.1. */
+static const struct dial_row dials[] = {
+	{ "both_dial",		0, RIG_FADDR, false, true },
+	{ "both_dial_lower",	0, LOWER_PEER, false, true },
+	{ "we_are_lower", RDS_CAP_LOWER_DIALS, RIG_FADDR, false, true },
+	{ "peer_is_lower", RDS_CAP_LOWER_DIALS, LOWER_PEER, false, false },
+	{ "peer_is_lower_but_we_must", RDS_CAP_LOWER_DIALS, LOWER_PEER,
+	  true, true },
+};
+
+static void dial_desc(const struct dial_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(dials, dials, dial_desc);
+
+static void who_dials_again(struct kunit *test)
+{
+	const struct dial_row *row = test->param_value;
+	struct socket *sock;
+
+	rig_of(test)->peer = row->peer;
+	rig_fake(test)->trans.caps = row->caps;
+	sock = rig_up(test);
+	if (row->unacked)
+		rig_send(test, sock, 1);
+	fake_forget(rig_fake(test));
+
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	if (row->dials) {
+		rig_await(test, FAKE_MAPPED, 1);
+	} else {
+		rig_await(test, FAKE_SHUTDOWN, 1);
+		KUNIT_EXPECT_FALSE(test, is_dialling_again(test));
+		rig_expect_ops(test, "s");
+	}
+}
+
+static struct kunit_case connect_cases[] = {
+	KUNIT_CASE(failures_back_off),
+	KUNIT_CASE(messages_do_not_hurry_it),
+	KUNIT_CASE(eagain_leaves_it_to_the_peer),
+	KUNIT_CASE(success_may_come_later),
+	KUNIT_CASE(unexpected_success_drops_the_path),
+	KUNIT_CASE(drop_while_connecting),
+	KUNIT_CASE(drop_while_down),
+	KUNIT_CASE(drop_while_shutting_down),
+	KUNIT_CASE_PARAM(who_dials_again, dials_gen_params),
+	{}
+};
+
+static struct kunit_suite connect_suite = {
+	.name		= "rds_connect",
+	.init		= rig_init,
+	.exit		= rig_exit,
+	.test_cases	= connect_cases,
+};
+
+kunit_test_suite(connect_suite);

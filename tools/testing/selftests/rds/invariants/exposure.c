@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What strangers can reach and use up: the family is not loaded for the
+ * asking, memory is charged to whoever sends, counters count for their own
+ * namespace.
+ */
+#include "loop.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static char payload[65536];
+
+/* What modinfo says of a module's aliases, to be searched for @alias */
+static bool module_has_alias(const char *module, const char *alias)
+{
+	char command[128], line[256];
+	bool found = false;
+	FILE *modinfo;
+
+	snprintf(command, sizeof(command), "modinfo -F alias %s", module);
+	modinfo = popen(command, "r");
+	while (modinfo && fgets(line, sizeof(line), modinfo))
+		if (!strncmp(line, alias, strlen(alias)))
+			found = true;
+	if (modinfo)
+		pclose(modinfo);
+	return found;
+}
+
+/* Any program may ask for a socket: that must not load anything. */
+TEST(i20_no_autoload)
+{
+	EXPECT_FALSE(module_has_alias("rds", "net-pf-21"));
+	EXPECT_FALSE(module_has_alias("rds_loop", "net-pf-21"));
+	/* The test above can fail. */
+	EXPECT_TRUE(module_has_alias("rds_loop", "rds-transport-3"));
+
+	EXPECT_EQ(0, system("rmmod rds_loop 2>/dev/null; rmmod rds"));
+	EXPECT_EQ(-EAFNOSUPPORT, ERR(rds_socket()));
+	EXPECT_EQ(-1, module_users("rds"));
+	EXPECT_EQ(0, system("modprobe rds"));
+	EXPECT_LE(0, rds_socket());
+}
+
+#define CGROUP "/sys/fs/cgroup/rds-test"
+
+static bool write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	ok = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+	close(fd);
+	return ok;
+}
+
+static long cgroup_memory(void)
+{
+	FILE *file = fopen(CGROUP "/memory.current", "r");
+	long bytes = -1;
+
+	if (!file)
+		return -1;
+	if (fscanf(file, "%ld", &bytes) != 1)
+		bytes = -1;
+	fclose(file);
+	return bytes;
+}
+
+#define MESSAGES 128
+
+/* Memory that a process uses by sending is its own control group's. */
+TEST_F(loop, i20_memory_is_charged_to_the_sender)
+{
+	long before, bytes = MESSAGES * sizeof(payload);
+	unsigned int i;
+
+	ASSERT_TRUE(write_file("/sys/fs/cgroup/cgroup.subtree_control",
+			       "+memory"));
+	mkdir(CGROUP, 0755);
+	ASSERT_TRUE(write_file(CGROUP "/cgroup.procs", "0"));
+	ASSERT_EQ(0, rds_rcvbuf(self->b, 2 * bytes));
+	ASSERT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
+
+	before = cgroup_memory();
+	ASSERT_LE(0, before);
+	for (i = 0; i < MESSAGES; i++)
+		ASSERT_EQ(sizeof(payload),
+			  rds_sendto(self->a, payload, sizeof(payload), 0,
+				     &self->b_name));
+	EXPECT_LT(before + bytes * 9 / 10, cgroup_memory());
+	rds_drain(self->b);
+	EXPECT_GT(before + bytes / 2, cgroup_memory());
+	write_file("/sys/fs/cgroup/cgroup.procs", "0");
+}
+
+/* The other direction of the same: what one may make the kernel hold */
+TEST_F(loop, i20_unread_messages_are_bounded)
+{
+	unsigned long sent = 0;
+
+	/* Also those without payload, which no buffer size counts. */
+	while (rds_sendto(self->a, NULL, 0, MSG_DONTWAIT, &self->b_name) == 0 &&
+	       sent < 10000000)
+		sent++;
+	EXPECT_EQ(ENOBUFS, errno);
+	EXPECT_LT(0, sent);
+	EXPECT_LT(sent, 1000000);
+	rds_drain(self->b);
+	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
+}
+
+static bool counter(int fd, const char *name, uint64_t *value)
+{
+	static struct rds_info_counter list[256];
+	socklen_t len = sizeof(list);
+	unsigned int i;
+
+	if (getsockopt(fd, SOL_RDS, RDS_INFO_COUNTERS, list, &len) < 0)
+		return false;
+	for (i = 0; i < len / sizeof(list[0]); i++) {
+		if (!strcmp((char *)list[i].name, name)) {
+			*value = list[i].value;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What was dropped is told, and by its reason. */
+TEST_F(loop, i20_drops_are_counted)
+{
+	struct rds_name nobody = rds_name("127.0.0.2", 9);
+	uint64_t before, after;
+	unsigned int i;
+
+	ASSERT_TRUE(counter(self->a, "recv_drop_no_sock", &before));
+	for (i = 0; i < 25; i++)
+		EXPECT_EQ(10, rds_sendto(self->a, payload, 10, 0, &nobody));
+	ASSERT_TRUE(counter(self->a, "recv_drop_no_sock", &after));
+	EXPECT_EQ(25, after - before);
+	ASSERT_TRUE(counter(self->a, "recv_drop_dead_sock", &after));
+}
+
+TEST_F(loop, i20_counters_balance)
+{
+	uint64_t queued, delivered;
+	unsigned int i;
+
+	for (i = 0; i < 25; i++)
+		EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, i));
+	ASSERT_TRUE(counter(self->a, "recv_queued", &queued));
+	ASSERT_TRUE(counter(self->a, "recv_delivered", &delivered));
+	EXPECT_EQ(25, queued);
+	EXPECT_EQ(queued, delivered);
+	ASSERT_TRUE(counter(self->a, "recv_bytes_added_to_sock", &queued));
+	ASSERT_TRUE(counter(self->a, "recv_bytes_freed_fromsock", &delivered));
+	EXPECT_EQ(24 * 25 / 2, queued);
+	EXPECT_EQ(queued, delivered);
+}
+
+TEST_HARNESS_MAIN

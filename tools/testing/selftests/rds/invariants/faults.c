@@ -1,0 +1,641 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every allocation, and every access to user memory, fails once: a call is
+ * made again and again, and each time one more of them succeeds before one
+ * fails, until none does. Each call must end in success or a plain errno, mean
+ * what it says, and leave everything in working order. Leaks and worse are
+ * the kernel's own checks to find.
+ *
+ * Needs CONFIG_FAULT_INJECTION, CONFIG_FAILSLAB, CONFIG_FAIL_PAGE_ALLOC and
+ * CONFIG_FAULT_INJECTION_USERCOPY. RDS_FAULTS=all makes calls fail also where
+ * most of the work is not that of RDS, which takes long.
+ */
+#include "loop.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define MANY 1000000000L
+
+static char payload[5 * PAGE];
+static char room[8 * PAGE];
+static int nth;		/* /proc/thread-self/fail-nth */
+
+static bool write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	ok = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+	close(fd);
+	return ok;
+}
+
+#define FAULT(file) "/sys/kernel/debug/" file
+
+/* Allocations that may sleep fail too; none of them fills the log. */
+static bool faults_setup(void)
+{
+	bool ok;
+
+	ok = write_file(FAULT("failslab/ignore-gfp-wait"), "N") &&
+	     write_file(FAULT("failslab/verbose"), "0") &&
+	     write_file(FAULT("fail_page_alloc/ignore-gfp-wait"), "N") &&
+	     write_file(FAULT("fail_page_alloc/ignore-gfp-highmem"), "N") &&
+	     write_file(FAULT("fail_page_alloc/min-order"), "0") &&
+	     write_file(FAULT("fail_page_alloc/verbose"), "0") &&
+	     write_file(FAULT("fail_usercopy/verbose"), "0");
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	return ok && nth >= 0 && !mlockall(MCL_CURRENT);
+}
+
+static void faults_arm(long count)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%ld", count);
+	if (write(nth, text, strlen(text)) < 0)
+		abort();
+}
+
+/* How many were left; 0 if one has failed. These calls may fail as well. */
+static long faults_disarm(void)
+{
+	char text[16] = "";
+	long left = 1;
+
+	if (pread(nth, text, sizeof(text) - 1, 0) > 0)
+		left = atol(text);
+	while (write(nth, "0", 1) < 0)
+		;
+	return left;
+}
+
+/* A call that fails, with what it needs before and what it means after */
+struct scene;
+
+struct faulty_call {
+	void (*prepare)(struct scene *scene);
+	long (*run)(struct scene *scene);
+	bool (*verify)(struct scene *scene, long ret);
+};
+
+struct scene {
+	int a;
+	int b;
+	int fd;
+	struct rds_name b_name;
+	struct rds_name name;
+	size_t len;
+	int option;
+	unsigned int number;
+	unsigned long failures;
+};
+
+static void scene_init(struct scene *scene, FIXTURE_DATA(loop) *self)
+{
+	*scene = (struct scene) {
+		.a = self->a, .b = self->b, .b_name = self->b_name,
+	};
+}
+
+/* One of the few errnos that say what is wrong */
+static bool is_plain(long ret)
+{
+	return ret == -ENOMEM || ret == -EFAULT || ret == -ENOBUFS ||
+	       ret == -ENFILE;
+}
+
+/* Until the call succeeds with no failure in it; false after a bad answer */
+static bool sweep(struct scene *scene, const struct faulty_call *call,
+		  long first)
+{
+	long count, left, ret;
+
+	for (count = first; ; count++) {
+		if (call->prepare)
+			call->prepare(scene);
+		faults_arm(count);
+		ret = call->run(scene);
+		left = faults_disarm();
+		if (!left)
+			scene->failures++;
+		if (ret < 0 && (left || !is_plain(ret))) {
+			printf("# failure %ld: errno %ld\n", count, -ret);
+			return false;
+		}
+		if (call->verify && !call->verify(scene, ret)) {
+			printf("# failure %ld: returned %ld, but\n", count,
+			       ret);
+			return false;
+		}
+		if (left)
+			return true;
+	}
+}
+
+/* How many allocations and copies a call makes when none fails */
+static long count_faults(struct scene *scene, const struct faulty_call *call)
+{
+	long left;
+
+	if (call->prepare)
+		call->prepare(scene);
+	faults_arm(MANY);
+	call->run(scene);
+	left = faults_disarm();
+	if (call->verify)
+		call->verify(scene, 0);
+	return MANY - left;
+}
+
+static long run_socket(struct scene *scene)
+{
+	scene->fd = rds_socket();
+	return scene->fd < 0 ? -errno : 0;
+}
+
+static bool verify_socket(struct scene *scene, long ret)
+{
+	return ret || !close(scene->fd);
+}
+
+TEST_F(loop, i19_socket)
+{
+	static const struct faulty_call call = {
+		.run = run_socket, .verify = verify_socket,
+	};
+	struct scene scene;
+
+	ASSERT_TRUE(faults_setup());
+	scene_init(&scene, self);
+	EXPECT_TRUE(sweep(&scene, &call, 1));
+	EXPECT_LT(0, scene.failures);
+}
+
+/* An address that none has used yet: everything has to be made. */
+static void prepare_fresh_name(struct scene *scene)
+{
+	scene->name = rds_name("127.1.0.0", 4000);
+	scene->name.in.sin_addr.s_addr = htonl(0x7f010000 + ++scene->number);
+}
+
+static void prepare_bind(struct scene *scene)
+{
+	prepare_fresh_name(scene);
+	scene->fd = rds_socket();
+}
+
+static long run_bind(struct scene *scene)
+{
+	return ERR(rds_bind(scene->fd, scene->name));
+}
+
+/* What could not be bound is unbound, and can be bound still. */
+static bool verify_bind(struct scene *scene, long ret)
+{
+	bool ok = !ret || !rds_bind(scene->fd, scene->name);
+
+	ok = ok && loop_works(scene->fd, scene->fd, &scene->name, 64);
+	close(scene->fd);
+	return ok;
+}
+
+TEST_F(loop, i19_bind)
+{
+	static const struct faulty_call call = {
+		.prepare = prepare_bind, .run = run_bind,
+		.verify = verify_bind,
+	};
+	struct scene scene;
+
+	ASSERT_TRUE(faults_setup());
+	scene_init(&scene, self);
+	EXPECT_TRUE(sweep(&scene, &call, 1));
+	EXPECT_LT(0, scene.failures);
+}
+
+static long run_send(struct scene *scene)
+{
+	return ERR(rds_sendto(scene->a, payload, scene->len, MSG_DONTWAIT,
+			      &scene->name));
+}
+
+/* Sent means received, once and whole; an errno means not sent. */
+static bool verify_send(struct scene *scene, long ret)
+{
+	if (ret >= 0 &&
+	    (rds_recv(scene->b, room, sizeof(room)) != ret ||
+	     !rds_check(room, ret, 1)))
+		return false;
+	return rds_silent(scene->b);
+}
+
+static void prepare_send(struct scene *scene)
+{
+	scene->name = scene->b_name;
+}
+
+TEST_F(loop, i19_send)
+{
+	static const struct faulty_call call = {
+		.prepare = prepare_send, .run = run_send,
+		.verify = verify_send,
+	};
+	static const size_t sizes[] = { 0, 64, PAGE, 5 * PAGE };
+	struct scene scene;
+	unsigned int i;
+
+	ASSERT_TRUE(faults_setup());
+	rds_fill(payload, sizeof(payload), 1);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		scene_init(&scene, self);
+		scene.len = sizes[i];
+		EXPECT_TRUE(sweep(&scene, &call, 1)) TH_LOG("%zu", sizes[i]);
+		EXPECT_LT(0, scene.failures);
+	}
+}
+
+/* Each time to a receiver that this socket has never sent to */
+static void prepare_first_send(struct scene *scene)
+{
+	prepare_fresh_name(scene);
+	scene->b = rds_socket();
+	if (rds_bind(scene->b, scene->name))
+		abort();
+}
+
+static bool verify_first_send(struct scene *scene, long ret)
+{
+	bool ok = verify_send(scene, ret) &&
+		  loop_works(scene->a, scene->b, &scene->name, 64);
+
+	close(scene->b);
+	return ok;
+}
+
+TEST_F(loop, cve_2021_45480_first_send)
+{
+	static const struct faulty_call call = {
+		.prepare = prepare_first_send, .run = run_send,
+		.verify = verify_first_send,
+	};
+	struct scene scene;
+
+	ASSERT_TRUE(faults_setup());
+	rds_fill(payload, sizeof(payload), 1);
+	scene_init(&scene, self);
+	scene.len = 100;
+	EXPECT_TRUE(sweep(&scene, &call, 1));
+	EXPECT_LT(0, scene.failures);
+}
+
+static long run_send_cmsg(struct scene *scene)
+{
+	static uint64_t cookie;
+	struct rds_get_mr_args args = {
+		.vec.addr = (uintptr_t)payload, .vec.bytes = PAGE,
+		.cookie_addr = (uintptr_t)&cookie,
+	};
+	struct rds_msg msg;
+	long ret;
+
+	rds_msg_init(&msg, payload, 100);
+	rds_msg_to(&msg, &scene->b_name);
+	rds_msg_add(&msg, SOL_RDS, scene->option, &args, sizeof(args));
+	ret = ERR(sendmsg(scene->a, &msg.hdr, MSG_DONTWAIT));
+	/* What it says when nothing else fails */
+	return ret == -EOPNOTSUPP || ret == -EINVAL ? 0 : ret;
+}
+
+static bool verify_nothing_sent(struct scene *scene, long ret)
+{
+	return rds_silent(scene->b);
+}
+
+TEST_F(loop, i19_send_with_operations)
+{
+	static const struct faulty_call call = {
+		.run = run_send_cmsg, .verify = verify_nothing_sent,
+	};
+	struct scene scene;
+
+	ASSERT_TRUE(faults_setup());
+	scene_init(&scene, self);
+	for (scene.option = 1; scene.option < 14; scene.option++)
+		EXPECT_TRUE(sweep(&scene, &call, 1))
+			TH_LOG("cmsg %d", scene.option);
+	EXPECT_LT(0, scene.failures);
+}
+
+static void prepare_recv(struct scene *scene)
+{
+	if (rds_sendto(scene->a, payload, scene->len, 0,
+		       &scene->b_name) != (ssize_t)scene->len)
+		abort();
+}
+
+/* Without a name: that is copied by others, when the message is gone. */
+static long run_recv(struct scene *scene)
+{
+	static struct rds_msg msg;
+
+	rds_msg_init(&msg, room, sizeof(room));
+	msg.hdr.msg_control = msg.control;
+	msg.hdr.msg_controllen = sizeof(msg.control);
+	return ERR(recvmsg(scene->b, &msg.hdr, MSG_DONTWAIT));
+}
+
+/* Received means whole; after an errno it is there still. */
+static bool verify_recv(struct scene *scene, long ret)
+{
+	if (ret < 0)
+		ret = rds_recv(scene->b, room, sizeof(room));
+	return ret == (long)scene->len && rds_check(room, ret, 1) &&
+	       rds_silent(scene->b);
+}
+
+TEST_F(loop, i19_receive)
+{
+	static const struct faulty_call call = {
+		.prepare = prepare_recv, .run = run_recv,
+		.verify = verify_recv,
+	};
+	struct rds_rx_trace_so so = { .rx_traces = 3, { 0, 1, 2 } };
+	static const size_t sizes[] = { 0, 64, 5 * PAGE };
+	struct scene scene;
+	unsigned int i;
+
+	ASSERT_TRUE(faults_setup());
+	rds_fill(payload, sizeof(payload), 1);
+	ASSERT_EQ(0, rds_set(self->b, SOL_SOCKET, SO_TIMESTAMP, 1));
+	ASSERT_EQ(0, setsockopt(self->b, SOL_RDS, SO_RDS_MSG_RXPATH_LATENCY,
+				&so, sizeof(so)));
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		scene_init(&scene, self);
+		scene.len = sizes[i];
+		EXPECT_TRUE(sweep(&scene, &call, 1)) TH_LOG("%zu", sizes[i]);
+		EXPECT_LT(0, scene.failures);
+	}
+}
+
+static long run_info(struct scene *scene)
+{
+	socklen_t len = sizeof(room);
+	long ret;
+
+	ret = ERR(getsockopt(scene->a, SOL_RDS, scene->option, room, &len));
+	return ret == -ENOPROTOOPT ? 0 : ret;
+}
+
+TEST_F(loop, i19_lists)
+{
+	static const struct faulty_call call = { .run = run_info };
+	struct scene scene;
+
+	ASSERT_TRUE(faults_setup());
+	scene_init(&scene, self);
+	scene.len = 100;
+	prepare_recv(&scene);
+	for (scene.option = RDS_INFO_FIRST; scene.option <= RDS_INFO_LAST;
+	     scene.option++)
+		EXPECT_TRUE(sweep(&scene, &call, 1))
+			TH_LOG("list %d", scene.option);
+	EXPECT_LT(0, scene.failures);
+	rds_drain(self->b);
+}
+
+static long run_options(struct scene *scene)
+{
+	struct rds_rx_trace_so so = {};
+	uint8_t tos = 0;
+	int queued;
+
+	if (rds_connect(scene->a, scene->b_name) ||
+	    rds_set(scene->a, SOL_RDS, RDS_RECVERR, 1) ||
+	    rds_set(scene->a, SOL_RDS, RDS_CONG_MONITOR, 0) ||
+	    setsockopt(scene->a, SOL_RDS, RDS_CANCEL_SENT_TO,
+		       &scene->b_name.in, sizeof(scene->b_name.in)) ||
+	    setsockopt(scene->a, SOL_RDS, SO_RDS_MSG_RXPATH_LATENCY, &so,
+		       sizeof(so)) ||
+	    ioctl(scene->a, SIOCRDSGETTOS, &tos) ||
+	    ioctl(scene->a, SIOCOUTQ, &queued) ||
+	    ioctl(scene->a, SIOCINQ, &queued))
+		return -errno;
+	rds_poll(scene->a);
+	return 0;
+}
+
+TEST_F(loop, i19_options)
+{
+	static const struct faulty_call call = { .run = run_options };
+	struct scene scene;
+
+	ASSERT_TRUE(faults_setup());
+	scene_init(&scene, self);
+	EXPECT_TRUE(sweep(&scene, &call, 1));
+	EXPECT_LT(0, scene.failures);
+	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
+}
+
+/* Where to begin: at the tail, which is ours, unless all is wanted. */
+static long first_fault(struct scene *scene, const struct faulty_call *call,
+			long tail)
+{
+	const char *which = getenv("RDS_FAULTS");
+	long count = count_faults(scene, call);
+
+	if ((which && !strcmp(which, "all")) || count <= tail)
+		return 1;
+	return count - tail;
+}
+
+static int home;
+
+static void prepare_namespace(struct scene *scene)
+{
+	home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+}
+
+static long run_namespace(struct scene *scene)
+{
+	return ERR(unshare(CLONE_NEWNET));
+}
+
+/* In a new namespace all of it is there. */
+static bool verify_namespace(struct scene *scene, long ret)
+{
+	bool ok = ret || rds_sysctl_get("max_unacked_packets") == 16;
+	int fd;
+
+	if (!ret) {
+		fd = rds_bound("127.0.0.1", 4000);
+		ok = ok && fd >= 0;
+		close(fd);
+	}
+	ok = !setns(home, CLONE_NEWNET) && ok;
+	close(home);
+	return ok;
+}
+
+#define NAMESPACE_TAIL 60
+
+TEST_F_TIMEOUT(loop, i19_new_namespace, LONG)
+{
+	static const struct faulty_call call = {
+		.prepare = prepare_namespace, .run = run_namespace,
+		.verify = verify_namespace,
+	};
+	struct scene scene;
+
+	ASSERT_TRUE(faults_setup());
+	scene_init(&scene, self);
+	EXPECT_TRUE(sweep(&scene, &call,
+			  first_fault(&scene, &call, NAMESPACE_TAIL)));
+	EXPECT_LT(10, scene.failures);
+	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
+}
+
+/* Modules that are in use cannot be loaded: this one has no sockets. */
+static char module_path[256];
+
+static bool find_module(const char *name)
+{
+	FILE *modinfo;
+
+	snprintf(module_path, sizeof(module_path), "modinfo -n %s", name);
+	modinfo = popen(module_path, "r");
+	if (!modinfo || !fgets(module_path, sizeof(module_path), modinfo))
+		return false;
+	module_path[strcspn(module_path, "\n")] = '\0';
+	return !pclose(modinfo);
+}
+
+static void prepare_module(struct scene *scene)
+{
+	scene->fd = open(module_path, O_RDONLY | O_CLOEXEC);
+	if (scene->fd < 0)
+		abort();
+}
+
+static long run_module(struct scene *scene)
+{
+	return ERR(syscall(SYS_finit_module, scene->fd, "", 0));
+}
+
+static bool verify_rds(struct scene *scene, long ret)
+{
+	int fd = rds_socket();
+	bool there = fd >= 0;
+
+	close(fd);
+	close(scene->fd);
+	if (there && syscall(SYS_delete_module, "rds", O_NONBLOCK))
+		usleep(100000);	/* its socket is still being freed */
+	if (there && module_users("rds") >= 0 &&
+	    syscall(SYS_delete_module, "rds", O_NONBLOCK))
+		return false;
+	return there == !ret;
+}
+
+#define MODULE_TAIL 50
+
+FIXTURE(module) {
+};
+
+FIXTURE_SETUP(module)
+{
+}
+
+FIXTURE_TEARDOWN(module)
+{
+}
+
+TEST_F_TIMEOUT(module, i19_init, LONG)
+{
+	static const struct faulty_call call = {
+		.prepare = prepare_module, .run = run_module,
+		.verify = verify_rds,
+	};
+	struct scene scene = {};
+
+	ASSERT_TRUE(faults_setup());
+	ASSERT_TRUE(find_module("rds"));
+	system("rmmod rds_loop 2>/dev/null");
+	ASSERT_TRUE(module_users_fall_to("rds", 0));
+	ASSERT_EQ(0, syscall(SYS_delete_module, "rds", O_NONBLOCK));
+	EXPECT_TRUE(sweep(&scene, &call,
+			  first_fault(&scene, &call, MODULE_TAIL)));
+	EXPECT_LT(10, scene.failures);
+	EXPECT_EQ(0, system("modprobe rds"));
+}
+
+/* Kernel threads that work for all; RDS makes half of a connection there. */
+static bool mark_workers(const char *mark)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	char path[300], comm[32];
+	unsigned int marked = 0;
+	FILE *file;
+
+	while (proc && (entry = readdir(proc))) {
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		file = fopen(path, "r");
+		if (!file)
+			continue;
+		if (!fgets(comm, sizeof(comm), file))
+			comm[0] = '\0';
+		fclose(file);
+		if (strncmp(comm, "kworker/", 8))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/make-it-fail",
+			 entry->d_name);
+		marked += write_file(path, mark);
+	}
+	if (proc)
+		closedir(proc);
+	return marked > 0;
+}
+
+#define CONNECTIONS 60
+
+/* A path that cannot come up for want of memory comes up later. */
+TEST_F(loop, i19_connection_made_by_a_worker)
+{
+	struct scene scene;
+	int fd[CONNECTIONS];
+	unsigned int i;
+
+	ASSERT_TRUE(faults_setup());
+	scene_init(&scene, self);
+	rds_fill(payload, sizeof(payload), 1);
+	ASSERT_TRUE(write_file(FAULT("failslab/task-filter"), "Y"));
+	ASSERT_TRUE(write_file(FAULT("failslab/times"), "100"));
+	ASSERT_TRUE(write_file(FAULT("failslab/probability"), "30"));
+	for (i = 0; i < CONNECTIONS; i++) {
+		prepare_fresh_name(&scene);
+		fd[i] = rds_socket();
+		ASSERT_EQ(0, rds_bind(fd[i], scene.name));
+		ASSERT_TRUE(mark_workers("1"));
+		EXPECT_EQ(64, rds_sendto(self->a, payload, 64, 0,
+					 &scene.name));
+	}
+	EXPECT_TRUE(mark_workers("0"));
+	ASSERT_TRUE(write_file(FAULT("failslab/probability"), "0"));
+	ASSERT_TRUE(write_file(FAULT("failslab/times"), "0"));
+	for (i = 0; i < CONNECTIONS; i++) {
+		EXPECT_EQ(64, rds_recv(fd[i], room, sizeof(room)));
+		EXPECT_TRUE(rds_silent(fd[i]));
+		close(fd[i]);
+	}
+}
+
+TEST_HARNESS_MAIN
