@@ -50,6 +50,8 @@ enum rds_addr_fault {
  */
 static inline u32 rds_addr_scope(const struct in6_addr *ip, u32 ifindex)
 {
+	if (likely(!ifindex))
+		return 0;
 	return ipv6_addr_type(ip) & IPV6_ADDR_LINKLOCAL ? ifindex : 0;
 }
 

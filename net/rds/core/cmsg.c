@@ -90,23 +90,16 @@ static int rds_cmsg_mix_error(const struct msghdr *msg, u32 seen)
 }
 
 /**
- * rds_cmsg_read() - read the control messages of a sendmsg()
+ * rds_cmsg_read_all() - read the control messages of a sendmsg()
  * @msg: as sendmsg() has it; those of other levels are ignored
- * @cmsgs: what they ask for, and what is wrong with them; operations that
- *	were not there are left alone, but for the size of the remote memory
+ * @cmsgs: what they ask for, and what is wrong with them; empty before
  *
  * Context: process.
  */
-void rds_cmsg_read(struct msghdr *msg, struct rds_send_cmsgs *cmsgs)
+void rds_cmsg_read_all(struct msghdr *msg, struct rds_send_cmsgs *cmsgs)
 {
 	struct cmsghdr *cmsg;
 	int err;
-
-	cmsgs->seen = 0;
-	cmsgs->twice = false;
-	cmsgs->args_err = 0;
-	cmsgs->err = 0;
-	cmsgs->args.remote_vec.bytes = 0;
 
 	for_each_cmsghdr(cmsg, msg) {
 		if (!CMSG_OK(msg, cmsg)) {
@@ -149,18 +142,16 @@ static bool rds_cmsg_vectors_ok(const struct rds_rdma_args *args)
 }
 
 /**
- * rds_cmsg_run() - do what the control messages ask for
- * @cmsgs: as rds_cmsg_read() filled it, without error
+ * rds_cmsg_run_all() - do what the control messages ask for
+ * @cmsgs: as rds_cmsg_read() filled it: something, without error
  *
  * Context: process, may sleep.
- * Return: 0 if they ask for nothing; -EINVAL for what came twice or names a
+ * Return: never 0; -EINVAL for what came twice or names a
  * key that nobody has; -EFAULT for an operation with a bad local address;
  * -EOPNOTSUPP for what the transport cannot do.
  */
-int rds_cmsg_run(const struct rds_send_cmsgs *cmsgs)
+int rds_cmsg_run_all(const struct rds_send_cmsgs *cmsgs)
 {
-	if (!cmsgs->seen)
-		return 0;
 	if (cmsgs->twice)
 		return -EINVAL;
 	if ((cmsgs->seen & RDS_CMSG_ATOMICS) &&

@@ -143,8 +143,13 @@ static bool rds_cong_has_news(const struct rds_sock *rs)
 	       atomic_read(&rs->rs_rn->rn_cong_gen);
 }
 
-/* The change has been answered: wait for nothing more. */
-static void rds_cong_settle(struct rds_sock *rs)
+/**
+ * rds_cong_settle() - a change has been answered: wait for nothing more
+ * @rs: the socket
+ *
+ * Context: process. Takes rn_cong_lock.
+ */
+void rds_cong_settle(struct rds_sock *rs)
 {
 	struct rds_net *rn = rs->rs_rn;
 
@@ -156,32 +161,6 @@ static void rds_cong_settle(struct rds_sock *rs)
 		list_del_init(&rs->rs_cong_item);
 	}
 	spin_unlock_bh(&rn->rn_cong_lock);
-}
-
-/**
- * rds_cong_send_again() - the socket sends, so it need not be told to
- * @rs: the socket
- *
- * Context: process. May take rn_cong_lock.
- */
-void rds_cong_send_again(struct rds_sock *rs)
-{
-	if (unlikely(READ_ONCE(rs->rs_cong_seen)))
-		rds_cong_settle(rs);
-}
-
-/**
- * rds_cong_recv_empty() - the socket looked for input and found none
- * @rs: the socket
- *
- * If it did because poll() told of a change, it knows now.
- *
- * Context: process. May take rn_cong_lock.
- */
-void rds_cong_recv_empty(struct rds_sock *rs)
-{
-	if (unlikely(READ_ONCE(rs->rs_cong_told)))
-		rds_cong_settle(rs);
 }
 
 /**

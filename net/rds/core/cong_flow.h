@@ -8,10 +8,35 @@
 void rds_cong_publish(struct rds_sock *rs, bool congested);
 bool rds_cong_wait_begin(struct rds_sock *rs, struct rds_cong_map *map,
 			 __be16 port);
-void rds_cong_send_again(struct rds_sock *rs);
-void rds_cong_recv_empty(struct rds_sock *rs);
+void rds_cong_settle(struct rds_sock *rs);
 __poll_t rds_cong_poll(struct rds_sock *rs, __poll_t asked);
 void rds_cong_monitor(struct rds_sock *rs, bool on, u64 watch);
 u64 rds_cong_watched(struct rds_sock *rs, bool *on);
+
+/**
+ * rds_cong_send_again() - the socket sends, so it need not be told to
+ * @rs: the socket
+ *
+ * Context: process. May take rn_cong_lock.
+ */
+static inline void rds_cong_send_again(struct rds_sock *rs)
+{
+	if (unlikely(READ_ONCE(rs->rs_cong_seen)))
+		rds_cong_settle(rs);
+}
+
+/**
+ * rds_cong_recv_empty() - the socket looked for input and found none
+ * @rs: the socket
+ *
+ * If it did because poll() told of a change, it knows now.
+ *
+ * Context: process. May take rn_cong_lock.
+ */
+static inline void rds_cong_recv_empty(struct rds_sock *rs)
+{
+	if (unlikely(READ_ONCE(rs->rs_cong_told)))
+		rds_cong_settle(rs);
+}
 
 #endif /* _RDS_CORE_CONG_FLOW_H */

@@ -261,7 +261,7 @@ static void rds_conn_reap_idle(struct rds_net *rn)
 		rds_conn_remove(conn);
 		rds_path_shut_down_dead(&conn->c_path);
 		rds_conn_free_path(conn);
-		call_rcu(&conn->c_rcu, rds_conn_free_rcu);
+		rds_conn_release(conn);
 	}
 	if (rn->rn_loop_conns > RDS_LOOP_CONNS_MAX / 2)
 		rn->rn_reap_at = jiffies + RDS_REAP_INTERVAL;
@@ -335,26 +335,14 @@ struct rds_conn *rds_conn_get_for_user(struct rds_net *rn,
 }
 
 /**
- * rds_conn_hold() - take another reference
- * @conn: the connection; the caller has a reference already
+ * rds_conn_release() - free a connection; see rds_conn_put()
+ * @conn: the connection, without references
  *
  * Context: any.
  */
-void rds_conn_hold(struct rds_conn *conn)
+void rds_conn_release(struct rds_conn *conn)
 {
-	refcount_inc(&conn->c_refs);
-}
-
-/**
- * rds_conn_put() - give up a reference
- * @conn: the connection, or NULL
- *
- * Context: any.
- */
-void rds_conn_put(struct rds_conn *conn)
-{
-	if (conn && refcount_dec_and_test(&conn->c_refs))
-		call_rcu(&conn->c_rcu, rds_conn_free_rcu);
+	call_rcu(&conn->c_rcu, rds_conn_free_rcu);
 }
 
 /**

@@ -62,10 +62,32 @@ struct rds_conn *rds_conn_get(struct rds_net *rn,
 			      const struct rds_conn_key *key);
 struct rds_conn *rds_conn_get_for_user(struct rds_net *rn,
 				       const struct rds_conn_key *key);
-void rds_conn_hold(struct rds_conn *conn);
-void rds_conn_put(struct rds_conn *conn);
+void rds_conn_release(struct rds_conn *conn);
 void rds_conn_destroy_all(struct rds_net *rn,
 			  const struct rds_transport *trans,
 			  enum rds_drop_reason reason);
+
+/**
+ * rds_conn_hold() - take another reference
+ * @conn: the connection; the caller has a reference already
+ *
+ * Context: any.
+ */
+static inline void rds_conn_hold(struct rds_conn *conn)
+{
+	refcount_inc(&conn->c_refs);
+}
+
+/**
+ * rds_conn_put() - give up a reference
+ * @conn: the connection, or NULL
+ *
+ * Context: any.
+ */
+static inline void rds_conn_put(struct rds_conn *conn)
+{
+	if (conn && refcount_dec_and_test(&conn->c_refs))
+		rds_conn_release(conn);
+}
 
 #endif /* _RDS_CORE_CONN_H */

@@ -11,6 +11,7 @@
  *
  * No lock is held where a reference is put.
  */
+#include <linux/module.h>
 #include <linux/sched/clock.h>
 
 #include "bind.h"
@@ -62,7 +63,8 @@ static void rds_rx_batch_add(struct rds_rx_batch *batch, struct rds_sock *rs)
 		sock_put(&rs->rs_sk);
 		return;
 	}
-	rds_rx_batch_end(batch);
+	if (batch->rs)
+		rds_rx_batch_end(batch);
 	batch->rs = rs;
 }
 
@@ -192,12 +194,12 @@ static bool rds_deliver_is_dup(const struct rds_cpath *cp,
 void rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 		 struct rds_rx_batch *batch)
 {
+	struct module *owner = inc->i_ops->owner;
 	struct rds_cpath *cp = to_cpath(path);
-	struct rds_net *rn = to_cpath(path)->cp_conn->c_rn;
 	struct rds_sock *rs;
 
 	/* A transport that is being unloaded could not free it later. */
-	if (!try_module_get(inc->i_ops->owner)) {
+	if (owner && !try_module_get(owner)) {
 		inc->i_ops->free(inc);
 		return;
 	}
@@ -213,7 +215,7 @@ void rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 		return;
 	}
 
-	rs = rds_bind_lookup(rn, &path->laddr,
+	rs = rds_bind_lookup(cp->cp_conn->c_rn, &path->laddr,
 			     rds_addr_scope(&path->laddr, path->ifindex),
 			     inc->i_dport);
 	if (!rs) {

@@ -57,8 +57,9 @@ void rds_incoming_put(struct rds_incoming *inc)
 {
 	struct module *owner = inc->i_ops->owner;
 
-	if (refcount_dec_and_test(&inc->i_refs)) {
-		inc->i_ops->free(inc);
+	if (!refcount_dec_and_test(&inc->i_refs))
+		return;
+	inc->i_ops->free(inc);
+	if (owner)
 		module_put(owner);
-	}
 }

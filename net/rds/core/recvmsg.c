@@ -145,17 +145,18 @@ static int rds_recv_put_cmsgs(struct rds_sock *rs, struct msghdr *msg,
 	return ret;
 }
 
-static void rds_recv_put_name(struct rds_sock *rs, struct msghdr *msg,
+static void rds_recv_put_name(struct msghdr *msg,
 			      const struct rds_incoming *inc)
 {
-	struct rds_addr from = {
-		.ip = inc->i_saddr,
-		.ifindex = rds_addr_scope(&inc->i_saddr, inc->i_ifindex),
-		.port = inc->i_sport,
-	};
+	struct rds_addr from;
 
-	if (msg->msg_name)
-		msg->msg_namelen = rds_addr_format(&from, msg->msg_name);
+	if (!msg->msg_name)
+		return;
+
+	from.ip = inc->i_saddr;
+	from.ifindex = rds_addr_scope(&inc->i_saddr, inc->i_ifindex);
+	from.port = inc->i_sport;
+	msg->msg_namelen = rds_addr_format(&from, msg->msg_name);
 }
 
 static int rds_recv_copy(struct rds_sock *rs, struct msghdr *msg, size_t size,
@@ -173,7 +174,7 @@ static int rds_recv_copy(struct rds_sock *rs, struct msghdr *msg, size_t size,
 	if (ret)
 		return ret;
 
-	rds_recv_put_name(rs, msg, inc);
+	rds_recv_put_name(msg, inc);
 	rds_stat_add(rs->rs_rn, copy_to_user, len);
 	if (len == inc->i_len)
 		return len;

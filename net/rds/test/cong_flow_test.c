@@ -149,16 +149,32 @@ static void monitor_tells_what_is_watched(struct kunit *test)
 }
 
 /* Without monitoring poll() tells of each change once. */
-static void poll_tells_once(struct kunit *test)
+static void poll_tells_bystanders_once(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
+
+	peer_is_full(test);
+	peer_is_free(test);
+	KUNIT_EXPECT_TRUE(test, rig_poll(sock) & POLLIN);
+	KUNIT_EXPECT_FALSE(test, rig_poll(sock) & POLLIN);
+}
+
+/* But a sender that was refused is told until it has looked. */
+static void poll_tells_who_was_refused(struct kunit *test)
+{
+	struct socket *sock = rig_up(test);
+	struct rig_got got;
 
 	peer_is_full(test);
 	rig_poll(sock);
 	KUNIT_EXPECT_EQ(test, send_now(test, sock), -ENOBUFS);
 	KUNIT_EXPECT_FALSE(test, rig_poll(sock) & POLLIN);
+
 	peer_is_free(test);
 	KUNIT_EXPECT_TRUE(test, rig_poll(sock) & POLLIN);
+	KUNIT_EXPECT_TRUE(test, rig_poll(sock) & POLLIN);
+	rig_recv(test, sock, &got);
+	KUNIT_EXPECT_EQ(test, got.ret, -EAGAIN);
 	KUNIT_EXPECT_FALSE(test, rig_poll(sock) & POLLIN);
 }
 
@@ -311,7 +327,8 @@ static struct kunit_case cong_flow_cases[] = {
 	KUNIT_CASE(monitor_tells_what_was_refused),
 	KUNIT_CASE(monitor_is_silent_about_others),
 	KUNIT_CASE(monitor_tells_what_is_watched),
-	KUNIT_CASE(poll_tells_once),
+	KUNIT_CASE(poll_tells_bystanders_once),
+	KUNIT_CASE(poll_tells_who_was_refused),
 	KUNIT_CASE(each_flip_is_sent_once),
 	KUNIT_CASE(map_goes_first_after_every_up),
 	KUNIT_CASE(flips_meanwhile_become_one),

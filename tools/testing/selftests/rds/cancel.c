@@ -46,6 +46,9 @@ TEST_F(pair, address_of_either_family)
 	EXPECT_EQ(0, cancel(self->a, &v4.sa, v4.len));
 	EXPECT_EQ(0, cancel(self->a, &v6.sa, v6.len));
 	EXPECT_EQ(0, cancel(self->a, &mapped.sa, mapped.len));
+	/* Lengths in between count as the shorter one */
+	EXPECT_EQ(0, cancel(self->a, &v4.sa, sizeof(v6.in6) - 1));
+	EXPECT_EQ(0, cancel(self->a, &v6.sa, sizeof(v6.ss)));
 }
 
 TEST_F(pair, bad_pointer)

@@ -26,11 +26,11 @@ struct traffic {
 	int up;
 };
 
-static volatile sig_atomic_t stop;
+static atomic_bool stop;
 
 static void on_term(int sig)
 {
-	stop = 1;
+	stop = true;
 }
 
 static bool exchange(int a, int b, const struct rds_name *to,

@@ -114,12 +114,6 @@ static long slab_kib(void)
 	return kib;
 }
 
-/* A kernel that looks for leaks itself needs few, and is slow. */
-static unsigned int leak_rounds(void)
-{
-	return access("/sys/kernel/debug/kmemleak", F_OK) ? 4000 : 200;
-}
-
 /*
  * syzbot, 2019 to 2021: each ping on loopback left a message behind. That
  * would be 128 bytes at the least; what else goes on in the kernel stays below
@@ -127,7 +121,7 @@ static unsigned int leak_rounds(void)
  */
 TEST_F(loop, send_probe_memory_leak)
 {
-	unsigned int i, pings = leak_rounds();
+	unsigned int i, pings = few_or(4000);
 	long before;
 
 	for (i = 0; i < pings / 10; i++)
@@ -190,7 +184,7 @@ TEST_F(loop, infinite_loop_in_send)
 	while (sent < 100)
 		usleep(1000);
 	before = sent;
-	for (i = 0; i < 50; i++)
+	for (i = 0; i < few_or(50); i++)
 		EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 10));
 	EXPECT_LT(before, sent);
 	stop = true;

@@ -9,7 +9,6 @@
 #include <sched.h>
 
 #define LINK 77
-#define ROUNDS 30
 
 static const char *make_link =
 	"link add rdstest index 77 type dummy\n"
@@ -97,7 +96,7 @@ TEST_F(loop, cve_2026_74563_bind_racing_link_deletion)
 		ASSERT_EQ(0, pthread_create(&thread[i], NULL, bind_main,
 					    &race[i]));
 	}
-	for (i = 0; i < ROUNDS; i++)
+	for (i = 0; i < few_or(30); i++)
 		fprintf(ip, "%slink del rdstest\n", make_link);
 	EXPECT_EQ(0, pclose(ip));
 	stop = true;

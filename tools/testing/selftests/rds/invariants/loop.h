@@ -19,6 +19,15 @@
 /* For tests that are told how long to go on: no limit but the guest's own */
 #define LONG 86400
 
+/*
+ * A kernel with all its checks on takes many times as long for everything, and
+ * finds in few rounds what others need many for.
+ */
+static inline unsigned int few_or(unsigned int many)
+{
+	return access("/sys/kernel/debug/kmemleak", F_OK) ? many : many / 5;
+}
+
 /* How many users a module has; -1 if it is not loaded */
 static inline long module_users(const char *module)
 {

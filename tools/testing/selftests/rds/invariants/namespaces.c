@@ -66,7 +66,14 @@ static int other_end(struct other *other)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 102;
 }
 
-#define CHECK(what) do { if (!(what)) return __LINE__ % 100 + 1; } while (0)
+/* The first that fails ends the process; the test sees which, modulo 100. */
+static void check_line(bool what, int line)
+{
+	if (!what)
+		_exit(line % 100 + 1);
+}
+
+#define CHECK(what) check_line(what, __LINE__)
 
 /* Binds what the test has bound too, sends to it, and stays until told. */
 static int same_name_work(int from, int to)
@@ -274,8 +281,6 @@ TEST_F(loop, cve_2025_21635_sysctl_written_by_acct)
 	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
 }
 
-#define ROUNDS 15
-
 struct sysctl_race {
 	int fd;
 	atomic_bool *going;
@@ -310,7 +315,7 @@ TEST_F(loop, cve_2026_68290_sysctl_racing_netns_exit)
 	pthread_t thread;
 	atomic_bool going;
 
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < few_or(15); i++) {
 		going = false;
 		ASSERT_EQ(0, rds_netns());
 		held = own_namespace();
@@ -344,7 +349,7 @@ TEST_F(loop, uaf_rds_inc_put)
 	unsigned int i, j;
 	int a, b;
 
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < few_or(15); i++) {
 		ASSERT_EQ(0, rds_netns());
 		a = rds_bound("127.0.0.1", 4000);
 		b = rds_bound("127.0.0.2", 4001);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring by raw system calls, one request at a time */
+/* Raw system calls for asynchronous requests, one at a time */
 #ifndef RDS_RING_H
 #define RDS_RING_H
 
