@@ -133,6 +133,7 @@ static void register_taken_slot(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_register(rig_fake(test)), 0);
 }
 
+/* That none runs beside another is seen to by fake.c and rig_exit(). */
 static void ops_in_order(struct kunit *test)
 {
 	struct socket *sock = rig_socket(test, RIG_PORT);
@@ -171,7 +172,6 @@ static void failed_alloc_is_not_freed(struct kunit *test)
 	rig_expect_ops(test, "aaaCMX");
 }
 
-/* No op of a path runs beside another; rig_exit() sees that none has. */
 static void path_knows_its_key(struct kunit *test)
 {
 	static const struct in6_addr peer = {

@@ -24,16 +24,29 @@ static short poll_again(int fd)
 	return rds_poll(fd);
 }
 
-/* Congests the port of socket b, and has it cleared again */
-static void update_map(struct __test_metadata *_metadata,
-		       FIXTURE_DATA(pair) *self)
+/* Congests the port of socket b */
+static void fill(struct __test_metadata *_metadata, FIXTURE_DATA(pair) *self)
 {
 	ASSERT_EQ(0, rds_rcvbuf(self->b, RCVBUF));
 	ASSERT_EQ(RCVBUF, ERR(rds_sendto(self->a, payload, RCVBUF, 0,
 					 &self->b_name)));
-	ASSERT_EQ(-ENOBUFS, ERR(rds_sendto(self->a, payload, 1, MSG_DONTWAIT,
-					   &self->b_name)));
+}
+
+static void drain(struct __test_metadata *_metadata, FIXTURE_DATA(pair) *self)
+{
 	ASSERT_EQ(RCVBUF, ERR(rds_recv(self->b, payload, sizeof(payload))));
+}
+
+static void update_map(struct __test_metadata *_metadata,
+		       FIXTURE_DATA(pair) *self)
+{
+	fill(_metadata, self);
+	drain(_metadata, self);
+}
+
+static long try_send(FIXTURE_DATA(pair) *self)
+{
+	return ERR(rds_sendto(self->a, "x", 1, MSG_DONTWAIT, &self->b_name));
 }
 
 TEST_F(solo, unbound_is_writable)
@@ -114,12 +127,40 @@ TEST_F(pair, map_update_before_the_first_poll)
 
 TEST_F(pair, congested_destination_leaves_writable)
 {
-	ASSERT_EQ(0, rds_rcvbuf(self->b, RCVBUF));
-	ASSERT_EQ(RCVBUF, ERR(rds_sendto(self->a, payload, RCVBUF, 0,
-					 &self->b_name)));
-	ASSERT_EQ(-ENOBUFS, ERR(rds_sendto(self->a, payload, 1, MSG_DONTWAIT,
-					   &self->b_name)));
+	fill(_metadata, self);
+	ASSERT_EQ(-ENOBUFS, try_send(self));
 	EXPECT_EQ(WRITABLE, rds_poll(self->a) & WRITABLE);
+}
+
+/* What made the send fail is no news to the one whose send failed */
+TEST_F(pair, refused_sender_is_told_of_later_updates_only)
+{
+	fill(_metadata, self);
+	ASSERT_EQ(-ENOBUFS, try_send(self));
+	EXPECT_EQ(WRITABLE, rds_poll(self->a));
+	drain(_metadata, self);
+	EXPECT_EQ(MAP_UPDATED | WRITABLE, rds_poll(self->a));
+}
+
+TEST_F(pair, refused_sender_is_told_until_it_sends)
+{
+	fill(_metadata, self);
+	ASSERT_EQ(-ENOBUFS, try_send(self));
+	drain(_metadata, self);
+	EXPECT_EQ(MAP_UPDATED | WRITABLE, rds_poll(self->a));
+	EXPECT_EQ(MAP_UPDATED | WRITABLE, rds_poll(self->a));
+	ASSERT_EQ(1, try_send(self));
+	EXPECT_EQ(WRITABLE, rds_poll(self->a));
+}
+
+TEST_F(pair, refused_sender_is_told_until_it_finds_no_input)
+{
+	fill(_metadata, self);
+	ASSERT_EQ(-ENOBUFS, try_send(self));
+	drain(_metadata, self);
+	EXPECT_EQ(MAP_UPDATED | WRITABLE, rds_poll(self->a));
+	ASSERT_TRUE(rds_silent(self->a));
+	EXPECT_EQ(WRITABLE, rds_poll(self->a));
 }
 
 TEST_F(pair, poll_waits_for_a_message)
@@ -141,20 +182,15 @@ TEST_F(pair, poll_waits_for_a_map_update)
 {
 	struct rds_task task;
 
-	ASSERT_EQ(0, rds_rcvbuf(self->b, RCVBUF));
-	ASSERT_EQ(RCVBUF, ERR(rds_sendto(self->a, payload, RCVBUF, 0,
-					 &self->b_name)));
-	ASSERT_EQ(-ENOBUFS, ERR(rds_sendto(self->a, payload, 1, MSG_DONTWAIT,
-					   &self->b_name)));
+	fill(_metadata, self);
+	ASSERT_EQ(-ENOBUFS, try_send(self));
 	rds_poll(self->a);
-	ASSERT_EQ(-ENOBUFS, ERR(rds_sendto(self->a, payload, 1, MSG_DONTWAIT,
-					   &self->b_name)));
+	ASSERT_EQ(-ENOBUFS, try_send(self));
 	ASSERT_EQ(0, rds_task_poll(&task, self->a, POLLIN));
 	EXPECT_TRUE(rds_task_blocked(&task));
-	ASSERT_EQ(RCVBUF, ERR(rds_recv(self->b, payload, sizeof(payload))));
+	drain(_metadata, self);
 	EXPECT_EQ(POLLIN, rds_task_join(&task));
-	EXPECT_EQ(1, ERR(rds_sendto(self->a, payload, 1, MSG_DONTWAIT,
-				    &self->b_name)));
+	EXPECT_EQ(1, try_send(self));
 }
 
 TEST_F(pair, select_sees_messages)
@@ -250,18 +286,14 @@ TEST_F(pair, epoll_sees_a_map_update)
 {
 	int ep;
 
-	ASSERT_EQ(0, rds_rcvbuf(self->b, RCVBUF));
-	ASSERT_EQ(RCVBUF, ERR(rds_sendto(self->a, payload, RCVBUF, 0,
-					 &self->b_name)));
-	ASSERT_EQ(-ENOBUFS, ERR(rds_sendto(self->a, payload, 1, MSG_DONTWAIT,
-					   &self->b_name)));
+	fill(_metadata, self);
+	ASSERT_EQ(-ENOBUFS, try_send(self));
 	ep = epoll_on(self->a, EPOLLIN | EPOLLET);
 	ASSERT_LE(0, ep);
 	epoll_events(ep);
-	ASSERT_EQ(-ENOBUFS, ERR(rds_sendto(self->a, payload, 1, MSG_DONTWAIT,
-					   &self->b_name)));
+	ASSERT_EQ(-ENOBUFS, try_send(self));
 	EXPECT_EQ(0, epoll_events(ep));
-	ASSERT_EQ(RCVBUF, ERR(rds_recv(self->b, payload, sizeof(payload))));
+	drain(_metadata, self);
 	EXPECT_EQ(EPOLLIN, epoll_wait_events(ep));
 	close(ep);
 }

@@ -52,7 +52,7 @@ static void *sender_main(void *data)
 	char buf[sizeof(stamp) + MAX_LEN];
 	size_t len;
 
-	for (stamp.number = 0; stamp.number < member->crowd->messages; stamp.number++) {
+	for (; stamp.number < member->crowd->messages; stamp.number++) {
 		len = length_of(&stamp);
 		memcpy(buf, &stamp, sizeof(stamp));
 		rds_fill(buf + sizeof(stamp), len - sizeof(stamp),
