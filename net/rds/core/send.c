@@ -303,7 +303,8 @@ static int rds_send_batch(struct rds_cpath *cp, unsigned int *budget)
 	__must_hold(&cp->cp_xmit_lock)
 {
 	struct rds_message *msg = cp->cp_xmit_msg, *sent;
-	bool more = false, done;
+	bool more = !list_empty_careful(&cp->cp_send_queue);
+	bool done;
 	int ret = 0;
 
 	lockdep_assert_held(&cp->cp_xmit_lock);

@@ -143,14 +143,11 @@ struct flood {
 static void *flood_main(void *data)
 {
 	struct flood *flood = data;
-	char byte = 0;
 
 	while (!*flood->stop)
-		if (rds_sendto(flood->fd, &byte, 1, MSG_DONTWAIT,
-			       &flood->to) == 1)
+		if (rds_sendto(flood->fd, payload, 64, MSG_DONTWAIT,
+			       &flood->to) == 64)
 			++*flood->sent;
-		else
-			rds_drain(flood->fd);
 	return NULL;
 }
 
@@ -173,6 +170,8 @@ TEST_F(loop, infinite_loop_in_send)
 	for (i = 0; i < FLOODS; i++) {
 		fd = rds_bound("127.0.0.1", 0);
 		ASSERT_LE(0, fd);
+		/* What waits before others is bounded by this. */
+		ASSERT_EQ(0, rds_sndbuf(fd, 8192));
 		/* To port 9, where nobody listens: nothing ever fills up. */
 		flood[i] = (struct flood) {
 			.fd = fd, .to = rds_name("127.0.0.2", 9),

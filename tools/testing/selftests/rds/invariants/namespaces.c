@@ -8,7 +8,6 @@
 
 #include <fcntl.h>
 #include <sched.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 static char payload[PAGE];
@@ -262,23 +261,6 @@ TEST_F(loop, cve_2025_21635_sysctl_written_from_elsewhere)
 	close(fd);
 	close(there);
 	close(home);
-}
-
-/* The report's way: process accounting writes when no namespace is left. */
-TEST_F(loop, cve_2025_21635_sysctl_written_by_acct)
-{
-	pid_t pid;
-
-	/* Newer kernels refuse such a file, some have no accounting. */
-	if (syscall(SYS_acct, "/proc/sys/net/rds/max_unacked_bytes"))
-		TH_LOG("acct: %s", strerror(errno));
-	pid = fork();
-	if (!pid)
-		_exit(0);
-	waitpid(pid, NULL, 0);
-	syscall(SYS_acct, NULL);
-	EXPECT_EQ(16 << 20, rds_sysctl_get("max_unacked_bytes"));
-	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
 }
 
 struct sysctl_race {
