@@ -285,8 +285,9 @@ struct rds_conn_ops {
 	 *
 	 * Context: process, the path's work item, may sleep. No locks. The path
 	 * is CONNECTING. Never concurrent with itself, path_shutdown() or
-	 * xmit() of the same path. Success is announced by
-	 * rds_path_connect_done(), from here or later.
+	 * xmit() of the same path until success is announced by
+	 * rds_path_connect_done(), from here or later. Those may begin at that
+	 * moment: from here it must be the last thing done.
 	 * Return: 0; -EAGAIN if it is the peer who has to; any other errno
 	 * counts as a failed attempt. After an error nothing is left to be shut
 	 * down.

@@ -113,6 +113,7 @@ static int fake_path_connect(struct rds_path *path)
 {
 	struct fake_call call = { .op = FAKE_CONNECT };
 	struct fake *fake = the_fake;
+	bool done;
 
 	fake_enter();
 	if (fake->nr_backoff < ARRAY_SIZE(fake->backoff_ms))
@@ -122,9 +123,11 @@ static int fake_path_connect(struct rds_path *path)
 		fake->broken = "path_connect() in another state";
 
 	call.ret = fake_decide(&fake->connect);
-	if (!call.ret && !fake->connect_later)
-		rds_path_connect_done(path);
+	done = !call.ret && !fake->connect_later;
 	fake_leave(&call);
+	/* Other ops may begin at that moment. */
+	if (done)
+		rds_path_connect_done(path);
 	return call.ret;
 }
 

@@ -530,19 +530,17 @@ static long run_module(struct scene *scene)
 	return ERR(syscall(SYS_finit_module, scene->fd, "", 0));
 }
 
+/* Loaded is of use, and can be unloaded; what failed has left nothing. */
 static bool verify_rds(struct scene *scene, long ret)
 {
 	int fd = rds_socket();
-	bool there = fd >= 0;
 
-	close(fd);
 	close(scene->fd);
-	if (there && syscall(SYS_delete_module, "rds", O_NONBLOCK))
-		usleep(100000);	/* its socket is still being freed */
-	if (there && module_users("rds") >= 0 &&
-	    syscall(SYS_delete_module, "rds", O_NONBLOCK))
-		return false;
-	return there == !ret;
+	if (ret)
+		return fd < 0 && module_users("rds") < 0;
+	close(fd);
+	return fd >= 0 && module_users_fall_to("rds", 0) &&
+	       !syscall(SYS_delete_module, "rds", O_NONBLOCK);
 }
 
 #define MODULE_TAIL 50
