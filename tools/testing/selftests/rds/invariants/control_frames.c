@@ -114,23 +114,27 @@ static long slab_kib(void)
 	return kib;
 }
 
+#define PINGS 4000
+
 /*
  * syzbot, 2019 to 2021: each ping on loopback left a message behind. That
  * would be 128 bytes at the least; what else goes on in the kernel stays below
- * half of that, and a little.
+ * half of that. A kernel with all its checks frees so late that this figure
+ * says nothing; but it looks for leaks itself.
  */
 TEST_F(loop, send_probe_memory_leak)
 {
-	unsigned int i, pings = few_or(4000);
+	unsigned int i;
 	long before;
 
-	for (i = 0; i < pings / 10; i++)
+	for (i = 0; i < few_or(PINGS) / 10; i++)
 		ASSERT_TRUE(ping(self->a, "127.0.0.2", NULL, 0));
 	before = slab_kib();
 	ASSERT_LT(0, before);
-	for (i = 0; i < pings; i++)
+	for (i = 0; i < few_or(PINGS); i++)
 		ASSERT_TRUE(ping(self->a, "127.0.0.2", NULL, 0));
-	EXPECT_LT(slab_kib() - before, 100 + pings * 128 / 2 / 1024);
+	if (few_or(PINGS) == PINGS)
+		EXPECT_LT(slab_kib() - before, PINGS * 128 / 2 / 1024);
 }
 
 struct flood {

@@ -543,6 +543,34 @@ static bool verify_rds(struct scene *scene, long ret)
 	       !syscall(SYS_delete_module, "rds", O_NONBLOCK);
 }
 
+#define KMEMLEAK "/sys/kernel/debug/kmemleak"
+
+/*
+ * Linux 6.1 loses the name of a slab cache whose entry in sysfs cannot be
+ * made. Those are forgotten, if nothing else has leaked: then all of it stays
+ * to be reported.
+ */
+static bool forget_lost_names(void)
+{
+	unsigned int leaks = 0, names = 0;
+	char line[256];
+	FILE *file;
+
+	if (!write_file(KMEMLEAK, "scan"))
+		return false;
+	sleep(6);	/* what is younger is not believed to have leaked */
+	if (!write_file(KMEMLEAK, "scan"))
+		return false;
+	file = fopen(KMEMLEAK, "r");
+	while (file && fgets(line, sizeof(line), file)) {
+		leaks += !!strstr(line, "unreferenced object");
+		names += !!strstr(line, " sysfs_slab_add+");
+	}
+	if (file)
+		fclose(file);
+	return leaks == names && write_file(KMEMLEAK, "clear");
+}
+
 #define MODULE_TAIL 50
 
 FIXTURE(module) {
@@ -573,6 +601,7 @@ TEST_F_TIMEOUT(module, i19_init, LONG)
 			  first_fault(&scene, &call, MODULE_TAIL)));
 	EXPECT_LT(10, scene.failures);
 	EXPECT_EQ(0, system("modprobe rds"));
+	EXPECT_TRUE(forget_lost_names());
 }
 
 /* Kernel threads that work for all; RDS makes half of a connection there. */
