@@ -187,9 +187,8 @@ TEST_F(loop, infinite_loop_in_send)
 	while (sent < 100)
 		usleep(1000);
 	before = sent;
-	for (i = 0; i < few_or(50); i++)
+	for (i = 0; i < few_or(50) || sent == before; i++)
 		EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 10));
-	EXPECT_LT(before, sent);
 	stop = true;
 	for (i = 0; i < FLOODS; i++) {
 		pthread_join(thread[i], NULL);
