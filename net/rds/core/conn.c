@@ -4,9 +4,10 @@
  *
  * One per local address, peer, transport, type of service and scope; all
  * sockets use it. Found by RCU, made and destroyed under rn_lock. References:
- * the table's (until rds_conn_destroy()), a socket's cache of the connection
- * it last used, each message on its way, each queued work item. The last one,
- * which may go in softirq, frees it; by then it has been destroyed.
+ * the table's (until rds_conn_destroy_all() or the reaper take it), a socket's
+ * cache of the connection it last used, each message on its way, each queued
+ * work item, and the loopback path that delivers on it. The last one, which
+ * may go in softirq, frees it; by then it has been destroyed.
  *
  * Destroying, step by step:
  *  1. out of the table and the list: nobody finds it any more;

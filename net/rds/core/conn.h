@@ -36,7 +36,8 @@ struct rds_conn_key {
  * @c_item: on &rds_net.rn_conn_list
  * @c_key: what it is found by; never changes
  * @c_rn: the namespace
- * @c_refs: the table, sockets that use it, messages, queued work
+ * @c_refs: the table, sockets that use it, messages, queued work, the loopback
+ *	path that delivers on it
  * @c_lcong: our address's congestion map
  * @c_fcong: the map that says which of the peer's ports are congested
  * @c_cong_item: on the list of @c_lcong, if the peer is to be told
