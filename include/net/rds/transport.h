@@ -30,8 +30,18 @@ struct rds_sock;
  * enum rds_drop_reason - why a path was dropped
  * @RDS_DROP_NONE: it never was
  * @RDS_DROP_XMIT_FAILED: the transport refused a message for good
- * @RDS_DROP_PEER_GONE: the other end of the connection went away
+ * @RDS_DROP_PEER_CLOSED: the peer ended the connection in good order
+ * @RDS_DROP_PEER_RESET: the peer reset the connection
+ * @RDS_DROP_TIMEOUT: nothing was heard from the peer for too long
+ * @RDS_DROP_UNREACHABLE: the network has no way to the peer
+ * @RDS_DROP_LOCAL_ABORT: an administrator of this host ended it
+ * @RDS_DROP_CONNECT_FAILED: the attempt to connect failed
+ * @RDS_DROP_YIELD: the peer is the one who dials, and knows now
+ * @RDS_DROP_RACED: the peer's connection was taken instead
+ * @RDS_DROP_PEER_RESTARTED: the peer is another incarnation than before
+ * @RDS_DROP_TUNED: to have new buffer sizes take effect
  * @RDS_DROP_PROTOCOL: the peer broke the protocol
+ * @RDS_DROP_OVERSIZED: the peer announced a message longer than allowed
  * @RDS_DROP_IDLE: nobody uses it, and room is needed for others
  * @RDS_DROP_UNREGISTER: the transport is being unloaded
  * @RDS_DROP_NET_EXIT: the network namespace is going away
@@ -39,8 +49,18 @@ struct rds_sock;
 enum rds_drop_reason {
 	RDS_DROP_NONE,
 	RDS_DROP_XMIT_FAILED,
-	RDS_DROP_PEER_GONE,
+	RDS_DROP_PEER_CLOSED,
+	RDS_DROP_PEER_RESET,
+	RDS_DROP_TIMEOUT,
+	RDS_DROP_UNREACHABLE,
+	RDS_DROP_LOCAL_ABORT,
+	RDS_DROP_CONNECT_FAILED,
+	RDS_DROP_YIELD,
+	RDS_DROP_RACED,
+	RDS_DROP_PEER_RESTARTED,
+	RDS_DROP_TUNED,
 	RDS_DROP_PROTOCOL,
+	RDS_DROP_OVERSIZED,
 	RDS_DROP_IDLE,
 	RDS_DROP_UNREGISTER,
 	RDS_DROP_NET_EXIT,
@@ -50,6 +70,8 @@ enum rds_drop_reason {
  * enum rds_msg_fate - why a message ended otherwise than by its delivery
  * @RDS_MSG_CANCELED: RDS_CANCEL_SENT_TO or close()
  * @RDS_MSG_CONN_GONE: its connection was destroyed
+ * @RDS_MSG_PEER_RESTARTED: it was meant for an incarnation of the peer that
+ *	is no more
  * @RDS_MSG_OLD_SEQ: received before
  * @RDS_MSG_NO_SOCK: nobody has bound the port
  * @RDS_MSG_DEAD_SOCK: the socket was being closed
@@ -59,6 +81,7 @@ enum rds_drop_reason {
 enum rds_msg_fate {
 	RDS_MSG_CANCELED,
 	RDS_MSG_CONN_GONE,
+	RDS_MSG_PEER_RESTARTED,
 	RDS_MSG_OLD_SEQ,
 	RDS_MSG_NO_SOCK,
 	RDS_MSG_DEAD_SOCK,
@@ -73,7 +96,9 @@ enum rds_msg_fate {
  * @faddr: the peer's
  * @ifindex: scope of link-local addresses, otherwise 0
  * @tos: type of service; part of the connection's key
- * @index: number of the lane, from 0
+ * @index: number of the lane, from 0. A lane that the peer opened before it
+ *	said that its ports name lanes may be given its number later, while it
+ *	is UP.
  * @passive: the accepting end of a connection to itself
  * @data: the transport's own; set by its path_alloc()
  *
@@ -169,6 +194,7 @@ enum rds_rx_stamp {
  * @i_sport: sending port
  * @i_dport: receiving port
  * @i_flags: bits of enum rds_wire_flag
+ * @i_exthdr: extension headers
  * @i_stamps: local_clock() at each enum rds_rx_stamp, if anybody wants to know
  *
  * A transport embeds it in its own, fills the above by rds_incoming_init()
@@ -182,8 +208,10 @@ struct rds_incoming {
 	__be16			i_sport;
 	__be16			i_dport;
 	u8			i_flags;
+	u8			i_exthdr[RDS_EXTHDR_SPACE];
 	u64			i_stamps[RDS_RX_STAMPS];
 	/* private: the core's */
+	struct rds_path		*i_path;
 	u8			i_tos;
 	int			i_ifindex;
 	refcount_t		i_refs;
@@ -200,6 +228,9 @@ struct rds_incoming {
  * @m_flags: bits of enum rds_wire_flag; stable while the message is being sent
  * @m_exthdr: extension headers
  * @m_bag: the payload
+ * @m_mark: the transport's own: where the message ends in a stream of bytes
+ *	whose acks are passed on by rds_path_ack_mark(); to be set before its
+ *	last byte can be acknowledged
  *
  * The transport borrows it during data_ops.xmit(). The payload stays as it is
  * until rds_path_ack() covers @m_seq, unless the sender cancels the message;
@@ -213,11 +244,14 @@ struct rds_message {
 	u8			m_flags;
 	u8			m_exthdr[RDS_EXTHDR_SPACE];
 	struct rds_bag		m_bag;
+	u32			m_mark;
 	/* private: the core's */
 	refcount_t		m_refs;
 	bool			m_on_path;
 	bool			m_on_sock;
 	bool			m_canceled;
+	bool			m_is_pong;
+	bool			m_is_probe;
 	union {
 		struct list_head	m_path_item;
 		struct llist_node	m_pong;
@@ -262,6 +296,15 @@ struct rds_conn_ops {
 			   int ifindex);
 
 	/**
+	 * @max_paths: Required if %RDS_CAP_MULTIPATH. How many lanes to offer.
+	 * @legacy says that the peer has not shown that its ports name lanes.
+	 *
+	 * Context: any.
+	 * Return: 1 to RDS_MAX_PATHS.
+	 */
+	unsigned int (*max_paths)(struct net *net, bool legacy);
+
+	/**
 	 * @path_alloc: Optional. Set up &rds_path.data for a new path.
 	 *
 	 * Context: process, may sleep; the namespace's connection mutex is
@@ -281,7 +324,21 @@ struct rds_conn_ops {
 	void (*path_free)(struct rds_path *path);
 
 	/**
-	 * @path_connect: Required. Begin to connect.
+	 * @path_offer: Required for rds_path_accept(), which calls it: keep
+	 * @offer, a connection that the peer has made, until path_connect() is
+	 * called. Several may wait; they are taken first in, first out.
+	 *
+	 * Context: process; the namespace's connection mutex is held. May run
+	 * beside any other op of the path but path_alloc() and path_free().
+	 * Return: 0 if @offer was kept; it belongs to the path now, and what is
+	 * still kept at path_free() is closed there. An errno if it was not.
+	 */
+	int (*path_offer)(struct rds_path *path, void *offer);
+
+	/**
+	 * @path_connect: Required. Begin to connect: take the first connection
+	 * that path_offer() kept, or dial. If more are kept, it calls
+	 * rds_path_offered().
 	 *
 	 * Context: process, the path's work item, may sleep. No locks. The path
 	 * is CONNECTING. Never concurrent with itself, path_shutdown() or
@@ -290,20 +347,32 @@ struct rds_conn_ops {
 	 * moment: from here it must be the last thing done.
 	 * Return: 0; -EAGAIN if it is the peer who has to; any other errno
 	 * counts as a failed attempt. After an error nothing is left to be shut
-	 * down.
+	 * down. An attempt that fails later ends in rds_path_drop().
 	 */
 	int (*path_connect)(struct rds_path *path);
 
 	/**
 	 * @path_shutdown: Required. Disconnect, and forget how far a message
-	 * was sent. When it returns, the transport calls no core function for
-	 * this connection any more. Must tolerate half-built state, and to be
-	 * called again.
+	 * was sent. In good order: what the peer has sent and we have
+	 * acknowledged is delivered, and acks that are on their way are waited
+	 * for, for a bounded time; with @abort at once. When it returns, the
+	 * transport calls no core function for this connection any more. Must
+	 * tolerate half-built state, and to be called again. What path_offer()
+	 * keeps stays.
 	 *
 	 * Context: process, the path's work item or rds_conn_destroy(), may
 	 * sleep. The path's transmit lock is held: no xmit() runs.
 	 */
-	void (*path_shutdown)(struct rds_path *path);
+	void (*path_shutdown)(struct rds_path *path, bool abort);
+
+	/**
+	 * @accept_again: Required for rds_path_accept(). A lane may have become
+	 * free, or known: whom that told -EAGAIN may ask again.
+	 *
+	 * Context: process, the work item of a path. No locks. May be called
+	 * often: it only schedules.
+	 */
+	void (*accept_again)(struct net *net);
 };
 
 /**
@@ -325,14 +394,35 @@ struct rds_data_ops {
 	int (*xmit)(struct rds_path *path, struct rds_message *msg, bool more);
 
 	/**
+	 * @flush: Optional. Pass on what xmit() has taken and put by, to be
+	 * sent together. Called when no other message follows at once, and
+	 * again after -EAGAIN or -ENOMEM.
+	 *
+	 * Context and return as @xmit, with 0 when all is passed on.
+	 */
+	int (*flush)(struct rds_path *path);
+
+	/**
 	 * @xmit_cong_map: Required unless %RDS_CAP_LOOPBACK. Send a congestion
 	 * map: @map is RDS_CONG_MAP_BYTES in wire order. Called between
-	 * messages, on lane 0 only, first thing after the path came UP.
+	 * messages; first thing after the path came UP, and on lane 0 also
+	 * when the map has changed. When the peer's end has acknowledged it,
+	 * the transport calls rds_path_map_acked().
 	 *
 	 * Context and return as @xmit; @map is borrowed and stays the same over
 	 * repeated calls.
 	 */
 	int (*xmit_cong_map)(struct rds_path *path, const void *map);
+
+	/**
+	 * @rx_resume: Required unless %RDS_CAP_LOOPBACK. Read on: after
+	 * rds_deliver() returned false, or rds_path_rx_retry() was called.
+	 *
+	 * Context: process, the path's work item, may sleep. No locks. Never
+	 * concurrent with path_connect() or path_shutdown(); the path may be in
+	 * any state.
+	 */
+	void (*rx_resume)(struct rds_path *path);
 };
 
 /**
@@ -348,6 +438,31 @@ struct rds_info_ops {
 	 * Return: the type of service.
 	 */
 	u8 (*tos_map)(u8 tos);
+
+	/** @nr_stats: number of the transport's own counters */
+	unsigned int nr_stats;
+
+	/** @stat_names: their names, in the order of RDS_INFO_COUNTERS */
+	const char * const *stat_names;
+
+	/**
+	 * @stats: Required if @nr_stats. Sum up the counters of a namespace.
+	 *
+	 * Context: process. @sums has room for @nr_stats values.
+	 */
+	void (*stats)(struct net *net, u64 *sums);
+
+	/**
+	 * @record: Optional. Describe a path: fill in a zeroed record of the
+	 * RDS_INFO list @opt, whose struct fixes its size.
+	 *
+	 * Context: process, may sleep; the namespace's connection mutex is
+	 * held. May run beside any other op of the path but path_alloc() and
+	 * path_free().
+	 * Return: true if the list is one of this transport's, and the path
+	 * belongs on it.
+	 */
+	bool (*record)(struct rds_path *path, int opt, void *record);
 };
 
 /**
@@ -357,12 +472,14 @@ struct rds_info_ops {
  *	transport
  * @RDS_CAP_NETNS: works in every network namespace, not just the first
  * @RDS_CAP_LOWER_DIALS: of two peers the one with the lower address redials
+ * @RDS_CAP_MULTIPATH: peers agree on the number of lanes by a handshake
  */
 enum rds_caps {
 	RDS_CAP_LOOPBACK		= BIT(0),
 	RDS_CAP_PREFERS_LOOPBACK	= BIT(1),
 	RDS_CAP_NETNS			= BIT(2),
 	RDS_CAP_LOWER_DIALS		= BIT(3),
+	RDS_CAP_MULTIPATH		= BIT(4),
 };
 
 /**
@@ -387,6 +504,23 @@ struct rds_transport {
 
 #define RDS_TRANS_SLOTS			(RDS_TRANS_LOOP + 1)
 
+/* Lanes of a connection */
+#define RDS_MAX_PATHS			8
+
+/**
+ * struct rds_peer - who is at the other end of a connection made by the peer
+ * @laddr: our address; IPv4 in its mapped form
+ * @faddr: the peer's
+ * @ifindex: scope of link-local addresses, otherwise 0
+ * @lane: the lane that the peer's port names, if its ports name lanes
+ */
+struct rds_peer {
+	struct in6_addr	laddr;
+	struct in6_addr	faddr;
+	int		ifindex;
+	u8		lane;
+};
+
 /* transport.c */
 int rds_transport_register(const struct rds_transport *trans);
 void rds_transport_unregister(const struct rds_transport *trans);
@@ -394,15 +528,27 @@ void rds_transport_unregister(const struct rds_transport *trans);
 /* conn.c */
 struct rds_path *rds_path_get_reverse(struct rds_path *path);
 void rds_path_put(struct rds_path *path);
+void rds_paths_drop(struct net *net, const struct rds_transport *trans,
+		    enum rds_drop_reason reason);
+
+/* accept.c */
+int rds_path_accept(struct net *net, const struct rds_transport *trans,
+		    const struct rds_peer *peer, void *offer);
+int rds_path_knock(struct net *net, const struct rds_transport *trans,
+		   const struct rds_peer *peer);
 
 /* path.c */
 void rds_path_connect_done(struct rds_path *path);
 void rds_path_drop(struct rds_path *path, enum rds_drop_reason reason);
 void rds_path_kick(struct rds_path *path);
+void rds_path_offered(struct rds_path *path);
+void rds_path_rx_retry(struct rds_path *path);
 void rds_path_restart_rx(struct rds_path *path);
 
 /* send.c */
 void rds_path_ack(struct rds_path *path, u64 seq);
+void rds_path_ack_mark(struct rds_path *path, u32 mark);
+void rds_path_map_acked(struct rds_path *path);
 
 /* message.c */
 void rds_message_header(const struct rds_message *msg, u64 ack,
@@ -419,10 +565,10 @@ void rds_incoming_init(struct rds_incoming *inc,
 /* deliver.c */
 void rds_rx_batch_begin(struct rds_rx_batch *batch);
 void rds_rx_batch_end(struct rds_rx_batch *batch);
-void rds_deliver(struct rds_path *path, struct rds_incoming *inc,
+bool rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 		 struct rds_rx_batch *batch);
 
-/* cong.c */
+/* cong_flow.c */
 void rds_deliver_cong_map(struct rds_path *path, const void *map, u32 len);
 
 #endif /* _NET_RDS_TRANSPORT_H */

@@ -13,8 +13,18 @@
 #define RDS_DROP_REASONS					\
 	EM(RDS_DROP_NONE,		"none")			\
 	EM(RDS_DROP_XMIT_FAILED,	"xmit-failed")		\
-	EM(RDS_DROP_PEER_GONE,		"peer-gone")		\
+	EM(RDS_DROP_PEER_CLOSED,	"peer-closed")		\
+	EM(RDS_DROP_PEER_RESET,		"peer-reset")		\
+	EM(RDS_DROP_TIMEOUT,		"timeout")		\
+	EM(RDS_DROP_UNREACHABLE,	"unreachable")		\
+	EM(RDS_DROP_LOCAL_ABORT,	"local-abort")		\
+	EM(RDS_DROP_CONNECT_FAILED,	"connect-failed")	\
+	EM(RDS_DROP_YIELD,		"yield")		\
+	EM(RDS_DROP_RACED,		"raced")		\
+	EM(RDS_DROP_PEER_RESTARTED,	"peer-restarted")	\
+	EM(RDS_DROP_TUNED,		"tuned")		\
 	EM(RDS_DROP_PROTOCOL,		"protocol")		\
+	EM(RDS_DROP_OVERSIZED,		"oversized")		\
 	EM(RDS_DROP_IDLE,		"idle")			\
 	EM(RDS_DROP_UNREGISTER,		"unregister")		\
 	EMe(RDS_DROP_NET_EXIT,		"net-exit")
@@ -22,6 +32,7 @@
 #define RDS_MSG_FATES						\
 	EM(RDS_MSG_CANCELED,		"canceled")		\
 	EM(RDS_MSG_CONN_GONE,		"conn-gone")		\
+	EM(RDS_MSG_PEER_RESTARTED,	"peer-restarted")	\
 	EM(RDS_MSG_OLD_SEQ,		"old-seq")		\
 	EM(RDS_MSG_NO_SOCK,		"no-sock")		\
 	EM(RDS_MSG_DEAD_SOCK,		"dead-sock")		\

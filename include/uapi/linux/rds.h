@@ -87,6 +87,8 @@ typedef __u8 rds_tos_t;
 #define RDS6_INFO_TCP_SOCKETS		10016
 #define RDS6_INFO_IB_CONNECTIONS	10017
 #define RDS_INFO_LAST			10017
+/* Of this implementation: one record for each lane of each connection */
+#define RDS6_INFO_PATHS			10100
 
 #define TRANSNAMSIZ			16
 
@@ -186,6 +188,27 @@ struct rds6_info_tcp_socket {
 	__u32		last_sent_nxt;
 	__u32		last_expected_una;
 	__u32		last_seen_una;
+} __attribute__((packed));
+
+/* state: 0 down, 1 connecting, 2 disconnecting, 3 up, 4 resetting, 5 error.
+ * drop_reason: see rds-info(1); 0 if it never was dropped.
+ */
+struct rds6_info_path {
+	struct in6_addr	laddr;
+	struct in6_addr	faddr;
+	__u8		transport[TRANSNAMSIZ];
+	__u8		index;
+	__u8		npaths;
+	__u8		tos;
+	__u8		state;
+	__u32		drop_reason;
+	__u32		attempts;
+	__u32		established;
+	__u32		resets;
+	__u64		since_ms;
+	__u64		next_tx_seq;
+	__u64		next_rx_seq;
+	__u64		rx_held;
 } __attribute__((packed));
 
 #define RDS_IB_GID_LEN			16

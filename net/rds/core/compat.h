@@ -10,6 +10,11 @@
 #include <linux/export.h>
 #include <linux/sysctl.h>
 #include <linux/version.h>
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
 #include <net/net_namespace.h>
 
 /* Symbols that only the KUnit module uses */

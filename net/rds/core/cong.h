@@ -43,6 +43,7 @@ struct rds_cong_key {
  * @cm_key: what it is found by
  * @cm_rn: the namespace
  * @cm_refs: sockets bound to the address and connections from or to it
+ * @cm_gen: counts changes of @cm_bits; each is made before it is counted
  * @cm_lock: guards @cm_conns
  * @cm_conns: connections to whose peers a local map is sent
  * @cm_waitq: senders that wait for a port
@@ -53,6 +54,7 @@ struct rds_cong_map {
 	struct rds_cong_key	cm_key;
 	struct rds_net		*cm_rn;
 	refcount_t		cm_refs;
+	atomic_t		cm_gen;
 	spinlock_t		cm_lock;	/* guards cm_conns */
 	struct list_head	cm_conns;
 	wait_queue_head_t	cm_waitq;
@@ -73,6 +75,22 @@ u64 rds_cong_bits_update(unsigned long *bits, const void *new);
 #else
 #define RDS_CONG_SWIZZLE	0
 #endif
+
+/**
+ * rds_cong_gen() - state of a local map
+ * @map: the map
+ *
+ * Context: any.
+ * Return: a number; the bits read after it are at least as new.
+ */
+static inline u32 rds_cong_gen(const struct rds_cong_map *map)
+{
+	u32 gen = atomic_read(&map->cm_gen);
+
+	/* Pairs with the order of change and count in rds_cong_publish(). */
+	smp_rmb();
+	return gen;
+}
 
 /**
  * rds_cong_test() - is a port congested?

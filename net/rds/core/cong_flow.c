@@ -68,12 +68,14 @@ static void rds_cong_changed(struct rds_cong_map *map, u64 freed)
 static void rds_cong_flag_conns(struct rds_cong_map *map)
 {
 	struct rds_conn *conn;
+	struct rds_cpath *cp;
 
 	spin_lock_bh(&map->cm_lock);
 	list_for_each_entry(conn, &map->cm_conns, c_cong_item) {
-		set_bit(RDS_PF_CONG, &conn->c_path.cp_flags);
+		cp = rds_conn_lane(conn, 0);
+		set_bit(RDS_PF_CONG, &cp->cp_flags);
 		rds_stat_inc(conn->c_rn, cong_update_queued);
-		rds_cpath_kick(&conn->c_path, 0);
+		rds_cpath_kick(cp, 0);
 	}
 	spin_unlock_bh(&map->cm_lock);
 }
@@ -94,6 +96,7 @@ void rds_cong_publish(struct rds_sock *rs, bool congested)
 
 	rs->rs_congested = congested;
 	rds_cong_assign(map, port, congested);
+	rs->rs_cong_gen = atomic_inc_return(&map->cm_gen);
 	trace_rds_cong(&rs->rs_bound.ip, port, congested);
 	rds_cong_flag_conns(map);
 	rds_cong_changed(map,
@@ -260,6 +263,7 @@ void rds_deliver_cong_map(struct rds_path *path, const void *map, u32 len)
 {
 	struct rds_cong_map *fcong = to_cpath(path)->cp_conn->c_fcong;
 
+	rds_cpath_heard(to_cpath(path));
 	if (len != RDS_CONG_MAP_BYTES)
 		return;
 

@@ -11,17 +11,25 @@
  *
  * Destroying, step by step:
  *  1. out of the table and the list: nobody finds it any more;
- *  2. mark the path dead under cp_lock: nobody queues to it any more;
- *  3. drop it, and wait for its work: nothing connects or shuts down beside;
+ *  2. mark its paths dead under cp_lock: nobody queues to them any more;
+ *  3. drop them, and wait for their work: nothing connects or shuts down
+ *     beside;
  *  4. shut the transport down under cp_xmit_lock: nothing sends, nothing is
  *     delivered, and the transport calls no more;
- *  5. cancel what is queued, and free what the transport hung on the path;
+ *  5. cancel what is queued, and free what the transport hung on the paths;
  *  6. the table's reference. A late kick finds the path dead.
  *
- * Locks: rn_lock (sleeps) > cp_xmit_lock (of loopback) > cp_lock; rn_lock >
- * cm_lock. Steps 2 to 6 run without rn_lock, for the work that step 3 waits
- * for may take it.
+ * A connection that the peer has made, and that no socket of this host has
+ * used, has nothing to remember either: it goes when it is disconnected
+ * (rds_conn_reap()). Others stay: the number that a peer's next message must
+ * have is what tells a message sent twice.
+ *
+ * Locks: c_lane_lock > rn_lock (both sleep) > cp_xmit_lock (of loopback) >
+ * cp_lock; rn_lock > cm_lock. Steps 2 to 6 run without rn_lock, for the work
+ * that step 3 waits for may take it.
  */
+#include <linux/jhash.h>
+#include <linux/random.h>
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
@@ -29,13 +37,9 @@
 #include "addr.h"
 #include "cong.h"
 #include "conn.h"
+#include "conn_reap.h"
+#include "lanes.h"
 #include "path_work.h"
-
-/* Loopback connections of a namespace before idle ones have to go */
-#define RDS_LOOP_CONNS_MAX	4096
-
-/* Until they are looked for again, if there were few */
-#define RDS_REAP_INTERVAL	(HZ / 10)
 
 static const struct rhashtable_params rds_conn_params = {
 	.key_len	= sizeof(struct rds_conn_key),
@@ -47,6 +51,8 @@ static const struct rhashtable_params rds_conn_params = {
 int rds_conn_net_init(struct rds_net *rn)
 {
 	mutex_init(&rn->rn_lock);
+	INIT_DELAYED_WORK(&rn->rn_reap, rds_conn_reap_work);
+	rn->rn_gen = get_random_u32() ?: 1;
 	INIT_LIST_HEAD(&rn->rn_conn_list);
 	return rhashtable_init(&rn->rn_conns, &rds_conn_params);
 }
@@ -55,11 +61,6 @@ void rds_conn_net_exit(struct rds_net *rn)
 {
 	WARN_ON_ONCE(!list_empty(&rn->rn_conn_list));
 	rhashtable_destroy(&rn->rn_conns);
-}
-
-static bool rds_conn_loops(const struct rds_conn *conn)
-{
-	return conn->c_key.trans->caps & RDS_CAP_LOOPBACK;
 }
 
 /* On loopback the receiver's own map says whether its port is congested. */
@@ -88,9 +89,9 @@ static int rds_conn_get_maps(struct rds_conn *conn)
 }
 
 /* Pongs that the path's work did not come round to; they hold no reference. */
-static void rds_conn_free_pongs(struct rds_conn *conn)
+static void rds_conn_free_pongs(struct rds_cpath *cp)
 {
-	struct llist_node *pongs = llist_del_all(&conn->c_path.cp_pongs);
+	struct llist_node *pongs = llist_del_all(&cp->cp_pongs);
 	struct rds_message *msg, *next;
 
 	llist_for_each_entry_safe(msg, next, pongs, m_pong)
@@ -99,7 +100,17 @@ static void rds_conn_free_pongs(struct rds_conn *conn)
 
 static void rds_conn_free(struct rds_conn *conn)
 {
-	rds_conn_free_pongs(conn);
+	struct rds_cpath *cp;
+	unsigned int i;
+
+	for (i = 0; i < RDS_MAX_PATHS; i++) {
+		cp = conn->c_lanes[i];
+		if (!cp)
+			continue;
+		rds_conn_free_pongs(cp);
+		if (cp != &conn->c_path)
+			kfree(cp);
+	}
 	rds_cong_map_put(conn->c_fcong);
 	rds_cong_map_put(conn->c_lcong);
 	kfree(conn);
@@ -125,7 +136,17 @@ static struct rds_conn *rds_conn_alloc(struct rds_net *rn,
 	conn->c_key = *key;
 	refcount_set(&conn->c_refs, 1);
 	INIT_LIST_HEAD(&conn->c_cong_item);
-	rds_cpath_init(&conn->c_path, conn, rds_path_work);
+	mutex_init(&conn->c_lane_lock);
+	conn->c_hash = jhash(key, offsetof(struct rds_conn_key, trans),
+			     rn->rn_gen);
+	conn->c_epoch = get_random_u32() >> 8;
+	conn->c_npaths = 1;
+	conn->c_wanted = 1;
+	rds_cpath_init(&conn->c_path, conn, 0, rds_path_work);
+	conn->c_lanes[0] = &conn->c_path;
+	conn->c_fan_path = &conn->c_path;
+	if (conn->c_path.cp_multi)
+		rds_lanes_init(conn);
 
 	ret = rds_conn_get_maps(conn);
 	if (ret)
@@ -142,10 +163,52 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-static void rds_conn_free_path(struct rds_conn *conn)
+/**
+ * rds_conn_free_path() - undo what the transport has set up for a path
+ * @cp: the path, shut down for good
+ *
+ * Context: process, may sleep.
+ */
+void rds_conn_free_path(struct rds_cpath *cp)
 {
-	if (conn->c_key.trans->conn->path_free)
-		conn->c_key.trans->conn->path_free(&conn->c_path.cp_pub);
+	if (cp->cp_trans->conn->path_free)
+		cp->cp_trans->conn->path_free(&cp->cp_pub);
+}
+
+/**
+ * rds_conn_add_lane() - the lane of a connection, made if it is not there
+ * @conn: the connection
+ * @i: its number, below RDS_MAX_PATHS
+ *
+ * Context: process, may sleep. rn_lock is held.
+ * Return: the lane, or NULL without memory, or if the connection is being
+ * destroyed.
+ */
+struct rds_cpath *rds_conn_add_lane(struct rds_conn *conn, unsigned int i)
+	__must_hold(&conn->c_rn->rn_lock)
+{
+	const struct rds_conn_ops *ops = conn->c_key.trans->conn;
+	struct rds_cpath *cp = conn->c_lanes[i];
+
+	lockdep_assert_held(&conn->c_rn->rn_lock);
+
+	if (cp)
+		return cp;
+	if (list_empty(&conn->c_item))
+		return NULL;
+
+	cp = kzalloc(sizeof(*cp), GFP_KERNEL_ACCOUNT);
+	if (!cp)
+		return NULL;
+
+	rds_cpath_init(cp, conn, i, rds_path_work);
+	if (ops->path_alloc && ops->path_alloc(&cp->cp_pub)) {
+		kfree(cp);
+		return NULL;
+	}
+	/* Pairs with the acquire in rds_conn_lane(). */
+	smp_store_release(&conn->c_lanes[i], cp);
+	return cp;
 }
 
 static void rds_conn_watch_cong(struct rds_conn *conn)
@@ -207,12 +270,18 @@ static struct rds_conn *rds_conn_create(struct rds_net *rn,
 	return conn;
 
 err_free:
-	rds_conn_free_path(conn);
+	rds_conn_free_path(&conn->c_path);
 	rds_conn_free(conn);
 	return ERR_PTR(-ENOMEM);
 }
 
-static void rds_conn_remove(struct rds_conn *conn)
+/**
+ * rds_conn_remove() - take a connection out of table and list
+ * @conn: the connection; the reference of the table is the caller's now
+ *
+ * Context: process. rn_lock is held.
+ */
+void rds_conn_remove(struct rds_conn *conn)
 	__must_hold(&conn->c_rn->rn_lock)
 {
 	struct rds_net *rn = conn->c_rn;
@@ -222,52 +291,6 @@ static void rds_conn_remove(struct rds_conn *conn)
 	list_del_init(&conn->c_item);
 	if (rds_conn_loops(conn))
 		WRITE_ONCE(rn->rn_loop_conns, rn->rn_loop_conns - 1);
-}
-
-/* The two paths of a loopback pair refer to each other while they are UP. One
- * that somebody uses after all comes up again by itself.
- */
-static void rds_conn_quiesce_idle(struct rds_net *rn)
-	__must_hold(&rn->rn_lock)
-{
-	struct rds_conn *conn;
-
-	lockdep_assert_held(&rn->rn_lock);
-	list_for_each_entry(conn, &rn->rn_conn_list, c_item) {
-		if (rds_conn_loops(conn) && refcount_read(&conn->c_refs) <= 2)
-			rds_path_shut_down_idle(&conn->c_path);
-	}
-}
-
-/* Free the loopback connections that nobody uses.
- *
- * Such a connection has nothing to remember: its messages arrive as they are
- * sent. One whose only reference is the table's has no message, no work and
- * no socket; taking that reference leaves it to us alone. A pass that finds
- * little is not repeated at once, for anybody may ask for it.
- */
-static void rds_conn_reap_idle(struct rds_net *rn)
-{
-	struct rds_conn *conn, *next;
-
-	mutex_lock(&rn->rn_lock);
-	if (time_before(jiffies, rn->rn_reap_at))
-		goto out;
-
-	rds_conn_quiesce_idle(rn);
-	list_for_each_entry_safe(conn, next, &rn->rn_conn_list, c_item) {
-		if (!rds_conn_loops(conn) ||
-		    !refcount_dec_if_one(&conn->c_refs))
-			continue;
-		rds_conn_remove(conn);
-		rds_path_shut_down_dead(&conn->c_path);
-		rds_conn_free_path(conn);
-		rds_conn_release(conn);
-	}
-	if (rn->rn_loop_conns > RDS_LOOP_CONNS_MAX / 2)
-		rn->rn_reap_at = jiffies + RDS_REAP_INTERVAL;
-out:
-	mutex_unlock(&rn->rn_lock);
 }
 
 static struct rds_conn *rds_conn_get_locked(struct rds_net *rn,
@@ -301,11 +324,6 @@ struct rds_conn *rds_conn_get(struct rds_net *rn,
 	return conn ?: rds_conn_get_locked(rn, key);
 }
 
-static bool rds_conn_loop_is_full(const struct rds_net *rn)
-{
-	return READ_ONCE(rn->rn_loop_conns) >= RDS_LOOP_CONNS_MAX;
-}
-
 /**
  * rds_conn_get_for_user() - find or make a connection that a user asks for
  * @rn: the namespace
@@ -323,16 +341,38 @@ struct rds_conn *rds_conn_get_for_user(struct rds_net *rn,
 {
 	struct rds_conn *conn = rds_conn_lookup(rn, key);
 
+	if (!conn && (key->trans->caps & RDS_CAP_LOOPBACK) &&
+	    !rds_conn_loop_has_room(rn))
+		return ERR_PTR(-ENOMEM);
+	if (!conn)
+		conn = rds_conn_get_locked(rn, key);
+	if (!IS_ERR(conn))
+		rds_conn_set_used(conn);
+	return conn;
+}
+
+/**
+ * rds_conn_get_for_peer() - find or make a connection that a peer asks for
+ * @rn: the namespace
+ * @key: as for rds_conn_get()
+ *
+ * Context: process, may sleep. rn_lock is held.
+ * Return: as rds_conn_get(). -EBUSY if there are too many that nobody here
+ * uses.
+ */
+struct rds_conn *rds_conn_get_for_peer(struct rds_net *rn,
+				       const struct rds_conn_key *key)
+	__must_hold(&rn->rn_lock)
+{
+	struct rds_conn *conn = rds_conn_lookup(rn, key);
+
+	lockdep_assert_held(&rn->rn_lock);
+
 	if (conn)
 		return conn;
-
-	if ((key->trans->caps & RDS_CAP_LOOPBACK) &&
-	    rds_conn_loop_is_full(rn)) {
-		rds_conn_reap_idle(rn);
-		if (rds_conn_loop_is_full(rn))
-			return ERR_PTR(-ENOMEM);
-	}
-	return rds_conn_get_locked(rn, key);
+	if (!rds_conn_stranger_has_room(rn))
+		return ERR_PTR(-EBUSY);
+	return rds_conn_create(rn, key);
 }
 
 /**
@@ -384,8 +424,8 @@ void rds_path_put(struct rds_path *path)
 }
 EXPORT_SYMBOL_GPL(rds_path_put);
 
-/* Steps 2 to 5 of the list at the top. */
-static void rds_conn_kill_path(struct rds_cpath *cp,
+/* Steps 2 and 3 of the list at the top, as far as others have to take notice. */
+static void rds_conn_mark_dead(struct rds_cpath *cp,
 			       enum rds_drop_reason reason)
 {
 	spin_lock_bh(&cp->cp_lock);
@@ -393,6 +433,11 @@ static void rds_conn_kill_path(struct rds_cpath *cp,
 	spin_unlock_bh(&cp->cp_lock);
 
 	rds_path_drop(&cp->cp_pub, reason);
+}
+
+/* Steps 3 to 5. */
+static void rds_conn_kill_path(struct rds_cpath *cp)
+{
 	/* Not cancelled: who kicks at that moment could not tell whether the
 	 * work has taken over his reference. A kick may also move the item
 	 * that is waited for, hence the loop.
@@ -401,7 +446,31 @@ static void rds_conn_kill_path(struct rds_cpath *cp,
 		;
 
 	rds_path_shut_down_dead(cp);
-	rds_conn_free_path(cp->cp_conn);
+	rds_conn_free_path(cp);
+}
+
+/**
+ * rds_conn_destroy() - destroy a connection
+ * @conn: the connection, out of table and list; the reference of those is
+ *	taken over
+ * @reason: why
+ *
+ * Context: process, may sleep; not the work of a path. No locks.
+ */
+void rds_conn_destroy(struct rds_conn *conn, enum rds_drop_reason reason)
+{
+	unsigned int i;
+
+	rds_conn_unwatch_cong(conn);
+	for (i = 0; i < RDS_MAX_PATHS; i++) {
+		if (conn->c_lanes[i])
+			rds_conn_mark_dead(conn->c_lanes[i], reason);
+	}
+	for (i = 0; i < RDS_MAX_PATHS; i++) {
+		if (conn->c_lanes[i])
+			rds_conn_kill_path(conn->c_lanes[i]);
+	}
+	rds_conn_put(conn);
 }
 
 static struct rds_conn *rds_conn_unlink(struct rds_net *rn,
@@ -439,9 +508,36 @@ void rds_conn_destroy_all(struct rds_net *rn,
 {
 	struct rds_conn *conn;
 
-	while ((conn = rds_conn_unlink(rn, trans))) {
-		rds_conn_unwatch_cong(conn);
-		rds_conn_kill_path(&conn->c_path, reason);
-		rds_conn_put(conn);
-	}
+	while ((conn = rds_conn_unlink(rn, trans)))
+		rds_conn_destroy(conn, reason);
+	/* What it has taken off the list is gone when it is done. */
+	flush_delayed_work(&rn->rn_reap);
 }
+
+/**
+ * rds_paths_drop() - have all connections of a transport made anew
+ * @net: the namespace
+ * @trans: the transport
+ * @reason: why
+ *
+ * Context: process, may sleep. Takes rn_lock.
+ */
+void rds_paths_drop(struct net *net, const struct rds_transport *trans,
+		    enum rds_drop_reason reason)
+{
+	struct rds_net *rn = rds_net(net);
+	struct rds_conn *conn;
+	unsigned int i;
+
+	mutex_lock(&rn->rn_lock);
+	list_for_each_entry(conn, &rn->rn_conn_list, c_item) {
+		if (conn->c_key.trans != trans)
+			continue;
+		for (i = 0; i < RDS_MAX_PATHS; i++) {
+			if (conn->c_lanes[i])
+				rds_cpath_renew(conn->c_lanes[i], reason);
+		}
+	}
+	mutex_unlock(&rn->rn_lock);
+}
+EXPORT_SYMBOL_GPL(rds_paths_drop);

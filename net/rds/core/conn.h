@@ -3,8 +3,10 @@
 #ifndef _RDS_CORE_CONN_H
 #define _RDS_CORE_CONN_H
 
+#include <linux/mutex.h>
 #include <linux/rhashtable-types.h>
 
+#include "hello.h"
 #include "path.h"
 #include "rds_net.h"
 
@@ -31,9 +33,23 @@ struct rds_conn_key {
 };
 
 /**
+ * enum rds_fan - how far spreading over the lanes has come
+ * @RDS_FAN_NONE: there is one lane, as far as we know
+ * @RDS_FAN_BARRIER: messages spread, and wait on their lanes until all that
+ *	went before has arrived
+ * @RDS_FAN_OPEN: the lanes are independent
+ */
+enum rds_fan {
+	RDS_FAN_NONE,
+	RDS_FAN_BARRIER,
+	RDS_FAN_OPEN,
+};
+
+/**
  * struct rds_conn - a connection
  * @c_node: in &rds_net.rn_conns
  * @c_item: on &rds_net.rn_conn_list
+ * @c_reap_item: on the list of those being freed because nobody uses them
  * @c_key: what it is found by; never changes
  * @c_rn: the namespace
  * @c_refs: the table, sockets that use it, messages, queued work, the loopback
@@ -42,11 +58,36 @@ struct rds_conn_key {
  * @c_fcong: the map that says which of the peer's ports are congested
  * @c_cong_item: on the list of @c_lcong, if the peer is to be told
  * @c_rcu: frees it
- * @c_path: its first path
+ * @c_used: a socket of this host has sent or received on it; a connection that
+ *	none has used goes when it is disconnected
+ * @c_hash: of its addresses; see rds_lanes_pick()
+ * @c_epoch: tells this life of the connection from others, see hello.c
+ * @c_npaths: lanes that messages are spread over; a power of two; written
+ *	under cp_lock of @c_fan_path, too
+ * @c_lane_lock: serialises what is learned of the peer; guards all below
+ * @c_peer: what the peer has said of itself
+ * @c_greeted: it has said anything
+ * @c_past_id: the identity that it had before
+ * @c_offered: how many lanes we offered last
+ * @c_wanted: lanes that both agree on
+ * @c_fan: how far that has come
+ * @c_fan_path: the path that carried everything until then
+ * @c_fan_at: when the barrier was sent, in jiffies
+ * @c_fan_seq: its number on @c_fan_path
+ * @c_first_probe: the probe that opens the connection has not been queued;
+ *	touched by the first path's work only
+ * @c_probes: numbered probes that have not been answered
+ * @c_probes_queued: those that have not been acknowledged
+ * @c_map_acked: state of our congestion map that the peer has
+ * @c_rx_epoch: counts restarts of a peer whose lanes do not tell one by one
+ * @c_lanes: the lanes, by number; those that were needed so far. Set under
+ *	rn_lock, read without
+ * @c_path: the first of them to exist; of lane 0 as a rule
  */
 struct rds_conn {
 	struct rhash_head	c_node;
 	struct list_head	c_item;
+	struct list_head	c_reap_item;
 	struct rds_conn_key	c_key;
 	struct rds_net		*c_rn;
 	refcount_t		c_refs;
@@ -54,6 +95,28 @@ struct rds_conn {
 	struct rds_cong_map	*c_fcong;
 	struct list_head	c_cong_item;
 	struct rcu_head		c_rcu;
+	bool			c_used;
+	u32			c_hash;
+	u32			c_epoch;
+	u8			c_npaths;
+
+	struct mutex		c_lane_lock;	/* guards what follows */
+	struct rds_hello	c_peer;
+	bool			c_greeted;
+	u64			c_past_id;
+	u16			c_offered;
+	u8			c_wanted;
+	enum rds_fan		c_fan;
+	struct rds_cpath	*c_fan_path;
+	unsigned long		c_fan_at;
+	u64			c_fan_seq;
+	bool			c_first_probe;
+	atomic_t		c_probes;
+	atomic_t		c_probes_queued;
+
+	u32			c_map_acked;
+	u32			c_rx_epoch;
+	struct rds_cpath	*c_lanes[RDS_MAX_PATHS];
 	struct rds_cpath	c_path;
 };
 
@@ -63,10 +126,56 @@ struct rds_conn *rds_conn_get(struct rds_net *rn,
 			      const struct rds_conn_key *key);
 struct rds_conn *rds_conn_get_for_user(struct rds_net *rn,
 				       const struct rds_conn_key *key);
+struct rds_conn *rds_conn_get_for_peer(struct rds_net *rn,
+				       const struct rds_conn_key *key);
+struct rds_cpath *rds_conn_add_lane(struct rds_conn *conn, unsigned int i);
+void rds_conn_remove(struct rds_conn *conn);
+void rds_conn_free_path(struct rds_cpath *cp);
+void rds_conn_destroy(struct rds_conn *conn, enum rds_drop_reason reason);
 void rds_conn_release(struct rds_conn *conn);
 void rds_conn_destroy_all(struct rds_net *rn,
 			  const struct rds_transport *trans,
 			  enum rds_drop_reason reason);
+
+/**
+ * rds_conn_lane() - a lane of a connection
+ * @conn: the connection
+ * @i: its number, below RDS_MAX_PATHS
+ *
+ * Context: any.
+ * Return: the lane, which is there as long as the connection, or NULL if it
+ * was not needed so far. Lane 0 always is.
+ */
+static inline struct rds_cpath *rds_conn_lane(const struct rds_conn *conn,
+					      unsigned int i)
+{
+	/* Pairs with the release in rds_conn_add_lane(). */
+	return smp_load_acquire(&conn->c_lanes[i]);
+}
+
+/**
+ * rds_conn_loops() - does a connection end on this host?
+ * @conn: the connection
+ *
+ * Context: any; its transport is registered.
+ * Return: true if its transport is a loopback transport.
+ */
+static inline bool rds_conn_loops(const struct rds_conn *conn)
+{
+	return conn->c_path.cp_loops;
+}
+
+/**
+ * rds_conn_set_used() - a socket of this host uses the connection
+ * @conn: the connection
+ *
+ * Context: any.
+ */
+static inline void rds_conn_set_used(struct rds_conn *conn)
+{
+	if (!READ_ONCE(conn->c_used))
+		WRITE_ONCE(conn->c_used, true);
+}
 
 /**
  * rds_conn_hold() - take another reference

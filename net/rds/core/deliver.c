@@ -18,6 +18,7 @@
 #include "cong.h"
 #include "conn.h"
 #include "incoming.h"
+#include "lanes.h"
 #include "message.h"
 #include "recv_queue.h"
 
@@ -25,6 +26,11 @@
 
 /* Pongs that may wait on a path; a peer that pings faster loses some. */
 #define RDS_MAX_PONGS	1024
+
+/* A peer that has not been told that a port is congested may go on for a
+ * while, but not for ever.
+ */
+#define RDS_RX_UNTOLD_FACTOR	4
 
 /**
  * rds_rx_batch_begin() - begin a batch of deliveries
@@ -108,28 +114,71 @@ static void rds_recv_stamp(struct rds_net *rn, struct rds_sock *rs,
 	}
 }
 
-static void rds_deliver_to_sock(struct rds_path *path, struct rds_sock *rs,
+/* The peer goes on although it knows better, and what it sends is not read: do
+ * not read it either. A reader that made room meanwhile did not see the flag.
+ */
+static bool rds_deliver_stop(struct rds_cpath *cp)
+{
+	struct rds_net *rn = cp->cp_conn->c_rn;
+
+	set_bit(RDS_PF_RX_STOPPED, &cp->cp_flags);
+	smp_mb__after_atomic();
+	if (atomic_long_read(&cp->cp_rx_held) <
+	    READ_ONCE(rn->rn_sysctl.rx_held_max) / 2 &&
+	    test_and_clear_bit(RDS_PF_RX_STOPPED, &cp->cp_flags))
+		return false;
+
+	rds_stat_inc(rn, recv_path_stopped);
+	net_warn_ratelimited("rds: %pI6c -> %pI6c: too many unread messages; not reading on\n",
+			     &cp->cp_pub.faddr, &cp->cp_pub.laddr);
+	return true;
+}
+
+static bool rds_deliver_is_too_much(const struct rds_cpath *cp,
+				    const struct rds_sock *rs, long held)
+{
+	const struct rds_conn *conn = cp->cp_conn;
+	long max = READ_ONCE(conn->c_rn->rn_sysctl.rx_held_max);
+	bool told;
+
+	if (likely(held <= max) || !READ_ONCE(rs->rs_congested))
+		return false;
+	told = (s32)(READ_ONCE(conn->c_map_acked) -
+		     READ_ONCE(rs->rs_cong_gen)) >= 0;
+	return told || held / RDS_RX_UNTOLD_FACTOR > max;
+}
+
+static bool rds_deliver_to_sock(struct rds_path *path, struct rds_sock *rs,
 				struct rds_incoming *inc,
 				struct rds_rx_batch *batch)
 {
-	struct rds_net *rn = to_cpath(path)->cp_conn->c_rn;
+	struct rds_cpath *cp = to_cpath(path);
+	struct rds_net *rn = cp->cp_conn->c_rn;
 	u32 len = inc->i_len;
+	bool go_on = true;
+	long held = 0;
 
 	inc->i_saddr = path->faddr;
 	inc->i_ifindex = path->ifindex;
 	inc->i_tos = path->tos;
 	rds_recv_stamp(rn, rs, inc);
 	trace_rds_deliver(path, inc, -1);
+	rds_conn_set_used(cp->cp_conn);
+	if (!cp->cp_loops)
+		held = rds_incoming_charge(inc, path);
 
 	/* A reader may free the message as soon as it is on the queue. */
 	if (!rds_recv_add(rs, inc)) {
 		rds_deliver_drop(path, inc, RDS_MSG_DEAD_SOCK);
 		sock_put(&rs->rs_sk);
-		return;
+		return true;
 	}
 	rds_stat_inc(rn, recv_queued);
 	rds_stat_add(rn, recv_bytes_added_to_sock, len);
+	if (unlikely(rds_deliver_is_too_much(cp, rs, held)))
+		go_on = !rds_deliver_stop(cp);
 	rds_rx_batch_add(batch, rs);
+	return go_on;
 }
 
 /* The answer goes by the path's work: nothing is transmitted from here. Who
@@ -148,6 +197,7 @@ static bool rds_deliver_pong(struct rds_cpath *cp, __be16 port)
 		return false;
 
 	msg->m_dport = port;
+	msg->m_is_pong = true;
 	atomic_inc(&cp->cp_npongs);
 	llist_add(&msg->m_pong, &cp->cp_pongs);
 	rds_cpath_kick(cp, 0);
@@ -173,13 +223,43 @@ static void rds_deliver_ping(struct rds_path *path, struct rds_incoming *inc)
 }
 
 /* A peer of the stock kind may restart its sequence on a live connection, and
- * says so by not setting the flag. Loopback never does.
+ * says so by not setting the flag. Loopback, and peers of this implementation,
+ * never do.
  */
 static bool rds_deliver_is_dup(const struct rds_cpath *cp,
 			       const struct rds_incoming *inc)
 {
 	return inc->i_seq < cp->cp_next_rx_seq &&
-	       (cp->cp_loops || (inc->i_flags & RDS_FLAG_RETRANSMITTED));
+	       (cp->cp_loops || cp->cp_strict ||
+		(inc->i_flags & RDS_FLAG_RETRANSMITTED));
+}
+
+/* A peer whose lanes do not all greet has restarted. */
+static void rds_deliver_follow_restart(struct rds_cpath *cp)
+{
+	u32 epoch = READ_ONCE(cp->cp_conn->c_rx_epoch);
+
+	if (likely(cp->cp_rx_epoch == epoch))
+		return;
+	cp->cp_rx_epoch = epoch;
+	if (!cp->cp_rx_peer)
+		WRITE_ONCE(cp->cp_next_rx_seq, 1);
+}
+
+static bool rds_deliver_is_hello(const struct rds_cpath *cp,
+				 const struct rds_incoming *inc)
+{
+	return cp->cp_multi &&
+	       (rds_hello_is_probe(inc->i_sport, inc->i_dport) ||
+		rds_hello_is_reply(inc->i_sport, inc->i_dport));
+}
+
+static void rds_deliver_hello(struct rds_cpath *cp, struct rds_incoming *inc)
+{
+	if (rds_lanes_receive(cp, inc))
+		rds_incoming_put(inc);
+	else
+		rds_deliver_drop(&cp->cp_pub, inc, RDS_MSG_OLD_SEQ);
 }
 
 /**
@@ -190,8 +270,10 @@ static bool rds_deliver_is_dup(const struct rds_cpath *cp,
  *
  * Context: deliver context, serial per path. May take rs_recv_lock of the
  * receiver and congestion map locks inside.
+ * Return: true; or false if the transport is to stop reading @path, until
+ * data_ops.rx_resume() is called.
  */
-void rds_deliver(struct rds_path *path, struct rds_incoming *inc,
+bool rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 		 struct rds_rx_batch *batch)
 {
 	struct module *owner = inc->i_ops->owner;
@@ -201,18 +283,26 @@ void rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 	/* A transport that is being unloaded could not free it later. */
 	if (owner && !try_module_get(owner)) {
 		inc->i_ops->free(inc);
-		return;
+		return true;
 	}
 
+	rds_cpath_heard(cp);
+	if (unlikely(rds_deliver_is_hello(cp, inc))) {
+		rds_deliver_hello(cp, inc);
+		return true;
+	}
+
+	if (cp->cp_multi)
+		rds_deliver_follow_restart(cp);
 	if (rds_deliver_is_dup(cp, inc)) {
 		rds_deliver_drop(path, inc, RDS_MSG_OLD_SEQ);
-		return;
+		return true;
 	}
 	WRITE_ONCE(cp->cp_next_rx_seq, inc->i_seq + 1);
 
 	if (!inc->i_dport) {
 		rds_deliver_ping(path, inc);
-		return;
+		return true;
 	}
 
 	rs = rds_bind_lookup(cp->cp_conn->c_rn, &path->laddr,
@@ -220,8 +310,8 @@ void rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 			     inc->i_dport);
 	if (!rs) {
 		rds_deliver_drop(path, inc, RDS_MSG_NO_SOCK);
-		return;
+		return true;
 	}
-	rds_deliver_to_sock(path, rs, inc, batch);
+	return rds_deliver_to_sock(path, rs, inc, batch);
 }
 EXPORT_SYMBOL_GPL(rds_deliver);

@@ -9,6 +9,7 @@
  */
 #include <linux/module.h>
 
+#include "conn.h"
 #include "incoming.h"
 
 /**
@@ -32,6 +33,7 @@ void rds_incoming_init(struct rds_incoming *inc,
 	inc->i_sport = hdr->h_sport;
 	inc->i_dport = hdr->h_dport;
 	inc->i_flags = hdr->h_flags;
+	memcpy(inc->i_exthdr, hdr->h_exthdr, sizeof(inc->i_exthdr));
 	refcount_set(&inc->i_refs, 1);
 }
 EXPORT_SYMBOL_GPL(rds_incoming_init);
@@ -48,6 +50,39 @@ void rds_incoming_get(struct rds_incoming *inc)
 }
 
 /**
+ * rds_incoming_charge() - count a message as held for a slow reader
+ * @inc: the message
+ * @path: the path that it came by; referenced until the message is freed
+ *
+ * Context: deliver context.
+ * Return: bytes of memory that the path's unread messages hold now.
+ */
+long rds_incoming_charge(struct rds_incoming *inc, struct rds_path *path)
+{
+	struct rds_cpath *cp = to_cpath(path);
+
+	inc->i_path = path;
+	rds_conn_hold(cp->cp_conn);
+	return atomic_long_add_return(inc->i_truesize, &cp->cp_rx_held);
+}
+
+/* The path reads on when half of what stopped it has been read. */
+static void rds_incoming_uncharge(struct rds_incoming *inc)
+{
+	struct rds_cpath *cp = to_cpath(inc->i_path);
+	long held;
+
+	held = atomic_long_sub_return(inc->i_truesize, &cp->cp_rx_held);
+	if (unlikely(test_bit(RDS_PF_RX_STOPPED, &cp->cp_flags)) &&
+	    held < READ_ONCE(cp->cp_conn->c_rn->rn_sysctl.rx_held_max) / 2 &&
+	    test_and_clear_bit(RDS_PF_RX_STOPPED, &cp->cp_flags)) {
+		set_bit(RDS_PF_RX, &cp->cp_flags);
+		rds_cpath_kick(cp, 0);
+	}
+	rds_conn_put(cp->cp_conn);
+}
+
+/**
  * rds_incoming_put() - give up a reference to a message that was queued
  * @inc: the message
  *
@@ -59,6 +94,8 @@ void rds_incoming_put(struct rds_incoming *inc)
 
 	if (!refcount_dec_and_test(&inc->i_refs))
 		return;
+	if (inc->i_path)
+		rds_incoming_uncharge(inc);
 	inc->i_ops->free(inc);
 	if (owner)
 		module_put(owner);

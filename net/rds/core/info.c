@@ -16,6 +16,10 @@
 #include "conn.h"
 #include "send.h"
 #include "sock_ops.h"
+#include "transport.h"
+
+/* Counters that a transport may have */
+#define RDS_TRANS_STATS_MAX	48
 
 /**
  * struct rds_info_iter - where a list is written
@@ -35,6 +39,8 @@ struct rds_info_iter {
  * struct rds_info_list - one of the lists
  * @fill: writes it
  * @size: bytes of a record
+ * @opt: its number
+ * @trans: the transport whose list it is, or RDS_TRANS_SLOTS
  * @v6: records have IPv6 addresses; otherwise only IPv4 is listed
  * @partial: a buffer too small gets what fits, rather than nothing
  */
@@ -42,6 +48,8 @@ struct rds_info_list {
 	void (*fill)(struct rds_net *rn, const struct rds_info_list *list,
 		     struct rds_info_iter *iter);
 	size_t	size;
+	int	opt;
+	u8	trans;
 	bool	v6;
 	bool	partial;
 };
@@ -56,21 +64,73 @@ static void rds_info_add(struct rds_info_iter *iter, const void *record,
 	iter->used += size;
 }
 
+static void rds_info_counter(const char *name, u64 value,
+			     struct rds_info_iter *iter)
+{
+	struct rds_info_counter record;
+
+	memset(&record, 0, sizeof(record));
+	strscpy(record.name, name, sizeof(record.name));
+	record.value = value;
+	rds_info_add(iter, &record, sizeof(record));
+}
+
+static void rds_info_transport_counters(struct rds_net *rn, unsigned int type,
+					struct rds_info_iter *iter)
+{
+	const struct rds_transport *trans = rds_transport_get(type);
+	u64 sums[RDS_TRANS_STATS_MAX] = {};
+	unsigned int i, n;
+
+	if (trans && trans->info && trans->info->nr_stats) {
+		n = trans->info->nr_stats;
+		trans->info->stats(rn->rn_net, sums);
+		for (i = 0; i < n; i++)
+			rds_info_counter(trans->info->stat_names[i], sums[i],
+					 iter);
+	}
+	rds_transport_put(trans);
+}
+
 static void rds_info_counters(struct rds_net *rn,
 			      const struct rds_info_list *list,
 			      struct rds_info_iter *iter)
 {
-	struct rds_info_counter record;
 	u64 sums[RDS_STAT_COUNT];
 	unsigned int i;
 
 	rds_stats_sum(rn->rn_stats, sums);
-	for (i = 0; i < RDS_STAT_COUNT; i++) {
-		memset(&record, 0, sizeof(record));
-		strscpy(record.name, rds_stat_name(i), sizeof(record.name));
-		record.value = sums[i];
-		rds_info_add(iter, &record, sizeof(record));
-	}
+	for (i = 0; i < RDS_STAT_COUNT; i++)
+		rds_info_counter(rds_stat_name(i), sums[i], iter);
+	for (i = 0; i < RDS_TRANS_SLOTS; i++)
+		rds_info_transport_counters(rn, i, iter);
+}
+
+static void rds_info_path(struct rds_cpath *cp, struct rds_info_iter *iter)
+{
+	struct rds6_info_path record;
+
+	memset(&record, 0, sizeof(record));
+	record.laddr = cp->cp_pub.laddr;
+	record.faddr = cp->cp_pub.faddr;
+	memcpy(record.transport, cp->cp_trans->name, sizeof(record.transport));
+	record.index = cp->cp_pub.index;
+	record.npaths = READ_ONCE(cp->cp_conn->c_npaths);
+	record.tos = cp->cp_pub.tos;
+
+	spin_lock_bh(&cp->cp_lock);
+	record.state = cp->cp_state;
+	record.drop_reason = cp->cp_drop_reason;
+	record.since_ms = jiffies_to_msecs(jiffies - cp->cp_since);
+	record.attempts = cp->cp_attempts;
+	record.established = cp->cp_established;
+	record.resets = cp->cp_resets;
+	record.next_tx_seq = cp->cp_next_tx_seq;
+	spin_unlock_bh(&cp->cp_lock);
+
+	record.next_rx_seq = READ_ONCE(cp->cp_next_rx_seq);
+	record.rx_held = atomic_long_read(&cp->cp_rx_held);
+	rds_info_add(iter, &record, sizeof(record));
 }
 
 static u8 rds_info_conn_flags(struct rds_cpath *cp)
@@ -88,12 +148,13 @@ static u8 rds_info_conn_flags(struct rds_cpath *cp)
 
 static void rds_info_conn_v4(struct rds_conn *conn, struct rds_info_iter *iter)
 {
+	struct rds_cpath *cp = rds_conn_lane(conn, 0);
 	struct rds_info_connection record = {
-		.next_tx_seq = READ_ONCE(conn->c_path.cp_next_tx_seq),
-		.next_rx_seq = READ_ONCE(conn->c_path.cp_next_rx_seq),
+		.next_tx_seq = READ_ONCE(cp->cp_next_tx_seq),
+		.next_rx_seq = READ_ONCE(cp->cp_next_rx_seq),
 		.laddr = conn->c_key.laddr.s6_addr32[3],
 		.faddr = conn->c_key.faddr.s6_addr32[3],
-		.flags = rds_info_conn_flags(&conn->c_path),
+		.flags = rds_info_conn_flags(cp),
 		.tos = conn->c_key.tos,
 	};
 
@@ -104,12 +165,13 @@ static void rds_info_conn_v4(struct rds_conn *conn, struct rds_info_iter *iter)
 
 static void rds_info_conn_v6(struct rds_conn *conn, struct rds_info_iter *iter)
 {
+	struct rds_cpath *cp = rds_conn_lane(conn, 0);
 	struct rds6_info_connection record = {
-		.next_tx_seq = READ_ONCE(conn->c_path.cp_next_tx_seq),
-		.next_rx_seq = READ_ONCE(conn->c_path.cp_next_rx_seq),
+		.next_tx_seq = READ_ONCE(cp->cp_next_tx_seq),
+		.next_rx_seq = READ_ONCE(cp->cp_next_rx_seq),
 		.laddr = conn->c_key.laddr,
 		.faddr = conn->c_key.faddr,
-		.flags = rds_info_conn_flags(&conn->c_path),
+		.flags = rds_info_conn_flags(cp),
 	};
 
 	memcpy(record.transport, conn->c_key.trans->name,
@@ -244,15 +306,37 @@ static void rds_info_path_queue(struct rds_cpath *cp, struct list_head *queue,
 	spin_unlock_bh(&cp->cp_lock);
 }
 
+/* The next lane of a namespace's connections; the first after NULL. */
+static struct rds_cpath *rds_info_next_path(struct rds_net *rn,
+					    struct rds_cpath *cp)
+	__must_hold(&rn->rn_lock)
+{
+	unsigned int i = cp ? cp->cp_pub.index + 1 : 0;
+	struct rds_conn *conn;
+
+	lockdep_assert_held(&rn->rn_lock);
+
+	conn = cp ? cp->cp_conn :
+		    list_first_entry(&rn->rn_conn_list, struct rds_conn,
+				     c_item);
+	list_for_each_entry_from(conn, &rn->rn_conn_list, c_item) {
+		for (; i < RDS_MAX_PATHS; i++) {
+			if (conn->c_lanes[i])
+				return conn->c_lanes[i];
+		}
+		i = 0;
+	}
+	return NULL;
+}
+
 static void rds_info_send(struct rds_net *rn, const struct rds_info_list *list,
 			  struct rds_info_iter *iter)
 {
-	struct rds_conn *conn;
+	struct rds_cpath *cp = NULL;
 
 	mutex_lock(&rn->rn_lock);
-	list_for_each_entry(conn, &rn->rn_conn_list, c_item)
-		rds_info_path_queue(&conn->c_path, &conn->c_path.cp_send_queue,
-				    list, iter);
+	while ((cp = rds_info_next_path(rn, cp)))
+		rds_info_path_queue(cp, &cp->cp_send_queue, list, iter);
 	mutex_unlock(&rn->rn_lock);
 }
 
@@ -260,12 +344,47 @@ static void rds_info_retrans(struct rds_net *rn,
 			     const struct rds_info_list *list,
 			     struct rds_info_iter *iter)
 {
-	struct rds_conn *conn;
+	struct rds_cpath *cp = NULL;
 
 	mutex_lock(&rn->rn_lock);
-	list_for_each_entry(conn, &rn->rn_conn_list, c_item)
-		rds_info_path_queue(&conn->c_path, &conn->c_path.cp_retrans,
-				    list, iter);
+	while ((cp = rds_info_next_path(rn, cp)))
+		rds_info_path_queue(cp, &cp->cp_retrans, list, iter);
+	mutex_unlock(&rn->rn_lock);
+}
+
+/* What only a transport can tell of its paths. */
+static void rds_info_transport(struct rds_net *rn,
+			       const struct rds_info_list *list,
+			       struct rds_info_iter *iter)
+{
+	const struct rds_info_ops *ops;
+	struct rds_cpath *cp = NULL;
+	union {
+		struct rds_info_tcp_socket	tcp;
+		struct rds6_info_tcp_socket	tcp6;
+	} record;
+
+	mutex_lock(&rn->rn_lock);
+	while ((cp = rds_info_next_path(rn, cp))) {
+		ops = cp->cp_trans->info;
+		if (cp->cp_trans->type != list->trans || !ops || !ops->record)
+			continue;
+		memset(&record, 0, sizeof(record));
+		if (ops->record(&cp->cp_pub, list->opt, &record))
+			rds_info_add(iter, &record, list->size);
+	}
+	mutex_unlock(&rn->rn_lock);
+}
+
+static void rds_info_paths(struct rds_net *rn,
+			   const struct rds_info_list *list,
+			   struct rds_info_iter *iter)
+{
+	struct rds_cpath *cp = NULL;
+
+	mutex_lock(&rn->rn_lock);
+	while ((cp = rds_info_next_path(rn, cp)))
+		rds_info_path(cp, iter);
 	mutex_unlock(&rn->rn_lock);
 }
 
@@ -306,6 +425,14 @@ static void rds_info_recv(struct rds_net *rn, const struct rds_info_list *list,
 	[(_opt) - RDS_INFO_FIRST] = {				\
 		.fill = _fill, .size = sizeof(struct _record),	\
 		.v6 = _v6, .partial = _partial,			\
+		.opt = _opt, .trans = RDS_TRANS_SLOTS,		\
+	}
+
+#define RDS_INFO_OF_TRANSPORT(_opt, _trans, _record)		\
+	[(_opt) - RDS_INFO_FIRST] = {				\
+		.fill = rds_info_transport,			\
+		.size = sizeof(struct _record),			\
+		.opt = _opt, .trans = _trans,			\
 	}
 
 static const struct rds_info_list
@@ -332,7 +459,40 @@ rds_info_lists[RDS_INFO_LAST - RDS_INFO_FIRST + 1] = {
 		      rds6_info_message, true, true),
 	RDS_INFO_LIST(RDS6_INFO_SOCKETS, rds_info_socks,
 		      rds6_info_socket, true, false),
+	RDS_INFO_OF_TRANSPORT(RDS_INFO_TCP_SOCKETS, RDS_TRANS_TCP,
+			      rds_info_tcp_socket),
+	RDS_INFO_OF_TRANSPORT(RDS6_INFO_TCP_SOCKETS, RDS_TRANS_TCP,
+			      rds6_info_tcp_socket),
 };
+
+static const struct rds_info_list rds_info_path_list = {
+	.fill	= rds_info_paths,
+	.size	= sizeof(struct rds6_info_path),
+	.opt	= RDS6_INFO_PATHS,
+	.trans	= RDS_TRANS_SLOTS,
+	.v6	= true,
+	.partial = true,
+};
+
+/* A list of a transport exists while the transport does. */
+static const struct rds_info_list *rds_info_find(int opt)
+{
+	const struct rds_info_list *list;
+	const struct rds_transport *trans;
+
+	if (opt == RDS6_INFO_PATHS)
+		return &rds_info_path_list;
+
+	list = &rds_info_lists[opt - RDS_INFO_FIRST];
+	if (!list->fill)
+		return NULL;
+	if (list->trans == RDS_TRANS_SLOTS)
+		return list;
+
+	trans = rds_transport_get(list->trans);
+	rds_transport_put(trans);
+	return trans ? list : NULL;
+}
 
 static int rds_info_copy(const struct rds_info_list *list,
 			 const struct rds_info_iter *iter,
@@ -372,8 +532,8 @@ int rds_info_getsockopt(struct socket *sock, int optname,
 	if (len < 0)
 		return -EINVAL;
 
-	list = &rds_info_lists[optname - RDS_INFO_FIRST];
-	if (!list->fill)
+	list = rds_info_find(optname);
+	if (!list)
 		return -ENOPROTOOPT;
 
 	rn = rds_net(sock_net(sock->sk));

@@ -30,6 +30,8 @@ static void rds_message_init(struct rds_message *msg)
 	msg->m_on_path = false;
 	msg->m_on_sock = false;
 	msg->m_canceled = false;
+	msg->m_is_pong = false;
+	msg->m_is_probe = false;
 	msg->m_rs = NULL;
 	msg->m_path = NULL;
 	memset(msg->m_exthdr, 0, sizeof(msg->m_exthdr));
@@ -188,6 +190,8 @@ struct rds_incoming *rds_message_to_incoming(struct rds_message *msg)
 	inc->i_sport = msg->m_sport;
 	inc->i_dport = msg->m_dport;
 	inc->i_flags = msg->m_flags;
+	memcpy(inc->i_exthdr, msg->m_exthdr, sizeof(inc->i_exthdr));
+	inc->i_path = NULL;
 	inc->i_stamps[RDS_RX_STAMP_HDR] = 0;
 	refcount_set(&inc->i_refs, 1);
 	return inc;

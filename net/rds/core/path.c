@@ -9,24 +9,31 @@
  * may come from anywhere and at any time; if the connection has died by then,
  * the work does nothing.
  *
- * Locks: cp_xmit_lock (sleeps) > cp_lock (bottom halves off). cp_lock may not
- * be taken in deliver context; kicking needs no lock.
+ * Locks: cp_xmit_lock (sleeps) > locks of the transport > cp_lock (bottom
+ * halves off). cp_lock is a leaf: nothing of the transport is called under it,
+ * so its callbacks may change the state. Kicking needs no lock.
  */
 #include <linux/random.h>
 
 #include "conn.h"
+#include "conn_reap.h"
+#include "lanes.h"
 
 #include <trace/events/rds.h>
+
+/* Until a transport that had no memory for what came reads on, in jiffies */
+#define RDS_RX_RETRY_DELAY	1
 
 /**
  * rds_cpath_init() - prepare a path
  * @cp: the path, zeroed
  * @conn: its connection, with key and namespace set
+ * @index: the number of the lane
  * @work: the path's work function
  *
  * Context: process.
  */
-void rds_cpath_init(struct rds_cpath *cp, struct rds_conn *conn,
+void rds_cpath_init(struct rds_cpath *cp, struct rds_conn *conn, u8 index,
 		    work_func_t work)
 {
 	const struct rds_conn_key *key = &conn->c_key;
@@ -36,6 +43,7 @@ void rds_cpath_init(struct rds_cpath *cp, struct rds_conn *conn,
 	cp->cp_pub.faddr = key->faddr;
 	cp->cp_pub.ifindex = key->ifindex;
 	cp->cp_pub.tos = key->tos;
+	cp->cp_pub.index = index;
 	cp->cp_pub.passive = key->passive;
 	cp->cp_conn = conn;
 	cp->cp_trans = key->trans;
@@ -48,6 +56,15 @@ void rds_cpath_init(struct rds_cpath *cp, struct rds_conn *conn,
 	cp->cp_next_tx_seq = 1;
 	cp->cp_next_rx_seq = 1;
 	cp->cp_loops = key->trans->caps & RDS_CAP_LOOPBACK;
+	cp->cp_multi = key->trans->caps & RDS_CAP_MULTIPATH;
+	cp->cp_gated = cp->cp_multi;
+	cp->cp_since = jiffies;
+}
+
+static void rds_cpath_count_reset(struct rds_cpath *cp)
+{
+	cp->cp_resets++;
+	rds_stat_inc(cp->cp_conn->c_rn, conn_reset);
 }
 
 /**
@@ -69,6 +86,14 @@ bool rds_cpath_event(struct rds_cpath *cp, enum rds_path_event event)
 	applies = rds_path_next_state(from, event, &to);
 	if (applies) {
 		WRITE_ONCE(cp->cp_state, to);
+		if (from != to)
+			cp->cp_since = jiffies;
+		if (event == RDS_EV_CONNECT)
+			cp->cp_attempts++;
+		else if (event == RDS_EV_CONNECTED)
+			cp->cp_established++;
+		else if (event == RDS_EV_DROP && from == RDS_PATH_UP)
+			rds_cpath_count_reset(cp);
 		trace_rds_path_state(&cp->cp_pub, from, to, event);
 	}
 	spin_unlock_bh(&cp->cp_lock);
@@ -104,6 +129,42 @@ void rds_path_kick(struct rds_path *path)
 EXPORT_SYMBOL_GPL(rds_path_kick);
 
 /**
+ * rds_path_offered() - a connection made by the peer waits for a path
+ * @path: the path
+ *
+ * path_connect() is called as soon as the path is down, whatever the back-off.
+ *
+ * Context: any.
+ */
+void rds_path_offered(struct rds_path *path)
+{
+	struct rds_cpath *cp = to_cpath(path);
+
+	set_bit(RDS_PF_OFFER, &cp->cp_flags);
+	rds_cpath_kick(cp, 0);
+}
+EXPORT_SYMBOL_GPL(rds_path_offered);
+
+/**
+ * rds_path_rx_retry() - have a path read on soon
+ * @path: the path
+ *
+ * For a transport that had no memory for what it received, or that has taken
+ * over a connection on which something may have arrived already.
+ *
+ * Context: any.
+ */
+void rds_path_rx_retry(struct rds_path *path)
+{
+	struct rds_cpath *cp = to_cpath(path);
+
+	set_bit(RDS_PF_RX, &cp->cp_flags);
+	rds_stat_inc(cp->cp_conn->c_rn, recv_delayed_retry);
+	rds_cpath_kick(cp, RDS_RX_RETRY_DELAY);
+}
+EXPORT_SYMBOL_GPL(rds_path_rx_retry);
+
+/**
  * rds_cpath_connect_soon() - connect a path that is down, if nobody is at it
  * @cp: the path
  *
@@ -117,6 +178,19 @@ void rds_cpath_connect_soon(struct rds_cpath *cp)
 	    test_bit(RDS_PF_CONNECT, &cp->cp_flags))
 		return;
 
+	WRITE_ONCE(cp->cp_connect_at, jiffies);
+	set_bit(RDS_PF_CONNECT, &cp->cp_flags);
+	rds_cpath_kick(cp, 0);
+}
+
+/**
+ * rds_cpath_connect_now() - the peer is there: do not wait for the back-off
+ * @cp: the path
+ *
+ * Context: any.
+ */
+void rds_cpath_connect_now(struct rds_cpath *cp)
+{
 	WRITE_ONCE(cp->cp_connect_at, jiffies);
 	set_bit(RDS_PF_CONNECT, &cp->cp_flags);
 	rds_cpath_kick(cp, 0);
@@ -159,33 +233,64 @@ void rds_cpath_connect(struct rds_cpath *cp)
 		return;
 
 	rds_cpath_event(cp, RDS_EV_CONNECT_FAILED);
-	if (ret != -EAGAIN)
+	if (!cp->cp_loops && !READ_ONCE(cp->cp_conn->c_used))
+		rds_conn_reap_later(cp->cp_conn->c_rn);
+	else if (ret != -EAGAIN)
 		rds_cpath_connect_later(cp);
+	else if (cp->cp_pub.index)
+		rds_cpath_connect_soon(rds_conn_lane(cp->cp_conn, 0));
+}
+
+/**
+ * rds_cpath_forget_connection() - what was true of a connection that is no more
+ * @cp: the path; its transport is shut down, so nothing arrives
+ *
+ * Context: process, the path's work item. cp_xmit_lock is held; takes cp_lock.
+ */
+void rds_cpath_forget_connection(struct rds_cpath *cp)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	lockdep_assert_held(&cp->cp_xmit_lock);
+
+	cp->cp_strict = false;
+	WRITE_ONCE(cp->cp_heard, false);
+	cp->cp_gated = cp->cp_multi;
+	clear_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);
+	clear_bit(RDS_PF_REPLY_NOW, &cp->cp_flags);
+	clear_bit(RDS_PF_RX, &cp->cp_flags);
+	clear_bit(RDS_PF_RX_STOPPED, &cp->cp_flags);
+
+	spin_lock_bh(&cp->cp_lock);
+	cp->cp_greeted = false;
+	cp->cp_has_mark = false;
+	spin_unlock_bh(&cp->cp_lock);
 }
 
 /**
  * rds_path_connect_done() - a transport connection works
  * @path: the path
  *
- * The path comes UP: the congestion map goes first, then what waits. In any
- * state but CONNECTING or RESETTING the connection is unexpected, and the
- * path is dropped.
+ * The path comes UP: the congestion map goes first, then the handshake, then
+ * what waits. In any state but CONNECTING or RESETTING the connection is
+ * unexpected, and the path is dropped.
  *
- * Context: process or softirq, not deliver context.
+ * Context: any; locks of the transport may be held.
  */
 void rds_path_connect_done(struct rds_path *path)
 {
 	struct rds_cpath *cp = to_cpath(path);
 
 	/* Before anybody can send: the map goes first. */
-	if (!path->index)
-		set_bit(RDS_PF_CONG, &cp->cp_flags);
+	set_bit(RDS_PF_CONG, &cp->cp_flags);
+	if (cp->cp_multi)
+		rds_lanes_path_up(cp);
 	if (!rds_cpath_event(cp, RDS_EV_CONNECTED)) {
 		rds_path_drop(path, RDS_DROP_PROTOCOL);
 		return;
 	}
 
 	WRITE_ONCE(cp->cp_backoff_ms, 0);
+	clear_bit(RDS_PF_CONNECT, &cp->cp_flags);
 	rds_cpath_kick(cp, 0);
 }
 EXPORT_SYMBOL_GPL(rds_path_connect_done);
@@ -193,22 +298,40 @@ EXPORT_SYMBOL_GPL(rds_path_connect_done);
 /**
  * rds_path_drop() - give a transport connection up
  * @path: the path
- * @reason: why; for the tracepoint
+ * @reason: why
  *
  * The path's work shuts the transport down, and what was not acknowledged is
  * sent again over the next connection.
  *
- * Context: process or softirq, not deliver context.
+ * Context: any; locks of the transport may be held.
  */
 void rds_path_drop(struct rds_path *path, enum rds_drop_reason reason)
 {
 	struct rds_cpath *cp = to_cpath(path);
 
 	trace_rds_path_drop(path, reason);
+	/* One that is being dropped already keeps the first reason. */
+	if (rds_cpath_state(cp) != RDS_PATH_ERROR)
+		WRITE_ONCE(cp->cp_drop_reason, reason);
 	rds_cpath_event(cp, RDS_EV_DROP);
 	rds_cpath_kick(cp, 0);
 }
 EXPORT_SYMBOL_GPL(rds_path_drop);
+
+/**
+ * rds_cpath_renew() - have a path's connection made anew, if it has one
+ * @cp: the path
+ * @reason: why
+ *
+ * Context: process or softirq.
+ */
+void rds_cpath_renew(struct rds_cpath *cp, enum rds_drop_reason reason)
+{
+	enum rds_path_state state = rds_cpath_state(cp);
+
+	if (state == RDS_PATH_UP || state == RDS_PATH_CONNECTING)
+		rds_path_drop(&cp->cp_pub, reason);
+}
 
 /**
  * rds_path_restart_rx() - the peer numbers its messages from the start again

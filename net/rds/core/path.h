@@ -9,6 +9,7 @@
 #include <linux/workqueue.h>
 #include <net/rds/transport.h>
 
+#include "hello.h"
 #include "path_state.h"
 
 struct rds_conn;
@@ -16,11 +17,27 @@ struct rds_conn;
 /**
  * enum rds_path_flag - bits of &rds_cpath.cp_flags
  * @RDS_PF_CONNECT: connect at cp_connect_at; cleared by who takes it up
+ * @RDS_PF_OFFER: the peer has made a connection; connect without delay
  * @RDS_PF_CONG: the peer is to be sent our congestion map
+ * @RDS_PF_NEWS: cp_hello is new; see lanes.c
+ * @RDS_PF_FLUSH: messages below cp_flush_seq are to be given up
+ * @RDS_PF_PROBE: queue a probe
+ * @RDS_PF_PROBE_NOW: send a probe ahead of all messages, unnumbered
+ * @RDS_PF_REPLY_NOW: send an answer so
+ * @RDS_PF_RX: have the transport read on
+ * @RDS_PF_RX_STOPPED: too much waits for readers; the transport does not read
  */
 enum rds_path_flag {
 	RDS_PF_CONNECT,
+	RDS_PF_OFFER,
 	RDS_PF_CONG,
+	RDS_PF_NEWS,
+	RDS_PF_FLUSH,
+	RDS_PF_PROBE,
+	RDS_PF_PROBE_NOW,
+	RDS_PF_REPLY_NOW,
+	RDS_PF_RX,
+	RDS_PF_RX_STOPPED,
 };
 
 /**
@@ -29,7 +46,9 @@ enum rds_path_flag {
  * @cp_conn: the connection; the path is part of it
  * @cp_trans: its transport; gone with its module once the path is dead
  * @cp_loops: that is a loopback transport
- * @cp_lock: guards all up to @cp_pongs
+ * @cp_multi: that does the multipath handshake
+ * @cp_lock: guards all up to @cp_pongs; a leaf: taken also under the locks of
+ *	a transport's socket
  * @cp_state: stored by rds_path_event() only; read without the lock
  * @cp_dead: the connection is being destroyed; nothing may be queued
  * @cp_send_queue: messages to send, in order
@@ -38,17 +57,39 @@ enum rds_path_flag {
  * @cp_xmit_msg: the message being sent; changed only by the holder of
  *	@cp_xmit_lock
  * @cp_xmit_acked: the ack of @cp_xmit_msg is here already
+ * @cp_acked_mark: acknowledged up to here, as rds_message.m_mark counts
+ * @cp_has_mark: @cp_acked_mark means something on this connection
  * @cp_next_tx_seq: number of the next message queued
+ * @cp_flush_seq: messages below it are for a peer that is no more
+ * @cp_hello: what the peer said last of itself
+ * @cp_greeted: it did so on this connection
+ * @cp_attempts: how often connecting was tried
+ * @cp_established: how often the path came UP
+ * @cp_resets: how often it was shut down after that
+ * @cp_drop_reason: why it was dropped last
+ * @cp_since: when it came into its state, in jiffies
  * @cp_unacked_packets: messages until the next request for an ack
  * @cp_unacked_bytes: bytes until the next request for an ack
  * @cp_pongs: answers to pings, to be queued by the path's work
- * @cp_npongs: those, and those queued and not yet acknowledged
+ * @cp_replies: answers to numbered probes, to be queued likewise
+ * @cp_npongs: pongs waiting so, and those queued and not yet acknowledged
  * @cp_next_rx_seq: number of the message expected next; touched by
  *	deliveries only, and those are serial
+ * @cp_rx_peer: identity of the peer that numbered them; likewise
+ * @cp_rx_epoch: &rds_conn.c_rx_epoch when that was set; likewise
+ * @cp_strict: any message below @cp_next_rx_seq is a duplicate; likewise
+ * @cp_heard: something has arrived on this connection
+ * @cp_rx_held: bytes of memory that unread messages of this path hold
  * @cp_xmit_lock: held by the one who sends; taken by trylock to send, and
  *	waited for to shut down
  * @cp_map: snapshot of the congestion map being sent, or NULL; guarded by
- *	@cp_xmit_lock
+ *	@cp_xmit_lock, as all up to @cp_work
+ * @cp_map_gen: state of the map that was sent last
+ * @cp_ctl: unnumbered message being sent, or NULL
+ * @cp_gated: messages have to wait; see gate.c
+ * @cp_gate_at: until then, in jiffies
+ * @cp_dialed: this connection was made by us
+ * @cp_named: the lane that the peer's port names, if we did not
  * @cp_work: all else that happens to the path, one at a time; holds a
  *	reference to the connection while queued
  * @cp_flags: enum rds_path_flag
@@ -60,6 +101,7 @@ struct rds_cpath {
 	struct rds_conn		*cp_conn;
 	const struct rds_transport *cp_trans;
 	bool			cp_loops;
+	bool			cp_multi;
 
 	spinlock_t		cp_lock;	/* guards state and queues */
 	enum rds_path_state	cp_state;
@@ -68,16 +110,38 @@ struct rds_cpath {
 	struct list_head	cp_retrans;
 	struct rds_message	*cp_xmit_msg;
 	bool			cp_xmit_acked;
+	bool			cp_has_mark;
+	u32			cp_acked_mark;
 	u64			cp_next_tx_seq;
+	u64			cp_flush_seq;
+	struct rds_hello	cp_hello;
+	bool			cp_greeted;
+	u32			cp_attempts;
+	u32			cp_established;
+	u32			cp_resets;
+	enum rds_drop_reason	cp_drop_reason;
+	unsigned long		cp_since;
 	int			cp_unacked_packets;
 	int			cp_unacked_bytes;
 
 	struct llist_head	cp_pongs;
 	atomic_t		cp_npongs;
+	atomic_t		cp_replies;
 	u64			cp_next_rx_seq;
+	u64			cp_rx_peer;
+	u32			cp_rx_epoch;
+	bool			cp_strict;
+	bool			cp_heard;
+	atomic_long_t		cp_rx_held;
 
 	struct mutex		cp_xmit_lock;	/* held to send */
 	void			*cp_map;
+	u32			cp_map_gen;
+	struct rds_message	*cp_ctl;
+	bool			cp_gated;
+	unsigned long		cp_gate_at;
+	bool			cp_dialed;
+	u8			cp_named;
 
 	struct delayed_work	cp_work;
 	unsigned long		cp_flags;
@@ -99,6 +163,8 @@ static inline struct rds_cpath *to_cpath(struct rds_path *path)
 	return container_of(path, struct rds_cpath, cp_pub);
 }
 
+void rds_cpath_kick(struct rds_cpath *cp, unsigned long delay);
+
 /**
  * rds_cpath_state() - state of a path
  * @cp: the path
@@ -112,12 +178,41 @@ static inline enum rds_path_state rds_cpath_state(const struct rds_cpath *cp)
 	return READ_ONCE(cp->cp_state);
 }
 
-void rds_cpath_init(struct rds_cpath *cp, struct rds_conn *conn,
+/**
+ * rds_path_is_lower() - is our address the lower of the two?
+ * @path: the path
+ *
+ * Context: any.
+ * Return: true if it is.
+ */
+static inline bool rds_path_is_lower(const struct rds_path *path)
+{
+	return memcmp(&path->laddr, &path->faddr, sizeof(path->laddr)) < 0;
+}
+
+/**
+ * rds_cpath_heard() - something has arrived on this connection
+ * @cp: the path
+ *
+ * Context: deliver context.
+ */
+static inline void rds_cpath_heard(struct rds_cpath *cp)
+{
+	if (likely(cp->cp_heard))
+		return;
+	WRITE_ONCE(cp->cp_heard, true);
+	if (READ_ONCE(cp->cp_gated))
+		rds_cpath_kick(cp, 0);
+}
+
+void rds_cpath_init(struct rds_cpath *cp, struct rds_conn *conn, u8 index,
 		    work_func_t work);
 bool rds_cpath_event(struct rds_cpath *cp, enum rds_path_event event);
-void rds_cpath_kick(struct rds_cpath *cp, unsigned long delay);
 void rds_cpath_connect_soon(struct rds_cpath *cp);
+void rds_cpath_connect_now(struct rds_cpath *cp);
 void rds_cpath_connect_later(struct rds_cpath *cp);
 void rds_cpath_connect(struct rds_cpath *cp);
+void rds_cpath_forget_connection(struct rds_cpath *cp);
+void rds_cpath_renew(struct rds_cpath *cp, enum rds_drop_reason reason);
 
 #endif /* _RDS_CORE_PATH_H */

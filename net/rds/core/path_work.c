@@ -7,6 +7,9 @@
  * nothing, and one kick serves whatever came up meanwhile.
  */
 #include "conn.h"
+#include "conn_reap.h"
+#include "gate.h"
+#include "lanes.h"
 #include "path_work.h"
 #include "send.h"
 
@@ -15,32 +18,64 @@
 /* Who redials without having anything to send? Loopback comes up at once. */
 static bool rds_path_dials(const struct rds_cpath *cp)
 {
-	const struct rds_path *path = &cp->cp_pub;
-
 	if (cp->cp_trans->caps & RDS_CAP_LOOPBACK)
 		return false;
 	if (!(cp->cp_trans->caps & RDS_CAP_LOWER_DIALS))
 		return true;
-	return memcmp(&path->laddr, &path->faddr, sizeof(path->laddr)) < 0;
+	return rds_path_is_lower(&cp->cp_pub);
+}
+
+/* Lane 0 is what calls the peer to dial the others. */
+static bool rds_path_is_wanted(const struct rds_cpath *cp)
+{
+	const struct rds_cpath *lane;
+	unsigned int i;
+
+	if (!list_empty_careful(&cp->cp_send_queue))
+		return true;
+	if (cp->cp_pub.index)
+		return false;
+
+	for (i = 1; i < RDS_MAX_PATHS; i++) {
+		lane = rds_conn_lane(cp->cp_conn, i);
+		if (lane && !list_empty_careful(&lane->cp_send_queue))
+			return true;
+	}
+	return false;
+}
+
+static void rds_path_reconnect(struct rds_cpath *cp)
+{
+	struct rds_conn *conn = cp->cp_conn;
+
+	if (!cp->cp_loops && !READ_ONCE(conn->c_used)) {
+		rds_conn_reap_later(conn->c_rn);
+		return;
+	}
+	if (rds_path_dials(cp) || rds_path_is_wanted(cp))
+		rds_cpath_connect_later(cp);
 }
 
 static void rds_path_shut_down(struct rds_cpath *cp)
 {
+	const struct rds_conn_ops *ops = cp->cp_trans->conn;
+
 	if (!rds_cpath_event(cp, RDS_EV_SHUTDOWN))
 		return;
 
 	mutex_lock(&cp->cp_xmit_lock);
-	cp->cp_trans->conn->path_shutdown(&cp->cp_pub);
+	ops->path_shutdown(&cp->cp_pub, READ_ONCE(cp->cp_dead));
 	rds_send_reset(cp);
+	rds_cpath_forget_connection(cp);
 	mutex_unlock(&cp->cp_xmit_lock);
 
-	rds_stat_inc(cp->cp_conn->c_rn, conn_reset);
 	if (!rds_cpath_event(cp, RDS_EV_SHUTDOWN_DONE)) {
 		rds_cpath_kick(cp, 0);
 		return;
 	}
-	if (rds_path_dials(cp) || !list_empty_careful(&cp->cp_send_queue))
-		rds_cpath_connect_later(cp);
+	rds_path_reconnect(cp);
+	if (ops->accept_again)
+		ops->accept_again(cp->cp_pub.net);
 }
 
 /**
@@ -78,27 +113,51 @@ void rds_path_shut_down_dead(struct rds_cpath *cp)
 	rds_cpath_event(cp, RDS_EV_DROP);
 	rds_cpath_event(cp, RDS_EV_SHUTDOWN);
 	mutex_lock(&cp->cp_xmit_lock);
-	cp->cp_trans->conn->path_shutdown(&cp->cp_pub);
+	cp->cp_trans->conn->path_shutdown(&cp->cp_pub, true);
 	rds_send_purge(cp);
 	mutex_unlock(&cp->cp_xmit_lock);
 	rds_cpath_event(cp, RDS_EV_SHUTDOWN_DONE);
 }
 
+/* What the peer has made does not wait for our back-off. */
 static bool rds_path_connect_due(const struct rds_cpath *cp)
 {
+	if (rds_cpath_state(cp) != RDS_PATH_DOWN)
+		return false;
+	if (test_bit(RDS_PF_OFFER, &cp->cp_flags))
+		return true;
 	return test_bit(RDS_PF_CONNECT, &cp->cp_flags) &&
 	       time_after_eq(jiffies, READ_ONCE(cp->cp_connect_at));
 }
 
-/* An attempt still ahead must not be lost to the kick that made us run. */
+static void rds_path_connect(struct rds_cpath *cp)
+{
+	if (!rds_path_connect_due(cp))
+		return;
+	clear_bit(RDS_PF_CONNECT, &cp->cp_flags);
+	WRITE_ONCE(cp->cp_dialed,
+		   !test_and_clear_bit(RDS_PF_OFFER, &cp->cp_flags));
+	rds_cpath_connect(cp);
+}
+
+static void rds_path_receive(struct rds_cpath *cp)
+{
+	if (test_and_clear_bit(RDS_PF_RX, &cp->cp_flags))
+		cp->cp_trans->data->rx_resume(&cp->cp_pub);
+}
+
+/* What is still ahead must not be lost to the kick that made us run. */
 static void rds_path_rearm(struct rds_cpath *cp)
 {
-	long delay;
+	long delay = LONG_MAX;
 
-	if (!test_bit(RDS_PF_CONNECT, &cp->cp_flags))
+	if (test_bit(RDS_PF_CONNECT, &cp->cp_flags) &&
+	    rds_cpath_state(cp) == RDS_PATH_DOWN)
+		delay = (long)(READ_ONCE(cp->cp_connect_at) - jiffies);
+	delay = min(delay, rds_gate_delay(cp));
+	if (delay == LONG_MAX)
 		return;
 
-	delay = READ_ONCE(cp->cp_connect_at) - jiffies;
 	rds_conn_hold(cp->cp_conn);
 	if (!queue_delayed_work(rds_wq, &cp->cp_work, max(delay, 0L)))
 		rds_conn_put(cp->cp_conn);
@@ -107,12 +166,10 @@ static void rds_path_rearm(struct rds_cpath *cp)
 static void rds_path_run(struct rds_cpath *cp)
 {
 	rds_path_shut_down(cp);
-
-	if (rds_path_connect_due(cp)) {
-		clear_bit(RDS_PF_CONNECT, &cp->cp_flags);
-		rds_cpath_connect(cp);
-	}
-
+	if (cp->cp_multi)
+		rds_lanes_work(cp);
+	rds_path_connect(cp);
+	rds_path_receive(cp);
 	rds_send_queue_pongs(cp);
 	rds_send_run_waiting(cp);
 	rds_path_rearm(cp);

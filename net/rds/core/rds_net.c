@@ -95,11 +95,13 @@ static void __net_exit rds_net_stop(struct rds_net *rn)
 	rn->rn_exiting = true;
 	mutex_unlock(&rn->rn_lock);
 
+	cancel_delayed_work_sync(&rn->rn_reap);
 	/* A transport that is unloaded meanwhile must wait for its ops. */
 	mutex_lock(&rds_nets_mutex);
 	list_del(&rn->rn_item);
 	rds_conn_destroy_all(rn, NULL, RDS_DROP_NET_EXIT);
 	mutex_unlock(&rds_nets_mutex);
+	cancel_delayed_work_sync(&rn->rn_reap);
 }
 
 static void __net_exit rds_net_free(struct rds_net *rn)

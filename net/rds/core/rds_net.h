@@ -8,6 +8,7 @@
 #include <linux/mutex.h>
 #include <linux/rhashtable-types.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
@@ -43,6 +44,8 @@ struct rds_sysctl {
  * @rn_conn_list: every connection; guarded by @rn_lock
  * @rn_loop_conns: how many of those are loopback's; guarded by @rn_lock
  * @rn_reap_at: when idle ones may be looked for again; guarded by @rn_lock
+ * @rn_reap: frees connections that peers made and nobody uses
+ * @rn_gen: generation number: tells this life of the namespace from others
  * @rn_exiting: no new connection may be made; set under @rn_lock
  * @rn_map_lock: guards @rn_maps
  * @rn_maps: congestion maps by address; see cong.c
@@ -67,6 +70,8 @@ struct rds_net {
 	struct list_head	rn_conn_list;
 	unsigned int		rn_loop_conns;
 	unsigned long		rn_reap_at;
+	struct delayed_work	rn_reap;
+	u32			rn_gen;
 	bool			rn_exiting;
 
 	spinlock_t		rn_map_lock;	/* guards rn_maps */

@@ -7,8 +7,14 @@
 #include "sock.h"
 
 bool rds_send_account(struct rds_sock *rs, struct rds_message *msg);
-bool rds_send_submit(struct rds_cpath *cp, struct rds_message *msg,
-		     bool want_ack);
+int rds_send_submit(struct rds_cpath *cp, struct rds_message *msg,
+		    bool want_ack);
+struct rds_message *rds_send_new_control(struct rds_cpath *cp);
+void rds_send_enqueue_control(struct rds_cpath *cp, struct rds_message *msg);
+bool rds_send_control(struct rds_cpath *cp, struct rds_message *msg,
+		      bool first);
+bool rds_send_all_acked(struct rds_cpath *cp, u64 seq);
+void rds_send_flush(struct rds_cpath *cp);
 void rds_send_queue_pongs(struct rds_cpath *cp);
 bool rds_send_pending(const struct rds_cpath *cp);
 void rds_send_run(struct rds_cpath *cp);
@@ -17,5 +23,9 @@ void rds_send_reset(struct rds_cpath *cp);
 void rds_send_purge(struct rds_cpath *cp);
 void rds_send_cancel(struct rds_sock *rs, const struct rds_addr *dest);
 void rds_send_finish(struct rds_message *msg);
+void rds_send_finish_all(struct list_head *done);
+void rds_send_unlink_sock(struct rds_sock *rs, struct rds_message *msg);
+int rds_send_enqueue(struct rds_cpath *cp, struct rds_message *msg,
+		     bool want_ack, bool pick);
 
 #endif /* _RDS_CORE_SEND_H */

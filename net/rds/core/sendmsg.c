@@ -16,6 +16,7 @@
 #include "cong.h"
 #include "cong_flow.h"
 #include "conn.h"
+#include "lanes.h"
 #include "message.h"
 #include "send.h"
 #include "sock_ops.h"
@@ -219,9 +220,9 @@ static int rds_sendmsg_wait_room(struct rds_sock *rs, struct rds_message *rm,
 	return 0;
 }
 
-/* To another connection, unless the message was cancelled just now. */
+/* To another path, unless the message was cancelled just now. */
 static bool rds_sendmsg_move(struct rds_sock *rs, struct rds_message *rm,
-			     struct rds_conn *conn)
+			     struct rds_cpath *cp)
 {
 	struct rds_path *old = rm->m_path;
 	bool live;
@@ -229,38 +230,14 @@ static bool rds_sendmsg_move(struct rds_sock *rs, struct rds_message *rm,
 	spin_lock_bh(&rs->rs_lock);
 	live = rm->m_on_sock;
 	if (live) {
-		rds_conn_hold(conn);
-		rm->m_path = &conn->c_path.cp_pub;
+		rds_conn_hold(cp->cp_conn);
+		rm->m_path = &cp->cp_pub;
 	}
 	spin_unlock_bh(&rs->rs_lock);
 
 	if (live)
 		rds_path_put(old);
 	return live;
-}
-
-/* Hand the message over; to another connection if the first one has died. */
-static int rds_sendmsg_submit(struct rds_sock *rs, struct rds_message *rm,
-			      const struct rds_addr *dest,
-			      struct rds_conn **conn)
-{
-	bool want_ack = 2 * READ_ONCE(rs->rs_snd_bytes) >= rds_sndbuf(rs);
-	struct rds_conn *next;
-
-	while (!rds_send_submit(&(*conn)->c_path, rm, want_ack)) {
-		next = rds_sendmsg_conn(rs, dest);
-		if (IS_ERR(next))
-			return PTR_ERR(next);
-
-		if (!rds_sendmsg_move(rs, rm, next)) {
-			rds_conn_put(next);
-			return -ECANCELED;
-		}
-		rds_conn_put(*conn);
-		*conn = next;
-	}
-	rds_stat_inc(rs->rs_rn, send_queued);
-	return 0;
 }
 
 /* A path without a wire comes up at once, so wait for it: then a message to
@@ -271,8 +248,54 @@ static void rds_sendmsg_connect(struct rds_cpath *cp)
 	if (likely(rds_cpath_state(cp) == RDS_PATH_UP))
 		return;
 	rds_cpath_connect_soon(cp);
+	/* The other lanes are the lower address's to dial, and it may have to
+	 * be told.
+	 */
+	if (cp->cp_pub.index)
+		rds_cpath_connect_soon(rds_conn_lane(cp->cp_conn, 0));
 	if (cp->cp_loops)
 		flush_delayed_work(&cp->cp_work);
+}
+
+static int rds_sendmsg_renew_conn(struct rds_sock *rs,
+				  const struct rds_addr *dest,
+				  struct rds_conn **conn)
+{
+	struct rds_conn *next = rds_sendmsg_conn(rs, dest);
+
+	if (IS_ERR(next))
+		return PTR_ERR(next);
+	rds_conn_put(*conn);
+	*conn = next;
+	return 0;
+}
+
+/* Hand the message over; by another lane if they have just come into use, and
+ * to another connection if the first one has died.
+ */
+static int rds_sendmsg_submit(struct rds_sock *rs, struct rds_message *rm,
+			      const struct rds_addr *dest,
+			      struct rds_conn **conn)
+{
+	bool want_ack = 2 * READ_ONCE(rs->rs_snd_bytes) >= rds_sndbuf(rs);
+	struct rds_cpath *cp = to_cpath(rm->m_path);
+	int ret;
+
+	while ((ret = rds_send_submit(cp, rm, want_ack))) {
+		if (ret == -ENOTCONN)
+			ret = rds_sendmsg_renew_conn(rs, dest, conn);
+		else
+			ret = 0;
+		if (ret)
+			return ret;
+
+		cp = rds_lanes_pick(*conn, rm->m_sport, rm->m_dport);
+		if (!rds_sendmsg_move(rs, rm, cp))
+			return -ECANCELED;
+	}
+	rds_stat_inc(rs->rs_rn, send_queued);
+	rds_sendmsg_connect(cp);
+	return 0;
 }
 
 /* Takes over the message and the reference to the connection. */
@@ -280,9 +303,11 @@ static int rds_sendmsg_send(struct rds_sock *rs, struct rds_message *rm,
 			    const struct rds_addr *dest, struct rds_conn *conn,
 			    long timeo)
 {
+	struct rds_cpath *cp;
 	int ret;
 
-	rm->m_path = &conn->c_path.cp_pub;
+	cp = rds_lanes_pick(conn, rm->m_sport, rm->m_dport);
+	rm->m_path = &cp->cp_pub;
 	rds_conn_hold(conn);
 
 	ret = rds_sendmsg_wait_cong(rs, conn->c_fcong, dest->port, &timeo);
@@ -297,9 +322,7 @@ static int rds_sendmsg_send(struct rds_sock *rs, struct rds_message *rm,
 	if (ret) {
 		rds_send_finish(rm);
 		ret = ret == -ECANCELED ? 0 : ret;
-		goto out;
 	}
-	rds_sendmsg_connect(&conn->c_path);
 out:
 	rds_conn_put(conn);
 	return ret;

@@ -40,6 +40,7 @@ struct rds_conn;
  * @rs_rcv_bytes: payload of those
  * @rs_rcv_held: memory of those
  * @rs_congested: the port's bit in @rs_map is set
+ * @rs_cong_gen: state of @rs_map when the bit was changed
  * @rs_closed: nothing more may be queued
  *
  * @rs_cong_item: on &rds_net.rn_cong_socks while waiting for a change; this
@@ -80,6 +81,7 @@ struct rds_sock {
 	u64			rs_rcv_bytes;
 	u64			rs_rcv_held;
 	bool			rs_congested;
+	u32			rs_cong_gen;
 	bool			rs_closed;
 
 	struct list_head	rs_cong_item;

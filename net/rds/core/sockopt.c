@@ -272,7 +272,8 @@ int rds_sock_getsockopt(struct socket *sock, int level, int optname,
 
 	if (level != SOL_RDS)
 		return -ENOPROTOOPT;
-	if (optname >= RDS_INFO_FIRST && optname <= RDS_INFO_LAST)
+	if ((optname >= RDS_INFO_FIRST && optname <= RDS_INFO_LAST) ||
+	    optname == RDS6_INFO_PATHS)
 		return rds_info_getsockopt(sock, optname, optval, optlen);
 	if (get_user(len, optlen))
 		return -EFAULT;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Counters, per namespace and CPU. Names and order are those that
- * RDS_INFO_COUNTERS has always had; RDS_STATS is the one list of both.
+ * RDS_INFO_COUNTERS has always had, then those of this implementation;
+ * RDS_STATS is the one list of both.
  */
 #ifndef _RDS_CORE_STATS_H
 #define _RDS_CORE_STATS_H
@@ -46,7 +47,9 @@
 	X(recv_bytes_added_to_sock)	\
 	X(recv_bytes_freed_fromsock)	\
 	X(send_stuck_rm)		\
-	X(mprds_catchup_tx0_retries)
+	X(mprds_catchup_tx0_retries)	\
+	X(send_drop_restarted)		\
+	X(recv_path_stopped)
 
 #define RDS_STAT_FIELD(name)	u64 name;
 

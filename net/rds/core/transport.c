@@ -35,7 +35,8 @@ static bool rds_transport_is_complete(const struct rds_transport *trans)
 	       trans->conn->laddr_check && trans->conn->path_connect &&
 	       trans->conn->path_shutdown && trans->data->xmit &&
 	       ((trans->caps & RDS_CAP_LOOPBACK) ||
-		trans->data->xmit_cong_map);
+		(trans->data->xmit_cong_map && trans->data->rx_resume)) &&
+	       (!(trans->caps & RDS_CAP_MULTIPATH) || trans->conn->max_paths);
 }
 
 /**
@@ -83,12 +84,25 @@ static void rds_transport_leave_net(struct rds_net *rn, void *trans)
 void rds_transport_unregister(const struct rds_transport *trans)
 {
 	mutex_lock(&rds_transport_mutex);
-	rds_transports[trans->type] = NULL;
+	WRITE_ONCE(rds_transports[trans->type], NULL);
 	mutex_unlock(&rds_transport_mutex);
 
 	rds_net_for_each(rds_transport_leave_net, (void *)trans);
 }
 EXPORT_SYMBOL_GPL(rds_transport_unregister);
+
+/**
+ * rds_transport_is_registered() - is a transport on offer still?
+ * @trans: the transport, whose module is there
+ *
+ * Context: any; rn_lock is held, so that connections made now are among those
+ * that rds_transport_unregister() destroys.
+ * Return: true if it is.
+ */
+bool rds_transport_is_registered(const struct rds_transport *trans)
+{
+	return READ_ONCE(rds_transports[trans->type]) == trans;
+}
 
 /**
  * rds_transport_get() - a transport, if it is loaded

@@ -7,6 +7,7 @@
 
 #include "rds_net.h"
 
+bool rds_transport_is_registered(const struct rds_transport *trans);
 const struct rds_transport *rds_transport_get(unsigned int type);
 const struct rds_transport *rds_transport_demand(unsigned int type);
 void rds_transport_put(const struct rds_transport *trans);

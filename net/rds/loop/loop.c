@@ -77,7 +77,7 @@ static int rds_loop_path_connect(struct rds_path *path)
 	return 0;
 }
 
-static void rds_loop_path_shutdown(struct rds_path *path)
+static void rds_loop_path_shutdown(struct rds_path *path, bool abort)
 {
 	struct rds_path *peer = path->data;
 

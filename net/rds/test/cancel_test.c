@@ -78,7 +78,7 @@ static void other_socket_keeps_its_own(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_msgs(one), 0);
 	KUNIT_EXPECT_EQ(test, rig_msgs(two), 1);
 
-	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	rig_await(test, FAKE_SENT, 3);
 	rig_expect_sent(test, "2 3 3ar");
 }
@@ -92,7 +92,7 @@ static void sent_is_not_sent_again(struct kunit *test)
 	cancel_all(test, sock);
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
 
-	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	rig_await(test, FAKE_MAPPED, 1);
 	rig_send(test, sock, 10);
 	rig_expect_ops(test, "XXsCMX");
@@ -135,7 +135,7 @@ static void in_hand_ends_with_its_connection(struct kunit *test)
 	rig_send(test, sock, 10);
 	cancel_port(test, sock, RIG_PEER_PORT);
 	fake_fail(&rig_fake(test)->xmit, 0, 0);
-	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	rig_await(test, FAKE_MAPPED, 1);
 	rig_send(test, sock, 10);
 	rig_expect_sent(test, "4");
@@ -181,7 +181,7 @@ static void close_gives_up_what_was_sent(struct kunit *test)
 	sock_put(sk);
 
 	rds_path_ack(rig_path(test), 3);
-	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	rig_await(test, FAKE_MAPPED, 1);
 	rig_expect_ops(test, "XXsCM");
 }
@@ -215,7 +215,7 @@ static void close_in_hand_and_a_drop(struct kunit *test)
 	sk = close_and_hold(test, sock);
 
 	fake_fail(&rig_fake(test)->xmit, 0, 0);
-	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	rig_await(test, FAKE_MAPPED, 1);
 	rds_path_ack(rig_path(test), 2);
 	KUNIT_EXPECT_EQ(test, refcount_read(&sk->sk_refcnt), 1U);

@@ -70,7 +70,7 @@ static void map_outlives_the_connection(struct kunit *test)
 	struct socket *sock = rig_up(test);
 
 	peer_is_full(test);
-	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	rig_await(test, FAKE_MAPPED, 1);
 	KUNIT_EXPECT_EQ(test, send_now(test, sock), -ENOBUFS);
 }
@@ -229,7 +229,7 @@ static void map_goes_first_after_every_up(struct kunit *test)
 	rig_send(test, sock, 10);
 	fake_forget(rig_fake(test));
 
-	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	rig_await(test, FAKE_SENT, 1);
 	rig_expect_ops(test, "sCMX");
 	expect_last_map(test, RIG_PORT);

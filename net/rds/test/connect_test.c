@@ -116,7 +116,7 @@ static void drop_while_connecting(struct kunit *test)
 	rig_fake(test)->connect_later = true;
 	rig_send(test, sock, 1);
 	rig_await(test, FAKE_CONNECTED, 1);
-	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	rig_await(test, FAKE_CONNECTED, 2);
 	rig_expect_ops(test, "aCsC");
 
@@ -133,14 +133,14 @@ static void drop_while_down(struct kunit *test)
 	fake_fail(&rig_fake(test)->connect, -EAGAIN, 1);
 	rig_send(test, sock, 1);
 	rig_await(test, FAKE_CONNECT, 1);
-	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	rig_await(test, FAKE_SENT, 1);
 	rig_expect_ops(test, "acsCMX");
 }
 
 static void drop_again(struct rds_path *path)
 {
-	rds_path_drop(path, RDS_DROP_PEER_GONE);
+	rds_path_drop(path, RDS_DROP_PEER_RESET);
 }
 
 /* A drop that comes while the shutdown runs is not lost. */
@@ -150,7 +150,7 @@ static void drop_while_shutting_down(struct kunit *test)
 
 	rig_fake(test)->in_shutdown = drop_again;
 	rig_send(test, sock, 1);
-	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	rig_await(test, FAKE_SENT, 2);
 	rig_expect_ops(test, "XssCMX");
 	rig_expect_sent(test, "2 2ar");
@@ -195,7 +195,7 @@ static void who_dials_again(struct kunit *test)
 		rig_send(test, sock, 1);
 	fake_forget(rig_fake(test));
 
-	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	if (row->dials) {
 		rig_await(test, FAKE_MAPPED, 1);
 	} else {

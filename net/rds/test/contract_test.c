@@ -144,7 +144,7 @@ static void ops_in_order(struct kunit *test)
 	rig_send(test, sock, 10);
 	rig_expect_ops(test, "aCMXX");
 
-	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	rig_await(test, FAKE_SENT, 4);
 	rig_expect_ops(test, "aCMXXsCMXX");
 

@@ -142,7 +142,7 @@ static void drop_keeps_the_sequence(struct kunit *test)
 
 	rig_deliver(test, 7, 1, RIG_PORT, 5, 0);
 	rig_recv(test, sock, &got);
-	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	rig_await(test, FAKE_MAPPED, 1);
 
 	rig_deliver(test, 7, 1, RIG_PORT, 5, RETRANS);
@@ -294,7 +294,7 @@ static void pong_is_sent_again_after_a_drop(struct kunit *test)
 	rig_up(test);
 	rig_deliver(test, 1, 4321, RDS_PORT_PING, 0, 0);
 	rig_await(test, FAKE_SENT, 1);
-	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	rig_await(test, FAKE_SENT, 2);
 	rig_expect_sent(test, "2 2ar");
 	rds_path_ack(rig_path(test), 2);

@@ -131,7 +131,7 @@ static int fake_path_connect(struct rds_path *path)
 	return call.ret;
 }
 
-static void fake_path_shutdown(struct rds_path *path)
+static void fake_path_shutdown(struct rds_path *path, bool abort)
 {
 	void (*hook)(struct rds_path *path) = the_fake->in_shutdown;
 	struct fake_call call = { .op = FAKE_SHUTDOWN };
@@ -225,6 +225,14 @@ static int fake_xmit_cong_map(struct rds_path *path, const void *map)
 	return call.ret;
 }
 
+static void fake_rx_resume(struct rds_path *path)
+{
+	struct fake_call call = { .op = FAKE_RESUME };
+
+	fake_enter();
+	fake_leave(&call);
+}
+
 /**
  * fake_init() - prepare the transport
  * @fake: zeroed
@@ -241,6 +249,7 @@ void fake_init(struct fake *fake)
 	fake->conn_ops.path_shutdown = fake_path_shutdown;
 	fake->data_ops.xmit = fake_xmit;
 	fake->data_ops.xmit_cong_map = fake_xmit_cong_map;
+	fake->data_ops.rx_resume = fake_rx_resume;
 
 	strscpy(fake->trans.name, "fake", sizeof(fake->trans.name));
 	fake->trans.owner = THIS_MODULE;

@@ -26,6 +26,7 @@ enum fake_op {
 	FAKE_CONNECTED	= 'C',
 	FAKE_MAP	= 'm',
 	FAKE_MAPPED	= 'M',
+	FAKE_RESUME	= 'r',
 	FAKE_XMIT	= 'x',
 	FAKE_SENT	= 'X',
 	FAKE_SHUTDOWN	= 's',

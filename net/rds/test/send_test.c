@@ -168,7 +168,7 @@ static void unacked_go_first_after_a_drop(struct kunit *test)
 	rds_path_ack(rig_path(test), 2);
 
 	rig_fake(test)->connect_later = true;
-	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	rig_await(test, FAKE_CONNECTED, 1);
 	rig_send(test, sock, 30);
 	rds_path_connect_done(rig_path(test));
@@ -193,7 +193,7 @@ static void in_hand_goes_anew_after_a_drop(struct kunit *test)
 	fake_fail(&rig_fake(test)->xmit, -EAGAIN, FAKE_FOR_EVER);
 	rig_send(test, sock, 5000);
 	rig_send(test, sock, 10);
-	rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	rig_await(test, FAKE_CONNECTED, 1);
 
 	fake_fail(&rig_fake(test)->xmit, 0, 0);
@@ -211,7 +211,7 @@ static void every_drop_sends_again(struct kunit *test)
 	rig_send(test, sock, 10);
 	rig_send(test, sock, 10);
 	for (i = 1; i <= 3; i++) {
-		rds_path_drop(rig_path(test), RDS_DROP_PEER_GONE);
+		rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 		rig_await(test, FAKE_SENT, 2 + 2 * i);
 	}
 	rig_expect_sent(test, "2 3 2ar 3ar 2ar 3ar 2ar 3ar");

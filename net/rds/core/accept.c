@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Connections that the peer makes.
+ *
+ * Of two peers the lower address dials. What it dials is offered to a lane:
+ * the one that its port names, if it has said that its ports do; otherwise the
+ * first that is free. Until it has said anything only one of its connections
+ * finds a place, and others wait with the transport, as do those of lanes that
+ * we have not heard of yet: a lane must not change under the numbers of its
+ * messages. A lane that is UP takes the offer when it
+ * is down; a probe on the old connection finds out whether the peer still
+ * knows that one.
+ *
+ * The higher address cannot but knock, and is called back.
+ *
+ * All of it runs under rn_lock, so that no connection is destroyed meanwhile.
+ */
+#include <net/ipv6.h>
+
+#include "addr.h"
+#include "conn.h"
+#include "lanes.h"
+#include "transport.h"
+
+static struct rds_conn *rds_accept_conn(struct rds_net *rn,
+					const struct rds_transport *trans,
+					const struct rds_peer *peer)
+	__must_hold(&rn->rn_lock)
+{
+	struct rds_conn_key key = {
+		.laddr = peer->laddr,
+		.faddr = peer->faddr,
+		.trans = trans,
+		.ifindex = rds_addr_scope(&peer->faddr, peer->ifindex),
+	};
+
+	lockdep_assert_held(&rn->rn_lock);
+
+	/* Its connections are about to be destroyed, or have been. */
+	if (!rds_transport_is_registered(trans))
+		return ERR_PTR(-ESHUTDOWN);
+	return rds_conn_get_for_peer(rn, &key);
+}
+
+static bool rds_accept_is_free(const struct rds_cpath *cp)
+{
+	return !cp || ((rds_cpath_state(cp) == RDS_PATH_DOWN ||
+			rds_cpath_state(cp) == RDS_PATH_CONNECTING) &&
+		       !test_bit(RDS_PF_OFFER, &cp->cp_flags));
+}
+
+/* Number of the lane, or an errno. */
+static int rds_accept_place(const struct rds_conn *conn, u8 named)
+{
+	unsigned int lanes = RDS_MAX_PATHS;
+	unsigned int i;
+
+	if (READ_ONCE(conn->c_peer.names_lanes))
+		return named < READ_ONCE(conn->c_wanted) ? named : -EAGAIN;
+
+	if (!READ_ONCE(conn->c_greeted))
+		lanes = 1;
+	for (i = 0; i < lanes; i++) {
+		if (rds_accept_is_free(conn->c_lanes[i]))
+			return i;
+	}
+	return -EAGAIN;
+}
+
+static int rds_accept_offer(struct rds_conn *conn, u8 named, void *offer)
+	__must_hold(&conn->c_rn->rn_lock)
+{
+	int place = rds_accept_place(conn, named);
+	struct rds_cpath *cp;
+	int ret;
+
+	lockdep_assert_held(&conn->c_rn->rn_lock);
+
+	if (place < 0)
+		return place;
+	cp = rds_conn_add_lane(conn, place);
+	if (!cp)
+		return -ENOMEM;
+
+	ret = cp->cp_trans->conn->path_offer(&cp->cp_pub, offer);
+	if (ret)
+		return ret;
+
+	WRITE_ONCE(cp->cp_named, named);
+	if (rds_cpath_state(cp) == RDS_PATH_UP)
+		rds_lanes_verify(cp);
+	else if (rds_cpath_state(cp) == RDS_PATH_CONNECTING)
+		rds_path_drop(&cp->cp_pub, RDS_DROP_RACED);
+	rds_path_offered(&cp->cp_pub);
+	return 0;
+}
+
+/**
+ * rds_path_accept() - find a path for a connection that the peer has made
+ * @net: the namespace
+ * @trans: the transport
+ * @peer: who; the one with the lower address
+ * @offer: the connection, passed to conn_ops.path_offer()
+ *
+ * The rds connection is made if there is none. It goes by itself if no socket
+ * comes to use it before it is disconnected.
+ *
+ * Context: process, may sleep. Takes rn_lock.
+ * Return: 0 if a path has taken @offer; -EAGAIN to ask again when told by
+ * conn_ops.accept_again(); any other errno if there is no place for it:
+ * -ENOMEM, -EBUSY, -ENETDOWN, -ESHUTDOWN, or what path_offer() returned.
+ */
+int rds_path_accept(struct net *net, const struct rds_transport *trans,
+		    const struct rds_peer *peer, void *offer)
+{
+	struct rds_net *rn = rds_net(net);
+	struct rds_conn *conn;
+	int ret;
+
+	mutex_lock(&rn->rn_lock);
+	conn = rds_accept_conn(rn, trans, peer);
+	if (IS_ERR(conn)) {
+		ret = PTR_ERR(conn);
+		goto out;
+	}
+	ret = rds_accept_offer(conn, peer->lane, offer);
+	rds_conn_put(conn);
+out:
+	mutex_unlock(&rn->rn_lock);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(rds_path_accept);
+
+/**
+ * rds_path_knock() - a peer that may not dial wants to be called
+ * @net: the namespace
+ * @trans: the transport
+ * @peer: who; the one with the higher address
+ *
+ * Context: process, may sleep. Takes rn_lock.
+ * Return: 0, or an errno as rds_path_accept().
+ */
+int rds_path_knock(struct net *net, const struct rds_transport *trans,
+		   const struct rds_peer *peer)
+{
+	struct rds_net *rn = rds_net(net);
+	struct rds_conn *conn;
+	struct rds_cpath *cp;
+	int ret = 0;
+
+	mutex_lock(&rn->rn_lock);
+	conn = rds_accept_conn(rn, trans, peer);
+	if (IS_ERR(conn)) {
+		ret = PTR_ERR(conn);
+		goto out;
+	}
+
+	cp = rds_conn_lane(conn, 0);
+	if (rds_cpath_state(cp) == RDS_PATH_UP)
+		rds_lanes_verify(cp);
+	else
+		rds_cpath_connect_now(cp);
+	rds_conn_put(conn);
+out:
+	mutex_unlock(&rn->rn_lock);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(rds_path_knock);

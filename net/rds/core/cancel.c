@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Messages that their socket gives up: RDS_CANCEL_SENT_TO and close(). Which
+ * lists a message is on, and who owns it, is told in send.c.
+ */
+#include <net/ipv6.h>
+
+#include "conn.h"
+#include "send.h"
+
+#include <trace/events/rds.h>
+
+static bool rds_send_is_for(const struct rds_message *msg,
+			    const struct rds_addr *dest)
+{
+	const struct rds_path *path = msg->m_path;
+
+	return !dest ||
+	       (msg->m_dport == dest->port &&
+		ipv6_addr_equal(&path->faddr, &dest->ip) &&
+		rds_addr_scope(&path->faddr, path->ifindex) == dest->ifindex);
+}
+
+/* Off the path too, unless the transport has it in hand. */
+static void rds_send_cancel_on_path(struct rds_message *msg)
+{
+	struct rds_cpath *cp = to_cpath(msg->m_path);
+	bool mine;
+
+	spin_lock_bh(&cp->cp_lock);
+	mine = msg->m_on_path && msg != cp->cp_xmit_msg;
+	msg->m_canceled = true;
+	if (mine) {
+		list_del(&msg->m_path_item);
+		msg->m_on_path = false;
+		trace_rds_msg_drop(&cp->cp_pub, msg, RDS_MSG_CANCELED);
+	}
+	spin_unlock_bh(&cp->cp_lock);
+
+	if (mine)
+		rds_send_finish(msg);
+}
+
+/**
+ * rds_send_cancel() - give up what a socket has sent
+ * @rs: the socket
+ * @dest: only messages to this address and port; NULL for all
+ *
+ * What a transport has begun to send goes on, but no longer counts
+ * (rds(7), RDS_CANCEL_SENT_TO).
+ *
+ * Context: process. Takes rs_lock and cp_lock in turn.
+ */
+void rds_send_cancel(struct rds_sock *rs, const struct rds_addr *dest)
+{
+	struct rds_message *msg, *next;
+	LIST_HEAD(gone);
+
+	spin_lock_bh(&rs->rs_lock);
+	list_for_each_entry_safe(msg, next, &rs->rs_send_queue, m_sock_item) {
+		if (!rds_send_is_for(msg, dest))
+			continue;
+		rds_send_unlink_sock(rs, msg);
+		rds_message_get(msg);
+		list_add_tail(&msg->m_sock_item, &gone);
+	}
+	spin_unlock_bh(&rs->rs_lock);
+
+	if (list_empty(&gone))
+		return;
+
+	list_for_each_entry_safe(msg, next, &gone, m_sock_item) {
+		list_del(&msg->m_sock_item);
+		rds_send_cancel_on_path(msg);
+		rds_message_put(msg);
+	}
+	rs->rs_sk.sk_write_space(&rs->rs_sk);
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Connections that nobody uses.
+ *
+ * On loopback anybody can make them, between any two of 2^24 addresses, and
+ * they have nothing to remember: beyond a number of them idle ones make room.
+ *
+ * With a wire, peers can make them. One that no socket of this host has used
+ * goes when it is disconnected; and there may be so many, or the oldest is
+ * disconnected. One that was used stays, see conn.c.
+ */
+#include <linux/slab.h>
+
+#include "conn.h"
+#include "conn_reap.h"
+#include "path_work.h"
+
+/* Loopback connections of a namespace before idle ones have to go */
+#define RDS_LOOP_CONNS_MAX	4096
+
+/* Connections of a namespace that peers made and nobody uses */
+#define RDS_STRANGERS_MAX	1024
+
+/* How long such connections are gathered before the disconnected ones go */
+#define RDS_REAP_DELAY		(HZ / 20)
+
+/* Until they are looked for again, if there were few */
+#define RDS_REAP_INTERVAL	(HZ / 10)
+
+/* The two paths of a loopback pair refer to each other while they are UP. One
+ * that somebody uses after all comes up again by itself.
+ */
+static void rds_conn_quiesce_idle(struct rds_net *rn)
+	__must_hold(&rn->rn_lock)
+{
+	struct rds_conn *conn;
+
+	lockdep_assert_held(&rn->rn_lock);
+	list_for_each_entry(conn, &rn->rn_conn_list, c_item) {
+		if (rds_conn_loops(conn) && refcount_read(&conn->c_refs) <= 2)
+			rds_path_shut_down_idle(&conn->c_path);
+	}
+}
+
+/* Free the loopback connections that nobody uses.
+ *
+ * Such a connection has nothing to remember: its messages arrive as they are
+ * sent. One whose only reference is the table's has no message, no work and
+ * no socket; taking that reference leaves it to us alone. A pass that finds
+ * little is not repeated at once, for anybody may ask for it.
+ */
+static void rds_conn_reap_idle(struct rds_net *rn)
+{
+	struct rds_conn *conn, *next;
+
+	mutex_lock(&rn->rn_lock);
+	if (time_before(jiffies, rn->rn_reap_at))
+		goto out;
+
+	rds_conn_quiesce_idle(rn);
+	list_for_each_entry_safe(conn, next, &rn->rn_conn_list, c_item) {
+		if (!rds_conn_loops(conn) ||
+		    !refcount_dec_if_one(&conn->c_refs))
+			continue;
+		rds_conn_remove(conn);
+		rds_path_shut_down_dead(&conn->c_path);
+		rds_conn_free_path(&conn->c_path);
+		rds_conn_release(conn);
+	}
+	if (rn->rn_loop_conns > RDS_LOOP_CONNS_MAX / 2)
+		rn->rn_reap_at = jiffies + RDS_REAP_INTERVAL;
+out:
+	mutex_unlock(&rn->rn_lock);
+}
+
+static bool rds_conn_loop_is_full(const struct rds_net *rn)
+{
+	return READ_ONCE(rn->rn_loop_conns) >= RDS_LOOP_CONNS_MAX;
+}
+
+/**
+ * rds_conn_loop_has_room() - may there be another loopback connection?
+ * @rn: the namespace
+ *
+ * Frees idle ones if there are too many.
+ *
+ * Context: process, may sleep; not the work of a path. Takes rn_lock.
+ * Return: true if there may.
+ */
+bool rds_conn_loop_has_room(struct rds_net *rn)
+{
+	if (rds_conn_loop_is_full(rn))
+		rds_conn_reap_idle(rn);
+	return !rds_conn_loop_is_full(rn);
+}
+
+static bool rds_conn_is_stranger(const struct rds_conn *conn)
+{
+	return !rds_conn_loops(conn) && !READ_ONCE(conn->c_used);
+}
+
+/**
+ * rds_conn_stranger_has_room() - may there be another that nobody uses?
+ * @rn: the namespace
+ *
+ * If not, the oldest is disconnected.
+ *
+ * Context: process. rn_lock is held.
+ * Return: true if there may.
+ */
+bool rds_conn_stranger_has_room(struct rds_net *rn)
+	__must_hold(&rn->rn_lock)
+{
+	struct rds_conn *conn, *oldest = NULL;
+	unsigned int strangers = 0;
+
+	lockdep_assert_held(&rn->rn_lock);
+
+	list_for_each_entry(conn, &rn->rn_conn_list, c_item) {
+		if (!rds_conn_is_stranger(conn))
+			continue;
+		if (!oldest)
+			oldest = conn;
+		strangers++;
+	}
+	if (strangers < RDS_STRANGERS_MAX)
+		return true;
+
+	rds_path_drop(&oldest->c_path.cp_pub, RDS_DROP_IDLE);
+	return false;
+}
+
+/* Nobody here uses it, and the peer is gone. */
+static bool rds_conn_is_forsaken(const struct rds_conn *conn)
+{
+	const struct rds_cpath *cp;
+	unsigned int i;
+
+	if (!rds_conn_is_stranger(conn))
+		return false;
+
+	for (i = 0; i < RDS_MAX_PATHS; i++) {
+		cp = rds_conn_lane(conn, i);
+		if (cp && (rds_cpath_state(cp) != RDS_PATH_DOWN ||
+			   test_bit(RDS_PF_OFFER, &cp->cp_flags) ||
+			   test_bit(RDS_PF_CONNECT, &cp->cp_flags)))
+			return false;
+	}
+	return true;
+}
+
+/**
+ * rds_conn_reap_work() - free what nobody uses and is disconnected
+ * @work: &rds_net.rn_reap
+ *
+ * Context: process, may sleep. Takes rn_lock.
+ */
+void rds_conn_reap_work(struct work_struct *work)
+{
+	struct rds_net *rn = container_of(to_delayed_work(work),
+					  struct rds_net, rn_reap);
+	struct rds_conn *conn, *next;
+	LIST_HEAD(forsaken);
+
+	mutex_lock(&rn->rn_lock);
+	list_for_each_entry_safe(conn, next, &rn->rn_conn_list, c_item) {
+		if (!rds_conn_is_forsaken(conn))
+			continue;
+		rds_conn_remove(conn);
+		list_add_tail(&conn->c_reap_item, &forsaken);
+	}
+	mutex_unlock(&rn->rn_lock);
+
+	list_for_each_entry_safe(conn, next, &forsaken, c_reap_item) {
+		list_del(&conn->c_reap_item);
+		rds_conn_destroy(conn, RDS_DROP_IDLE);
+	}
+}
+
+/**
+ * rds_conn_reap_later() - a connection may have been left by everybody
+ * @rn: the namespace
+ *
+ * Context: any.
+ */
+void rds_conn_reap_later(struct rds_net *rn)
+{
+	queue_delayed_work(rds_wq, &rn->rn_reap, RDS_REAP_DELAY);
+}

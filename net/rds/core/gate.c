@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * When a path that is UP may carry messages.
+ *
+ * The congestion map and unnumbered greetings always go. Messages wait
+ *
+ * - on all lanes but the first to be used, until what went before messages
+ *   began to spread has arrived (lanes.c);
+ * - for a peer of this implementation, until it has greeted us on this very
+ *   connection: it might be another incarnation, for which neither the
+ *   messages nor their numbers are meant. It greets at once;
+ * - for one that announces a generation, likewise, if this is not the first
+ *   connection; on lane 0, for it greets there only;
+ * - for one that we do not know yet, likewise, if this is not the first
+ *   connection;
+ * - for others, if we dialled, until anything has come from them: an acceptor
+ *   of the stock kind may still reset a connection after it has acknowledged
+ *   what came by it. It sends its congestion map first.
+ *
+ * All but the first of these end after a while.
+ */
+#include "conn.h"
+#include "gate.h"
+#include "lanes.h"
+
+#define RDS_GATE_OURS		(2 * HZ)
+#define RDS_GATE_GREETING	HZ
+#define RDS_GATE_FIRST_BYTE	(HZ / 5)
+
+/* Until a barrier without an answer is looked at again */
+#define RDS_GATE_BARRIER	(HZ / 20)
+
+/* A connection before this one may have carried messages. */
+static bool rds_gate_is_second(const struct rds_cpath *cp)
+{
+	return cp->cp_established > 1;
+}
+
+/**
+ * rds_gate_patience() - how long messages may have to wait
+ * @cp: the path, about to come UP
+ *
+ * Context: any.
+ * Return: the time in jiffies.
+ */
+unsigned long rds_gate_patience(const struct rds_cpath *cp)
+{
+	const struct rds_conn *conn = cp->cp_conn;
+
+	if (READ_ONCE(conn->c_peer.ours))
+		return RDS_GATE_OURS;
+	if (cp->cp_established &&
+	    (!READ_ONCE(conn->c_greeted) || READ_ONCE(conn->c_peer.id)))
+		return RDS_GATE_GREETING;
+	return RDS_GATE_FIRST_BYTE;
+}
+
+static bool rds_gate_awaits_peer(const struct rds_cpath *cp)
+{
+	const struct rds_conn *conn = cp->cp_conn;
+
+	if (READ_ONCE(conn->c_peer.ours))
+		return !READ_ONCE(cp->cp_greeted);
+	if (rds_gate_is_second(cp)) {
+		if (!READ_ONCE(conn->c_greeted))
+			return !READ_ONCE(cp->cp_greeted);
+		if (READ_ONCE(conn->c_peer.id) &&
+		    !READ_ONCE(rds_conn_lane(conn, 0)->cp_greeted))
+			return true;
+	}
+	return cp->cp_dialed && !READ_ONCE(cp->cp_heard);
+}
+
+static bool rds_gate_awaits_barrier(const struct rds_cpath *cp)
+{
+	const struct rds_conn *conn = cp->cp_conn;
+
+	return cp != READ_ONCE(conn->c_fan_path) &&
+	       READ_ONCE(conn->c_fan) != RDS_FAN_OPEN;
+}
+
+/* What the path's work has yet to do; it has been kicked. */
+static bool rds_gate_awaits_work(const struct rds_cpath *cp)
+{
+	return test_bit(RDS_PF_NEWS, &cp->cp_flags) ||
+	       test_bit(RDS_PF_FLUSH, &cp->cp_flags);
+}
+
+/**
+ * rds_gate_holds() - do messages have to wait?
+ * @cp: the path, UP
+ *
+ * Context: process. cp_xmit_lock is held.
+ * Return: true if they do; the path's work is kicked when that may change.
+ */
+bool rds_gate_holds(struct rds_cpath *cp)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	lockdep_assert_held(&cp->cp_xmit_lock);
+
+	if (!cp->cp_gated)
+		return false;
+	if (rds_gate_awaits_work(cp) || rds_gate_awaits_barrier(cp))
+		return true;
+	if (rds_gate_awaits_peer(cp) &&
+	    time_before(jiffies, READ_ONCE(cp->cp_gate_at)))
+		return true;
+	WRITE_ONCE(cp->cp_gated, false);
+	return false;
+}
+
+/**
+ * rds_gate_delay() - when is the gate of a path to be looked at again?
+ * @cp: the path
+ *
+ * Context: process, the path's work item, after it has tried to send.
+ * Return: in how many jiffies; LONG_MAX if a kick will come.
+ */
+long rds_gate_delay(const struct rds_cpath *cp)
+{
+	if (!cp->cp_multi || rds_cpath_state(cp) != RDS_PATH_UP)
+		return LONG_MAX;
+	if (cp == READ_ONCE(cp->cp_conn->c_fan_path) &&
+	    rds_lanes_wait(cp->cp_conn))
+		return RDS_GATE_BARRIER;
+	if (!READ_ONCE(cp->cp_gated) || rds_gate_awaits_barrier(cp))
+		return LONG_MAX;
+	return max_t(long, READ_ONCE(cp->cp_gate_at) - jiffies, 1);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* When a path that is UP may carry messages. */
+#ifndef _RDS_CORE_GATE_H
+#define _RDS_CORE_GATE_H
+
+#include "path.h"
+
+unsigned long rds_gate_patience(const struct rds_cpath *cp);
+bool rds_gate_holds(struct rds_cpath *cp);
+long rds_gate_delay(const struct rds_cpath *cp);
+
+#endif /* _RDS_CORE_GATE_H */

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What peers tell each other of themselves, as extension headers.
+ *
+ * Pure. A frame of ours fills the sixteen bytes exactly: number of lanes,
+ * generation number, "my ports name the lanes", and a header of our own. That
+ * one begins with a zero byte, where older parsers stop; the four bytes
+ * behind it are an epoch of 24 bits and a byte of capabilities. Generation
+ * and epoch together identify the peer's end of a connection: the generation
+ * changes when its host forgets everything, the epoch also when it only
+ * forgets this connection.
+ */
+#include "compat.h"
+#include "hello.h"
+
+/* We number, and judge duplicates, without exception. */
+#define RDS_CAP_BIT_STRICT	0x01
+
+#define RDS_EPOCH_SHIFT		8
+
+/**
+ * rds_hello_write() - write a handshake frame's extension headers
+ * @exthdr: RDS_EXTHDR_SPACE bytes
+ * @self: what to say
+ *
+ * Context: any.
+ */
+void rds_hello_write(u8 *exthdr, const struct rds_hello_self *self)
+{
+	unsigned int pos = 0;
+	u8 ours[5] = {};
+	u8 npaths[2];
+	u8 gen[4];
+
+	put_unaligned_be16(self->npaths, npaths);
+	put_unaligned_be32(self->gen, gen);
+	put_unaligned_be32(self->epoch << RDS_EPOCH_SHIFT | RDS_CAP_BIT_STRICT,
+			   ours + 1);
+
+	memset(exthdr, 0, RDS_EXTHDR_SPACE);
+	rds_exthdr_add(exthdr, &pos, RDS_EXTHDR_NPATHS, npaths);
+	rds_exthdr_add(exthdr, &pos, RDS_EXTHDR_GEN_NUM, gen);
+	rds_exthdr_add(exthdr, &pos, RDS_EXTHDR_SPORT_IDX, ours);
+	rds_exthdr_add(exthdr, &pos, RDS_EXTHDR_OURS, ours);
+}
+EXPORT_SYMBOL_RDS_KUNIT(rds_hello_write);
+
+static void rds_hello_read_ours(const u8 *payload, struct rds_hello *hello)
+{
+	u32 word = get_unaligned_be32(payload + 1);
+
+	if (payload[0] || !(word & RDS_CAP_BIT_STRICT))
+		return;
+	hello->ours = true;
+	/* Not 0 even if generation and epoch were. */
+	hello->id |= word;
+}
+
+/**
+ * rds_hello_read() - read a handshake frame's extension headers
+ * @exthdr: RDS_EXTHDR_SPACE bytes, from anybody
+ * @hello: set to what they say; what is not there has its default
+ *
+ * Context: any.
+ */
+void rds_hello_read(const u8 *exthdr, struct rds_hello *hello)
+{
+	unsigned int pos = 0;
+	const u8 *payload;
+	u8 type;
+
+	memset(hello, 0, sizeof(*hello));
+	hello->npaths = 1;
+
+	while ((type = rds_exthdr_next(exthdr, &pos, &payload))) {
+		switch (type) {
+		case RDS_EXTHDR_NPATHS:
+			hello->npaths = get_unaligned_be16(payload) ?: 1;
+			break;
+		case RDS_EXTHDR_GEN_NUM:
+			hello->id |= (u64)get_unaligned_be32(payload) << 32;
+			break;
+		case RDS_EXTHDR_SPORT_IDX:
+			hello->names_lanes = true;
+			break;
+		case RDS_EXTHDR_OURS:
+			rds_hello_read_ours(payload, hello);
+			break;
+		}
+	}
+}
+EXPORT_SYMBOL_RDS_KUNIT(rds_hello_read);

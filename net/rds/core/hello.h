@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What peers tell each other of themselves: the multipath handshake. */
+#ifndef _RDS_CORE_HELLO_H
+#define _RDS_CORE_HELLO_H
+
+#include <linux/types.h>
+#include <net/rds/wire.h>
+
+/**
+ * struct rds_hello - what a handshake frame says of its sender
+ * @id: its identity: generation number and epoch; 0 if it announces none
+ * @npaths: lanes that it offers, at least 1
+ * @names_lanes: its ports name the lanes
+ * @ours: it is this implementation, and keeps sequence numbers strictly
+ */
+struct rds_hello {
+	u64	id;
+	u16	npaths;
+	bool	names_lanes;
+	bool	ours;
+};
+
+/**
+ * struct rds_hello_self - what we say
+ * @npaths: lanes that we offer
+ * @gen: our generation number
+ * @epoch: 24 bits that differ from one life of the connection to the next
+ */
+struct rds_hello_self {
+	u16	npaths;
+	u32	gen;
+	u32	epoch;
+};
+
+void rds_hello_write(u8 *exthdr, const struct rds_hello_self *self);
+void rds_hello_read(const u8 *exthdr, struct rds_hello *hello);
+
+/**
+ * rds_hello_is_probe() - do these ports belong to a probe?
+ * @sport: sending port
+ * @dport: receiving port
+ *
+ * Context: any.
+ * Return: true if they do.
+ */
+static inline bool rds_hello_is_probe(__be16 sport, __be16 dport)
+{
+	return sport == cpu_to_be16(RDS_PORT_PROBE) &&
+	       dport == cpu_to_be16(RDS_PORT_PING);
+}
+
+/**
+ * rds_hello_is_reply() - do these ports belong to the answer to a probe?
+ * @sport: sending port
+ * @dport: receiving port
+ *
+ * Context: any.
+ * Return: true if they do.
+ */
+static inline bool rds_hello_is_reply(__be16 sport, __be16 dport)
+{
+	return sport == cpu_to_be16(RDS_PORT_PING) &&
+	       dport == cpu_to_be16(RDS_PORT_PROBE);
+}
+
+#endif /* _RDS_CORE_HELLO_H */

@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The lanes of a connection: how many there are, who the peer is, and what
+ * follows when it turns out to be another than before.
+ *
+ * Peers greet each other with probes and answers (hello.c). To a peer that is
+ * known to be of this implementation they go unnumbered, ahead of everything,
+ * on every lane; to others numbered like messages, on lane 0, where the very
+ * first message of a connection is one. Delivery takes a greeting down
+ * (rds_lanes_receive()) and the path's work draws the consequences, under
+ * c_lane_lock:
+ *
+ * - Another identity: the peer has forgotten us. What was queued for its
+ *   former self is given up, and numbers begin at 1. Connections to that one
+ *   are dropped.
+ * - More lanes: they are made, and the lower address dials them. All messages
+ *   took one path so far; from here on they spread, but wait on their lanes
+ *   (gate.c) until a probe behind the last of them is answered: what TCP has
+ *   acknowledged need not have been delivered. Without an answer, until all of
+ *   them were acknowledged and a second has passed.
+ * - A lane's number: the peer's ports may name its lanes, which we learn only
+ *   now. The first connection we accepted is then given its number.
+ *
+ * Two who learn of each other's lanes by a probe that still offered one send
+ * another.
+ */
+#include <linux/log2.h>
+
+#include "compat.h"
+#include "gate.h"
+#include "lanes.h"
+#include "message.h"
+#include "send.h"
+
+#include <trace/events/rds.h>
+
+/* Without an answer lanes open this long after the last message was acked */
+#define RDS_FAN_PATIENCE	HZ
+
+/* Numbered probes that may wait; more would say the same */
+#define RDS_MAX_PROBES		2
+
+/* Answers to probes that may wait on a path */
+#define RDS_MAX_REPLIES		16
+
+/**
+ * rds_lanes_init() - prepare the lanes of a new connection
+ * @conn: the connection, with its first path
+ *
+ * The first number belongs to a probe, so that a peer that remembers another
+ * life of ours learns of it before it judges anything else.
+ *
+ * Context: process.
+ */
+void rds_lanes_init(struct rds_conn *conn)
+{
+	conn->c_path.cp_next_tx_seq = 2;
+	conn->c_first_probe = true;
+	set_bit(RDS_PF_PROBE, &conn->c_path.cp_flags);
+}
+
+static unsigned int rds_lanes_offer(const struct rds_conn *conn)
+{
+	unsigned int n;
+
+	n = conn->c_key.trans->conn->max_paths(conn->c_rn->rn_net,
+				!READ_ONCE(conn->c_peer.names_lanes));
+	return clamp_t(unsigned int, n, 1, RDS_MAX_PATHS);
+}
+
+/**
+ * rds_lanes_write_hello() - make a message a probe or an answer
+ * @conn: the connection
+ * @msg: the message, empty
+ * @reply: an answer
+ *
+ * Context: process.
+ */
+void rds_lanes_write_hello(struct rds_conn *conn, struct rds_message *msg,
+			   bool reply)
+{
+	struct rds_hello_self self = {
+		.npaths = rds_lanes_offer(conn),
+		.gen = conn->c_rn->rn_gen,
+		.epoch = conn->c_epoch,
+	};
+	__be16 *port = reply ? &msg->m_dport : &msg->m_sport;
+
+	WRITE_ONCE(conn->c_offered, self.npaths);
+	*port = cpu_to_be16(RDS_PORT_PROBE);
+	rds_hello_write(msg->m_exthdr, &self);
+}
+
+/* Unnumbered frames are for those who understand them. */
+static void rds_lanes_probe_soon(struct rds_cpath *cp)
+{
+	if (READ_ONCE(cp->cp_conn->c_peer.ours))
+		set_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);
+	else
+		set_bit(RDS_PF_PROBE, &cp->cp_flags);
+	rds_cpath_kick(cp, 0);
+}
+
+/**
+ * rds_lanes_path_up() - a lane is about to come UP
+ * @cp: the lane
+ *
+ * Context: any.
+ */
+void rds_lanes_path_up(struct rds_cpath *cp)
+{
+	WRITE_ONCE(cp->cp_gate_at, jiffies + rds_gate_patience(cp));
+	if (READ_ONCE(cp->cp_conn->c_peer.ours))
+		set_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);
+	else if (cp->cp_established && !cp->cp_pub.index)
+		set_bit(RDS_PF_PROBE, &cp->cp_flags);
+}
+
+/**
+ * rds_lanes_verify() - does the peer still know of a connection?
+ * @cp: the lane, UP
+ *
+ * If it does not, what is sent now will be answered by a reset.
+ *
+ * Context: any.
+ */
+void rds_lanes_verify(struct rds_cpath *cp)
+{
+	rds_lanes_probe_soon(cp);
+}
+
+/**
+ * rds_lanes_receive() - a probe or an answer has arrived
+ * @cp: the lane that it came by
+ * @inc: the frame; stays the caller's
+ *
+ * Whether it is a duplicate is judged here, for the judgement depends on what
+ * it says.
+ *
+ * Context: deliver context, serial per path.
+ * Return: true if it was processed; false if it is a duplicate.
+ */
+bool rds_lanes_receive(struct rds_cpath *cp, struct rds_incoming *inc)
+{
+	struct rds_conn *conn = cp->cp_conn;
+	struct rds_hello hello;
+	bool dup = false;
+
+	rds_hello_read(inc->i_exthdr, &hello);
+	if (cp->cp_rx_peer != hello.id) {
+		cp->cp_rx_peer = hello.id;
+		WRITE_ONCE(cp->cp_next_rx_seq, 1);
+	}
+	cp->cp_strict = hello.ours;
+	if (inc->i_seq) {
+		dup = inc->i_seq < cp->cp_next_rx_seq &&
+		      (cp->cp_strict ||
+		       (inc->i_flags & RDS_FLAG_RETRANSMITTED));
+		if (!dup)
+			WRITE_ONCE(cp->cp_next_rx_seq, inc->i_seq + 1);
+	}
+
+	spin_lock(&cp->cp_lock);
+	cp->cp_hello = hello;
+	cp->cp_greeted = true;
+	spin_unlock(&cp->cp_lock);
+
+	if (!dup && inc->i_dport)
+		atomic_dec_if_positive(&conn->c_probes);
+	else if (!inc->i_seq)
+		set_bit(RDS_PF_REPLY_NOW, &cp->cp_flags);
+	else if (!dup)
+		atomic_add_unless(&cp->cp_replies, 1, RDS_MAX_REPLIES);
+
+	set_bit(RDS_PF_NEWS, &cp->cp_flags);
+	rds_cpath_kick(cp, 0);
+	return !dup;
+}
+
+static void rds_lanes_kick_all(struct rds_conn *conn)
+{
+	struct rds_cpath *cp;
+	unsigned int i;
+
+	for (i = 0; i < RDS_MAX_PATHS; i++) {
+		cp = rds_conn_lane(conn, i);
+		if (cp)
+			rds_cpath_kick(cp, 0);
+	}
+}
+
+/* A connection to what the peer was before. */
+static bool rds_lane_is_stale(struct rds_cpath *cp, u64 id)
+{
+	bool stale;
+
+	spin_lock_bh(&cp->cp_lock);
+	stale = !cp->cp_greeted || cp->cp_hello.id != id;
+	spin_unlock_bh(&cp->cp_lock);
+	return stale;
+}
+
+/* Messages that are queued from here on are for the new one. */
+static void rds_lanes_restart(struct rds_conn *conn, u64 id)
+	__must_hold(&conn->c_lane_lock)
+{
+	struct rds_cpath *cp;
+	unsigned int i;
+
+	lockdep_assert_held(&conn->c_lane_lock);
+
+	conn->c_past_id = conn->c_peer.id;
+	conn->c_wanted = 1;
+	conn->c_fan_path = rds_conn_lane(conn, 0);
+	WRITE_ONCE(conn->c_fan, RDS_FAN_NONE);
+	WRITE_ONCE(conn->c_npaths, 1);
+	WRITE_ONCE(conn->c_rx_epoch, conn->c_rx_epoch + 1);
+	atomic_set(&conn->c_probes, 0);
+
+	for (i = 0; i < RDS_MAX_PATHS; i++) {
+		cp = rds_conn_lane(conn, i);
+		if (!cp)
+			continue;
+		spin_lock_bh(&cp->cp_lock);
+		cp->cp_flush_seq = cp->cp_next_tx_seq;
+		set_bit(RDS_PF_FLUSH, &cp->cp_flags);
+		spin_unlock_bh(&cp->cp_lock);
+		if (rds_lane_is_stale(cp, id))
+			rds_cpath_renew(cp, RDS_DROP_PEER_RESTARTED);
+		rds_cpath_kick(cp, 0);
+	}
+}
+
+/* The number that the peer's port gives to the path that it came by first. */
+static unsigned int rds_lanes_place(const struct rds_conn *conn,
+				    const struct rds_cpath *cp,
+				    unsigned int want)
+{
+	if (cp->cp_dialed || cp != conn->c_fan_path ||
+	    !conn->c_peer.names_lanes)
+		return cp->cp_pub.index;
+	return READ_ONCE(cp->cp_named) & (want - 1);
+}
+
+static bool rds_lanes_make(struct rds_conn *conn, unsigned int want)
+	__must_hold(&conn->c_rn->rn_lock)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&conn->c_rn->rn_lock);
+	for (i = 1; i < want; i++) {
+		if (!rds_conn_add_lane(conn, i))
+			return false;
+	}
+	return true;
+}
+
+static struct rds_message *rds_lanes_new_probe(struct rds_cpath *cp)
+{
+	struct rds_message *msg = rds_send_new_control(cp);
+
+	if (!msg)
+		return NULL;
+	msg->m_is_probe = true;
+	atomic_inc(&cp->cp_conn->c_probes_queued);
+	rds_lanes_write_hello(cp->cp_conn, msg, false);
+	return msg;
+}
+
+/* From here on messages spread; those of one path are behind the barrier. */
+static void rds_lanes_publish(struct rds_conn *conn, unsigned int want,
+			      unsigned int place, struct rds_message *barrier)
+{
+	struct rds_cpath *cp = conn->c_fan_path;
+	struct rds_cpath *other = conn->c_lanes[place];
+
+	spin_lock_bh(&cp->cp_lock);
+	if (other != cp) {
+		other->cp_pub.index = cp->cp_pub.index;
+		smp_store_release(&conn->c_lanes[cp->cp_pub.index], other);
+		cp->cp_pub.index = place;
+		smp_store_release(&conn->c_lanes[place], cp);
+	}
+	WRITE_ONCE(conn->c_npaths, want);
+	if (barrier) {
+		rds_send_enqueue_control(cp, barrier);
+		conn->c_fan_seq = barrier->m_seq;
+		conn->c_fan_at = jiffies;
+		atomic_inc(&conn->c_probes);
+	}
+	spin_unlock_bh(&cp->cp_lock);
+	WRITE_ONCE(conn->c_fan, barrier ? RDS_FAN_BARRIER : RDS_FAN_OPEN);
+}
+
+static void rds_lanes_dial(struct rds_conn *conn)
+{
+	unsigned int i;
+
+	for (i = 0; i < conn->c_wanted; i++)
+		rds_cpath_connect_soon(rds_conn_lane(conn, i));
+}
+
+static void rds_lanes_grow(struct rds_conn *conn, struct rds_cpath *cp,
+			   unsigned int want)
+	__must_hold(&conn->c_lane_lock)
+{
+	unsigned int place = rds_lanes_place(conn, cp, want);
+	struct rds_message *barrier = NULL;
+	bool made;
+
+	lockdep_assert_held(&conn->c_lane_lock);
+
+	/* Nothing but the first probe has been sent: nothing to wait for. */
+	if (READ_ONCE(conn->c_fan_path->cp_next_tx_seq) > 2) {
+		barrier = rds_lanes_new_probe(conn->c_fan_path);
+		if (!barrier)
+			return;
+	}
+
+	mutex_lock(&conn->c_rn->rn_lock);
+	made = rds_lanes_make(conn, want);
+	if (made) {
+		conn->c_wanted = want;
+		rds_lanes_publish(conn, want,
+				  cp == conn->c_fan_path ? place : 0, barrier);
+	}
+	mutex_unlock(&conn->c_rn->rn_lock);
+
+	if (!made && barrier)
+		rds_send_finish(barrier);
+	if (made && rds_path_is_lower(&cp->cp_pub))
+		rds_lanes_dial(conn);
+	if (made)
+		rds_lanes_kick_all(conn);
+}
+
+static void rds_lanes_news(struct rds_cpath *cp)
+	__must_hold(&cp->cp_conn->c_lane_lock)
+{
+	struct rds_conn *conn = cp->cp_conn;
+	struct rds_hello hello;
+	unsigned int want;
+	bool first;
+
+	lockdep_assert_held(&conn->c_lane_lock);
+
+	spin_lock_bh(&cp->cp_lock);
+	hello = cp->cp_hello;
+	spin_unlock_bh(&cp->cp_lock);
+
+	first = !conn->c_greeted;
+	if (!first && hello.id && hello.id == conn->c_past_id) {
+		rds_cpath_renew(cp, RDS_DROP_PEER_RESTARTED);
+		return;
+	}
+	if (!first && hello.id != conn->c_peer.id)
+		rds_lanes_restart(conn, hello.id);
+	conn->c_peer = hello;
+	WRITE_ONCE(conn->c_greeted, true);
+
+	want = rounddown_pow_of_two(min_t(unsigned int, hello.npaths,
+					  rds_lanes_offer(conn)));
+	if (want > conn->c_wanted)
+		rds_lanes_grow(conn, cp, want);
+	else if (!cp->cp_pub.index)
+		rds_lanes_kick_all(conn);
+}
+
+static void rds_lanes_open(struct rds_conn *conn)
+	__must_hold(&conn->c_lane_lock)
+{
+	lockdep_assert_held(&conn->c_lane_lock);
+	WRITE_ONCE(conn->c_fan, RDS_FAN_OPEN);
+	rds_lanes_kick_all(conn);
+}
+
+static void rds_lanes_check_barrier(struct rds_cpath *cp)
+	__must_hold(&cp->cp_conn->c_lane_lock)
+{
+	struct rds_conn *conn = cp->cp_conn;
+
+	lockdep_assert_held(&conn->c_lane_lock);
+
+	if (conn->c_fan != RDS_FAN_BARRIER || cp != conn->c_fan_path)
+		return;
+	if (!atomic_read(&conn->c_probes)) {
+		rds_lanes_open(conn);
+	} else if (time_after(jiffies, conn->c_fan_at + RDS_FAN_PATIENCE) &&
+		   rds_send_all_acked(cp, conn->c_fan_seq)) {
+		rds_stat_inc(conn->c_rn, mprds_catchup_tx0_retries);
+		rds_lanes_open(conn);
+	}
+}
+
+/**
+ * rds_lanes_wait() - does a barrier want to be looked at again?
+ * @conn: the connection
+ *
+ * Context: any.
+ * Return: true if it does.
+ */
+bool rds_lanes_wait(const struct rds_conn *conn)
+{
+	return READ_ONCE(conn->c_fan) == RDS_FAN_BARRIER;
+}
+
+static void rds_lanes_queue_probe(struct rds_cpath *cp)
+{
+	struct rds_conn *conn = cp->cp_conn;
+	struct rds_message *msg;
+
+	if (!test_and_clear_bit(RDS_PF_PROBE, &cp->cp_flags) ||
+	    atomic_read(&conn->c_probes_queued) >= RDS_MAX_PROBES)
+		return;
+
+	msg = rds_lanes_new_probe(cp);
+	if (!msg) {
+		set_bit(RDS_PF_PROBE, &cp->cp_flags);
+		return;
+	}
+	if (rds_send_control(cp, msg, conn->c_first_probe))
+		atomic_inc(&conn->c_probes);
+	conn->c_first_probe = false;
+}
+
+static void rds_lanes_queue_replies(struct rds_cpath *cp)
+{
+	struct rds_message *msg;
+
+	while (atomic_read(&cp->cp_replies)) {
+		msg = rds_send_new_control(cp);
+		if (!msg)
+			return;
+		atomic_dec(&cp->cp_replies);
+		rds_lanes_write_hello(cp->cp_conn, msg, true);
+		rds_send_control(cp, msg, false);
+	}
+}
+
+/* Not before the answers, which may have said it already. */
+static void rds_lanes_offer_again(struct rds_conn *conn)
+	__must_hold(&conn->c_lane_lock)
+{
+	lockdep_assert_held(&conn->c_lane_lock);
+	if (conn->c_greeted && READ_ONCE(conn->c_offered) &&
+	    conn->c_offered != rds_lanes_offer(conn))
+		rds_lanes_probe_soon(rds_conn_lane(conn, 0));
+}
+
+static void rds_lanes_learn(struct rds_cpath *cp)
+{
+	struct rds_conn *conn = cp->cp_conn;
+	bool news;
+
+	mutex_lock(&conn->c_lane_lock);
+	news = test_and_clear_bit(RDS_PF_NEWS, &cp->cp_flags);
+	if (news)
+		rds_lanes_news(cp);
+	rds_lanes_check_barrier(cp);
+	rds_lanes_queue_replies(cp);
+	if (news && !test_bit(RDS_PF_REPLY_NOW, &cp->cp_flags))
+		rds_lanes_offer_again(conn);
+	mutex_unlock(&conn->c_lane_lock);
+
+	if (news && cp->cp_trans->conn->accept_again)
+		cp->cp_trans->conn->accept_again(cp->cp_pub.net);
+}
+
+/* What was for the peer's former self. Not in the midst of a connection that
+ * has carried some of it.
+ */
+static void rds_lanes_flush(struct rds_cpath *cp)
+{
+	mutex_lock(&cp->cp_xmit_lock);
+	if (rds_cpath_state(cp) == RDS_PATH_UP && !cp->cp_gated)
+		rds_path_drop(&cp->cp_pub, RDS_DROP_PEER_RESTARTED);
+	else if (rds_cpath_state(cp) != RDS_PATH_ERROR)
+		rds_send_flush(cp);
+	mutex_unlock(&cp->cp_xmit_lock);
+}
+
+/**
+ * rds_lanes_work() - the lanes' part in the work of a path
+ * @cp: the path
+ *
+ * Context: process, the path's work item, may sleep. Takes c_lane_lock,
+ * rn_lock, the transmit lock.
+ */
+void rds_lanes_work(struct rds_cpath *cp)
+{
+	if (test_bit(RDS_PF_NEWS, &cp->cp_flags) ||
+	    atomic_read(&cp->cp_replies) ||
+	    READ_ONCE(cp->cp_conn->c_fan) == RDS_FAN_BARRIER)
+		rds_lanes_learn(cp);
+	if (test_bit(RDS_PF_FLUSH, &cp->cp_flags))
+		rds_lanes_flush(cp);
+	rds_lanes_queue_probe(cp);
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Messages after they were sent: the retransmit list, until the peer has
+ * acknowledged them, the connection is lost, or the peer itself. Which lists a
+ * message is on, and who owns it, is told in send.c.
+ */
+#include <linux/slab.h>
+
+#include "conn.h"
+#include "send.h"
+
+#include <trace/events/rds.h>
+
+/**
+ * rds_path_ack() - the peer has acknowledged messages
+ * @path: the path
+ * @seq: it has everything up to this number
+ *
+ * Releases what was sent completely, and nothing else, whatever @seq says. May
+ * be called from within xmit().
+ *
+ * Context: any; locks of the transport may be held. Takes cp_lock, rs_lock.
+ */
+void rds_path_ack(struct rds_path *path, u64 seq)
+{
+	struct rds_cpath *cp = to_cpath(path);
+	struct rds_message *msg, *next;
+	LIST_HEAD(done);
+
+	spin_lock_bh(&cp->cp_lock);
+	list_for_each_entry_safe(msg, next, &cp->cp_retrans, m_path_item) {
+		if (msg->m_seq > seq)
+			break;
+		if (msg == cp->cp_xmit_msg) {
+			cp->cp_xmit_acked = true;
+			break;
+		}
+		msg->m_on_path = false;
+		list_move_tail(&msg->m_path_item, &done);
+		trace_rds_msg_ack(path, msg, 0);
+	}
+	spin_unlock_bh(&cp->cp_lock);
+
+	rds_send_finish_all(&done);
+}
+EXPORT_SYMBOL_GPL(rds_path_ack);
+
+/**
+ * rds_path_ack_mark() - the peer has acknowledged a stretch of a byte stream
+ * @path: the path
+ * @mark: it has everything up to here, as &rds_message.m_mark counts
+ *
+ * As rds_path_ack(), for transports whose acks count bytes. Marks may wrap.
+ *
+ * Context: any; locks of the transport may be held. Takes cp_lock, rs_lock.
+ */
+void rds_path_ack_mark(struct rds_path *path, u32 mark)
+{
+	struct rds_cpath *cp = to_cpath(path);
+	struct rds_message *msg, *next;
+	LIST_HEAD(done);
+
+	spin_lock_bh(&cp->cp_lock);
+	cp->cp_acked_mark = mark;
+	cp->cp_has_mark = true;
+	list_for_each_entry_safe(msg, next, &cp->cp_retrans, m_path_item) {
+		/* The mark of the one being sent may not be set yet. */
+		if (msg == cp->cp_xmit_msg ||
+		    (s32)(mark - msg->m_mark) < 0)
+			break;
+		msg->m_on_path = false;
+		list_move_tail(&msg->m_path_item, &done);
+		trace_rds_msg_ack(path, msg, 0);
+	}
+	spin_unlock_bh(&cp->cp_lock);
+
+	rds_send_finish_all(&done);
+}
+EXPORT_SYMBOL_GPL(rds_path_ack_mark);
+
+/**
+ * rds_path_map_acked() - the peer has the congestion map that was sent last
+ * @path: the path that carried it
+ *
+ * Context: any; locks of the transport may be held.
+ */
+void rds_path_map_acked(struct rds_path *path)
+{
+	struct rds_cpath *cp = to_cpath(path);
+
+	WRITE_ONCE(cp->cp_conn->c_map_acked, READ_ONCE(cp->cp_map_gen));
+}
+EXPORT_SYMBOL_GPL(rds_path_map_acked);
+
+/**
+ * rds_send_all_acked() - has the peer acknowledged all up to a number?
+ * @cp: the path
+ * @seq: the number
+ *
+ * Context: process. Takes cp_lock.
+ * Return: true if it has.
+ */
+bool rds_send_all_acked(struct rds_cpath *cp, u64 seq)
+{
+	struct rds_message *msg;
+	bool acked;
+
+	spin_lock_bh(&cp->cp_lock);
+	msg = list_first_entry_or_null(&cp->cp_retrans, struct rds_message,
+				       m_path_item);
+	if (!msg)
+		msg = list_first_entry_or_null(&cp->cp_send_queue,
+					       struct rds_message,
+					       m_path_item);
+	acked = !msg || msg->m_seq > seq;
+	spin_unlock_bh(&cp->cp_lock);
+	return acked;
+}
+
+static void rds_send_drop_ahead(struct rds_cpath *cp)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	lockdep_assert_held(&cp->cp_xmit_lock);
+
+	kfree(cp->cp_map);
+	cp->cp_map = NULL;
+	if (cp->cp_ctl)
+		rds_message_put(cp->cp_ctl);
+	cp->cp_ctl = NULL;
+}
+
+/**
+ * rds_send_reset() - prepare a path for its next connection
+ * @cp: the path; its transport is shut down
+ *
+ * What was sent and not acknowledged goes to the front of the send queue, in
+ * order and marked as sent before, so that the peer can tell duplicates. What
+ * was cancelled while it was being sent ends here.
+ *
+ * Context: process. cp_xmit_lock is held; takes cp_lock, rs_lock.
+ */
+void rds_send_reset(struct rds_cpath *cp)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	const struct rds_sysctl *ctl = &cp->cp_conn->c_rn->rn_sysctl;
+	struct rds_message *msg, *canceled = NULL;
+
+	lockdep_assert_held(&cp->cp_xmit_lock);
+
+	rds_send_drop_ahead(cp);
+
+	spin_lock_bh(&cp->cp_lock);
+	msg = cp->cp_xmit_msg;
+	if (msg && msg->m_canceled) {
+		list_del(&msg->m_path_item);
+		msg->m_on_path = false;
+		canceled = msg;
+	}
+	WRITE_ONCE(cp->cp_xmit_msg, NULL);
+	cp->cp_xmit_acked = false;
+	list_for_each_entry(msg, &cp->cp_retrans, m_path_item)
+		msg->m_flags |= RDS_FLAG_ACK_REQUIRED |
+				RDS_FLAG_RETRANSMITTED;
+	list_splice_init(&cp->cp_retrans, &cp->cp_send_queue);
+	cp->cp_unacked_packets = READ_ONCE(ctl->max_unacked_packets);
+	cp->cp_unacked_bytes = READ_ONCE(ctl->max_unacked_bytes);
+	spin_unlock_bh(&cp->cp_lock);
+
+	if (canceled)
+		rds_send_finish(canceled);
+}
+
+/**
+ * rds_send_flush() - give up what was meant for another life of the peer
+ * @cp: the path; nothing of it is in the transport's hands
+ *
+ * What was queued later is numbered anew, from 1.
+ *
+ * Context: process. cp_xmit_lock is held; takes cp_lock, rs_lock.
+ */
+void rds_send_flush(struct rds_cpath *cp)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	struct rds_message *msg, *next;
+	LIST_HEAD(done);
+	u64 seq = 1;
+
+	lockdep_assert_held(&cp->cp_xmit_lock);
+
+	spin_lock_bh(&cp->cp_lock);
+	clear_bit(RDS_PF_FLUSH, &cp->cp_flags);
+	WRITE_ONCE(cp->cp_xmit_msg, NULL);
+	list_splice_init(&cp->cp_retrans, &cp->cp_send_queue);
+	list_for_each_entry_safe(msg, next, &cp->cp_send_queue, m_path_item) {
+		if (msg->m_seq >= cp->cp_flush_seq) {
+			msg->m_seq = seq++;
+			continue;
+		}
+		msg->m_on_path = false;
+		list_move_tail(&msg->m_path_item, &done);
+		trace_rds_msg_drop(&cp->cp_pub, msg, RDS_MSG_PEER_RESTARTED);
+		rds_stat_inc(cp->cp_conn->c_rn, send_drop_restarted);
+	}
+	WRITE_ONCE(cp->cp_next_tx_seq, seq);
+	spin_unlock_bh(&cp->cp_lock);
+
+	rds_send_finish_all(&done);
+}
+
+/**
+ * rds_send_purge() - give up all messages of a dead path
+ * @cp: the path; its transport is shut down for good
+ *
+ * Context: process. cp_xmit_lock is held; takes cp_lock, rs_lock.
+ */
+void rds_send_purge(struct rds_cpath *cp)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	struct rds_message *msg;
+	LIST_HEAD(done);
+
+	lockdep_assert_held(&cp->cp_xmit_lock);
+
+	rds_send_drop_ahead(cp);
+
+	spin_lock_bh(&cp->cp_lock);
+	WRITE_ONCE(cp->cp_xmit_msg, NULL);
+	list_splice_tail_init(&cp->cp_retrans, &done);
+	list_splice_tail_init(&cp->cp_send_queue, &done);
+	list_for_each_entry(msg, &done, m_path_item) {
+		msg->m_on_path = false;
+		trace_rds_msg_drop(&cp->cp_pub, msg, RDS_MSG_CONN_GONE);
+	}
+	spin_unlock_bh(&cp->cp_lock);
+
+	rds_send_finish_all(&done);
+}
