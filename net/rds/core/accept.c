@@ -4,8 +4,8 @@
  *
  * Of two peers the lower address dials. What it dials is offered to a lane:
  * the one that its port names, if it has said that its ports do; otherwise the
- * first that is free. Until it has said anything only one of its connections
- * finds a place, and others wait with the transport, as do those of lanes that
+ * first that is free, once the ones before it have proved to be alive. Until it
+ * has said anything only one of its connections finds a place, and others wait with the transport, as do those of lanes that
  * we have not heard of yet: a lane must not change under the numbers of its
  * messages. A lane that is UP takes the offer when it
  * is down; a probe on the old connection finds out whether the peer still
@@ -19,8 +19,12 @@
 
 #include "addr.h"
 #include "conn.h"
+#include "conn_reap.h"
 #include "lanes.h"
 #include "transport.h"
+
+/* For how long an answer to a probe proves a connection to be alive */
+#define RDS_ACCEPT_FRESH	HZ
 
 static struct rds_conn *rds_accept_conn(struct rds_net *rn,
 					const struct rds_transport *trans,
@@ -49,18 +53,34 @@ static bool rds_accept_is_free(const struct rds_cpath *cp)
 		       !test_bit(RDS_PF_OFFER, &cp->cp_flags));
 }
 
+/* A peer that does not name its lanes, and makes another connection: has it
+ * lost the first, or does it want one more lane? What it said long ago does not
+ * tell.
+ */
+static bool rds_accept_is_alive(const struct rds_cpath *cp)
+{
+	return rds_cpath_state(cp) == RDS_PATH_UP &&
+	       READ_ONCE(cp->cp_greeted) &&
+	       time_before(jiffies,
+			   READ_ONCE(cp->cp_greeted_at) + RDS_ACCEPT_FRESH);
+}
+
 /* Number of the lane, or an errno. */
 static int rds_accept_place(const struct rds_conn *conn, u8 named)
 {
-	unsigned int lanes = RDS_MAX_PATHS;
+	struct rds_cpath *first = conn->c_lanes[0];
 	unsigned int i;
 
 	if (READ_ONCE(conn->c_peer.names_lanes))
 		return named < READ_ONCE(conn->c_wanted) ? named : -EAGAIN;
 
-	if (!READ_ONCE(conn->c_greeted))
-		lanes = 1;
-	for (i = 0; i < lanes; i++) {
+	if (rds_accept_is_free(first))
+		return 0;
+	if (!rds_accept_is_alive(first)) {
+		rds_lanes_verify(first);
+		return -EAGAIN;
+	}
+	for (i = 1; i < RDS_MAX_PATHS; i++) {
 		if (rds_accept_is_free(conn->c_lanes[i]))
 			return i;
 	}
@@ -124,6 +144,9 @@ int rds_path_accept(struct net *net, const struct rds_transport *trans,
 		goto out;
 	}
 	ret = rds_accept_offer(conn, peer->lane, offer);
+	/* It may be new, and nobody else would notice. */
+	if (ret && ret != -EAGAIN)
+		rds_conn_reap_later(rn);
 	rds_conn_put(conn);
 out:
 	mutex_unlock(&rn->rn_lock);

@@ -48,11 +48,22 @@ static const struct rhashtable_params rds_conn_params = {
 	.automatic_shrinking = true,
 };
 
+/**
+ * rds_conn_new_gen() - draw another generation number
+ * @rn: the namespace; it has forgotten connections that were used
+ *
+ * Context: process.
+ */
+void rds_conn_new_gen(struct rds_net *rn)
+{
+	WRITE_ONCE(rn->rn_gen, get_random_u32() ?: 1);
+}
+
 int rds_conn_net_init(struct rds_net *rn)
 {
 	mutex_init(&rn->rn_lock);
 	INIT_DELAYED_WORK(&rn->rn_reap, rds_conn_reap_work);
-	rn->rn_gen = get_random_u32() ?: 1;
+	rds_conn_new_gen(rn);
 	INIT_LIST_HEAD(&rn->rn_conn_list);
 	return rhashtable_init(&rn->rn_conns, &rds_conn_params);
 }
@@ -137,8 +148,9 @@ static struct rds_conn *rds_conn_alloc(struct rds_net *rn,
 	refcount_set(&conn->c_refs, 1);
 	INIT_LIST_HEAD(&conn->c_cong_item);
 	mutex_init(&conn->c_lane_lock);
+	conn->c_gen = READ_ONCE(rn->rn_gen);
 	conn->c_hash = jhash(key, offsetof(struct rds_conn_key, trans),
-			     rn->rn_gen);
+			     conn->c_gen);
 	conn->c_epoch = get_random_u32() >> 8;
 	conn->c_npaths = 1;
 	conn->c_wanted = 1;

@@ -61,13 +61,14 @@ enum rds_fan {
  * @c_used: a socket of this host has sent or received on it; a connection that
  *	none has used goes when it is disconnected
  * @c_hash: of its addresses; see rds_lanes_pick()
+ * @c_evicted: it is to go although it is connected
+ * @c_gen: our generation number, as the peer knows it
  * @c_epoch: tells this life of the connection from others, see hello.c
  * @c_npaths: lanes that messages are spread over; a power of two; written
  *	under cp_lock of @c_fan_path, too
  * @c_lane_lock: serialises what is learned of the peer; guards all below
  * @c_peer: what the peer has said of itself
  * @c_greeted: it has said anything
- * @c_past_id: the identity that it had before
  * @c_offered: how many lanes we offered last
  * @c_wanted: lanes that both agree on
  * @c_fan: how far that has come
@@ -96,14 +97,15 @@ struct rds_conn {
 	struct list_head	c_cong_item;
 	struct rcu_head		c_rcu;
 	bool			c_used;
+	bool			c_evicted;
 	u32			c_hash;
+	u32			c_gen;
 	u32			c_epoch;
 	u8			c_npaths;
 
 	struct mutex		c_lane_lock;	/* guards what follows */
 	struct rds_hello	c_peer;
 	bool			c_greeted;
-	u64			c_past_id;
 	u16			c_offered;
 	u8			c_wanted;
 	enum rds_fan		c_fan;
@@ -121,6 +123,7 @@ struct rds_conn {
 };
 
 int rds_conn_net_init(struct rds_net *rn);
+void rds_conn_new_gen(struct rds_net *rn);
 void rds_conn_net_exit(struct rds_net *rn);
 struct rds_conn *rds_conn_get(struct rds_net *rn,
 			      const struct rds_conn_key *key);

@@ -6,8 +6,7 @@
  * they have nothing to remember: beyond a number of them idle ones make room.
  *
  * With a wire, peers can make them. One that no socket of this host has used
- * goes when it is disconnected; and there may be so many, or the oldest is
- * disconnected. One that was used stays, see conn.c.
+ * goes when it is disconnected; and there may be so many, or the oldest goes. One that was used stays, see conn.c.
  */
 #include <linux/slab.h>
 
@@ -103,7 +102,7 @@ static bool rds_conn_is_stranger(const struct rds_conn *conn)
  * rds_conn_stranger_has_room() - may there be another that nobody uses?
  * @rn: the namespace
  *
- * If not, the oldest is disconnected.
+ * If not, the oldest will make room.
  *
  * Context: process. rn_lock is held.
  * Return: true if there may.
@@ -126,11 +125,12 @@ bool rds_conn_stranger_has_room(struct rds_net *rn)
 	if (strangers < RDS_STRANGERS_MAX)
 		return true;
 
-	rds_path_drop(&oldest->c_path.cp_pub, RDS_DROP_IDLE);
+	WRITE_ONCE(oldest->c_evicted, true);
+	rds_conn_reap_later(rn);
 	return false;
 }
 
-/* Nobody here uses it, and the peer is gone. */
+/* Nobody here uses it, and the peer is gone or has to go. */
 static bool rds_conn_is_forsaken(const struct rds_conn *conn)
 {
 	const struct rds_cpath *cp;
@@ -138,6 +138,8 @@ static bool rds_conn_is_forsaken(const struct rds_conn *conn)
 
 	if (!rds_conn_is_stranger(conn))
 		return false;
+	if (conn->c_evicted)
+		return true;
 
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
 		cp = rds_conn_lane(conn, i);
@@ -147,6 +149,42 @@ static bool rds_conn_is_forsaken(const struct rds_conn *conn)
 			return false;
 	}
 	return true;
+}
+
+static void rds_conn_set_dead(struct rds_conn *conn, bool dead)
+{
+	struct rds_cpath *cp;
+	unsigned int i;
+
+	for (i = 0; i < RDS_MAX_PATHS; i++) {
+		cp = rds_conn_lane(conn, i);
+		if (!cp)
+			continue;
+		spin_lock_bh(&cp->cp_lock);
+		WRITE_ONCE(cp->cp_dead, dead);
+		spin_unlock_bh(&cp->cp_lock);
+		if (!dead)
+			rds_cpath_kick(cp, 0);
+	}
+}
+
+/* Somebody may be about to send: who has queued a message has marked the
+ * connection as used before, and who has not finds it dead, and looks again.
+ */
+static bool rds_conn_take_forsaken(struct rds_conn *conn)
+	__must_hold(&conn->c_rn->rn_lock)
+{
+	lockdep_assert_held(&conn->c_rn->rn_lock);
+
+	if (!rds_conn_is_forsaken(conn))
+		return false;
+	rds_conn_set_dead(conn, true);
+	if (rds_conn_is_forsaken(conn)) {
+		rds_conn_remove(conn);
+		return true;
+	}
+	rds_conn_set_dead(conn, false);
+	return false;
 }
 
 /**
@@ -164,10 +202,8 @@ void rds_conn_reap_work(struct work_struct *work)
 
 	mutex_lock(&rn->rn_lock);
 	list_for_each_entry_safe(conn, next, &rn->rn_conn_list, c_item) {
-		if (!rds_conn_is_forsaken(conn))
-			continue;
-		rds_conn_remove(conn);
-		list_add_tail(&conn->c_reap_item, &forsaken);
+		if (rds_conn_take_forsaken(conn))
+			list_add_tail(&conn->c_reap_item, &forsaken);
 	}
 	mutex_unlock(&rn->rn_lock);
 

@@ -141,7 +141,7 @@ static bool rds_deliver_is_too_much(const struct rds_cpath *cp,
 	long max = READ_ONCE(conn->c_rn->rn_sysctl.rx_held_max);
 	bool told;
 
-	if (likely(held <= max) || !READ_ONCE(rs->rs_congested))
+	if (held <= max)
 		return false;
 	told = (s32)(READ_ONCE(conn->c_map_acked) -
 		     READ_ONCE(rs->rs_cong_gen)) >= 0;
@@ -155,7 +155,7 @@ static bool rds_deliver_to_sock(struct rds_path *path, struct rds_sock *rs,
 	struct rds_cpath *cp = to_cpath(path);
 	struct rds_net *rn = cp->cp_conn->c_rn;
 	u32 len = inc->i_len;
-	bool go_on = true;
+	bool go_on = true, slow;
 	long held = 0;
 
 	inc->i_saddr = path->faddr;
@@ -164,7 +164,8 @@ static bool rds_deliver_to_sock(struct rds_path *path, struct rds_sock *rs,
 	rds_recv_stamp(rn, rs, inc);
 	trace_rds_deliver(path, inc, -1);
 	rds_conn_set_used(cp->cp_conn);
-	if (!cp->cp_loops)
+	slow = !cp->cp_loops && READ_ONCE(rs->rs_congested);
+	if (unlikely(slow))
 		held = rds_incoming_charge(inc, path);
 
 	/* A reader may free the message as soon as it is on the queue. */
@@ -175,7 +176,7 @@ static bool rds_deliver_to_sock(struct rds_path *path, struct rds_sock *rs,
 	}
 	rds_stat_inc(rn, recv_queued);
 	rds_stat_add(rn, recv_bytes_added_to_sock, len);
-	if (unlikely(rds_deliver_is_too_much(cp, rs, held)))
+	if (unlikely(slow) && rds_deliver_is_too_much(cp, rs, held))
 		go_on = !rds_deliver_stop(cp);
 	rds_rx_batch_add(batch, rs);
 	return go_on;

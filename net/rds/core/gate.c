@@ -2,7 +2,8 @@
 /*
  * When a path that is UP may carry messages.
  *
- * The congestion map and unnumbered greetings always go. Messages wait
+ * The congestion map and unnumbered greetings always go, and a probe that is
+ * the first in the queue. Messages wait
  *
  * - on all lanes but the first to be used, until what went before messages
  *   began to spread has arrived (lanes.c);
@@ -86,27 +87,30 @@ static bool rds_gate_awaits_work(const struct rds_cpath *cp)
 	       test_bit(RDS_PF_FLUSH, &cp->cp_flags);
 }
 
+static bool rds_gate_is_shut(const struct rds_cpath *cp)
+{
+	if (rds_gate_awaits_work(cp) || rds_gate_awaits_barrier(cp))
+		return true;
+	return rds_gate_awaits_peer(cp) &&
+	       time_before(jiffies, READ_ONCE(cp->cp_gate_at));
+}
+
 /**
- * rds_gate_holds() - do messages have to wait?
+ * rds_gate_update() - open the gate if nothing keeps it shut
  * @cp: the path, UP
  *
+ * Once open it stays so until the connection is lost. When it may have to be
+ * opened the path's work is kicked.
+ *
  * Context: process. cp_xmit_lock is held.
- * Return: true if they do; the path's work is kicked when that may change.
  */
-bool rds_gate_holds(struct rds_cpath *cp)
+void rds_gate_update(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
-	if (!cp->cp_gated)
-		return false;
-	if (rds_gate_awaits_work(cp) || rds_gate_awaits_barrier(cp))
-		return true;
-	if (rds_gate_awaits_peer(cp) &&
-	    time_before(jiffies, READ_ONCE(cp->cp_gate_at)))
-		return true;
-	WRITE_ONCE(cp->cp_gated, false);
-	return false;
+	if (unlikely(cp->cp_gated) && !rds_gate_is_shut(cp))
+		WRITE_ONCE(cp->cp_gated, false);
 }
 
 /**

@@ -6,7 +6,7 @@
 #include "path.h"
 
 unsigned long rds_gate_patience(const struct rds_cpath *cp);
-bool rds_gate_holds(struct rds_cpath *cp);
+void rds_gate_update(struct rds_cpath *cp);
 long rds_gate_delay(const struct rds_cpath *cp);
 
 #endif /* _RDS_CORE_GATE_H */

@@ -36,6 +36,18 @@ void rds_hello_write(u8 *exthdr, const struct rds_hello_self *self);
 void rds_hello_read(const u8 *exthdr, struct rds_hello *hello);
 
 /**
+ * rds_hello_gen() - the generation in an identity
+ * @hello: what a peer has said
+ *
+ * Context: any.
+ * Return: the generation number; 0 if it announces none.
+ */
+static inline u32 rds_hello_gen(const struct rds_hello *hello)
+{
+	return hello->id >> 32;
+}
+
+/**
  * rds_hello_is_probe() - do these ports belong to a probe?
  * @sport: sending port
  * @dport: receiving port

@@ -10,9 +10,11 @@
  * (rds_lanes_receive()) and the path's work draws the consequences, under
  * c_lane_lock:
  *
- * - Another identity: the peer has forgotten us. What was queued for its
- *   former self is given up, and numbers begin at 1. Connections to that one
- *   are dropped.
+ * - Another generation: the peer has forgotten us. What was queued for its
+ *   former self is given up, and connections to that one are dropped. Numbers
+ *   go on; gaps are legal. Another epoch alone: it has only forgotten a
+ *   connection that nobody there used, and has received nothing by it, so
+ *   nothing is given up. Its own numbers begin anew in both cases.
  * - More lanes: they are made, and the lower address dials them. All messages
  *   took one path so far; from here on they spread, but wait on their lanes
  *   (gate.c) until a probe behind the last of them is answered: what TCP has
@@ -36,6 +38,9 @@
 
 /* Without an answer lanes open this long after the last message was acked */
 #define RDS_FAN_PATIENCE	HZ
+
+/* Until what lacked memory is tried again */
+#define RDS_LANES_NOMEM_DELAY	2
 
 /* Numbered probes that may wait; more would say the same */
 #define RDS_MAX_PROBES		2
@@ -81,7 +86,7 @@ void rds_lanes_write_hello(struct rds_conn *conn, struct rds_message *msg,
 {
 	struct rds_hello_self self = {
 		.npaths = rds_lanes_offer(conn),
-		.gen = conn->c_rn->rn_gen,
+		.gen = conn->c_gen,
 		.epoch = conn->c_epoch,
 	};
 	__be16 *port = reply ? &msg->m_dport : &msg->m_sport;
@@ -163,13 +168,14 @@ bool rds_lanes_receive(struct rds_cpath *cp, struct rds_incoming *inc)
 	spin_lock(&cp->cp_lock);
 	cp->cp_hello = hello;
 	cp->cp_greeted = true;
+	cp->cp_greeted_at = jiffies;
 	spin_unlock(&cp->cp_lock);
 
-	if (!dup && inc->i_dport)
-		atomic_dec_if_positive(&conn->c_probes);
-	else if (!inc->i_seq)
+	if (!inc->i_seq && !inc->i_dport)
 		set_bit(RDS_PF_REPLY_NOW, &cp->cp_flags);
-	else if (!dup)
+	else if (inc->i_seq && !dup && inc->i_dport)
+		atomic_dec_if_positive(&conn->c_probes);
+	else if (inc->i_seq && !dup)
 		atomic_add_unless(&cp->cp_replies, 1, RDS_MAX_REPLIES);
 
 	set_bit(RDS_PF_NEWS, &cp->cp_flags);
@@ -190,27 +196,49 @@ static void rds_lanes_kick_all(struct rds_conn *conn)
 }
 
 /* A connection to what the peer was before. */
-static bool rds_lane_is_stale(struct rds_cpath *cp, u64 id)
+static bool rds_lane_is_stale(struct rds_cpath *cp,
+			      const struct rds_hello *hello)
 {
 	bool stale;
 
 	spin_lock_bh(&cp->cp_lock);
-	stale = !cp->cp_greeted || cp->cp_hello.id != id;
+	stale = !cp->cp_greeted ||
+		rds_hello_gen(&cp->cp_hello) != rds_hello_gen(hello);
 	spin_unlock_bh(&cp->cp_lock);
 	return stale;
 }
 
-/* Messages that are queued from here on are for the new one. */
-static void rds_lanes_restart(struct rds_conn *conn, u64 id)
-	__must_hold(&conn->c_lane_lock)
+/* Two lanes exchange their numbers. */
+static void rds_lanes_swap(struct rds_conn *conn, struct rds_cpath *a,
+			   struct rds_cpath *b)
+	__must_hold(&conn->c_rn->rn_lock)
 {
+	lockdep_assert_held(&conn->c_rn->rn_lock);
+	swap(a->cp_pub.index, b->cp_pub.index);
+	/* They are read without the lock. */
+	smp_store_release(&conn->c_lanes[a->cp_pub.index], a);
+	smp_store_release(&conn->c_lanes[b->cp_pub.index], b);
+}
+
+/* Messages that are queued from here on are for the new one. If it names no
+ * lanes, the path that it came by is the only one it has.
+ */
+static void rds_lanes_restart(struct rds_cpath *by,
+			      const struct rds_hello *hello)
+	__must_hold(&by->cp_conn->c_lane_lock)
+{
+	struct rds_conn *conn = by->cp_conn;
 	struct rds_cpath *cp;
 	unsigned int i;
 
 	lockdep_assert_held(&conn->c_lane_lock);
 
-	conn->c_past_id = conn->c_peer.id;
-	conn->c_wanted = 1;
+	if (!hello->names_lanes && by->cp_pub.index) {
+		mutex_lock(&conn->c_rn->rn_lock);
+		rds_lanes_swap(conn, by, conn->c_lanes[0]);
+		mutex_unlock(&conn->c_rn->rn_lock);
+	}
+	WRITE_ONCE(conn->c_wanted, 1);
 	conn->c_fan_path = rds_conn_lane(conn, 0);
 	WRITE_ONCE(conn->c_fan, RDS_FAN_NONE);
 	WRITE_ONCE(conn->c_npaths, 1);
@@ -225,7 +253,7 @@ static void rds_lanes_restart(struct rds_conn *conn, u64 id)
 		cp->cp_flush_seq = cp->cp_next_tx_seq;
 		set_bit(RDS_PF_FLUSH, &cp->cp_flags);
 		spin_unlock_bh(&cp->cp_lock);
-		if (rds_lane_is_stale(cp, id))
+		if (cp != by && rds_lane_is_stale(cp, hello))
 			rds_cpath_renew(cp, RDS_DROP_PEER_RESTARTED);
 		rds_cpath_kick(cp, 0);
 	}
@@ -248,6 +276,9 @@ static bool rds_lanes_make(struct rds_conn *conn, unsigned int want)
 	unsigned int i;
 
 	lockdep_assert_held(&conn->c_rn->rn_lock);
+	/* It is being destroyed. */
+	if (list_empty(&conn->c_item))
+		return false;
 	for (i = 1; i < want; i++) {
 		if (!rds_conn_add_lane(conn, i))
 			return false;
@@ -270,17 +301,16 @@ static struct rds_message *rds_lanes_new_probe(struct rds_cpath *cp)
 /* From here on messages spread; those of one path are behind the barrier. */
 static void rds_lanes_publish(struct rds_conn *conn, unsigned int want,
 			      unsigned int place, struct rds_message *barrier)
+	__must_hold(&conn->c_rn->rn_lock)
 {
 	struct rds_cpath *cp = conn->c_fan_path;
 	struct rds_cpath *other = conn->c_lanes[place];
 
+	lockdep_assert_held(&conn->c_rn->rn_lock);
+
 	spin_lock_bh(&cp->cp_lock);
-	if (other != cp) {
-		other->cp_pub.index = cp->cp_pub.index;
-		smp_store_release(&conn->c_lanes[cp->cp_pub.index], other);
-		cp->cp_pub.index = place;
-		smp_store_release(&conn->c_lanes[place], cp);
-	}
+	if (other != cp)
+		rds_lanes_swap(conn, cp, other);
 	WRITE_ONCE(conn->c_npaths, want);
 	if (barrier) {
 		rds_send_enqueue_control(cp, barrier);
@@ -314,24 +344,31 @@ static void rds_lanes_grow(struct rds_conn *conn, struct rds_cpath *cp,
 	if (READ_ONCE(conn->c_fan_path->cp_next_tx_seq) > 2) {
 		barrier = rds_lanes_new_probe(conn->c_fan_path);
 		if (!barrier)
-			return;
+			goto out_again;
 	}
 
 	mutex_lock(&conn->c_rn->rn_lock);
 	made = rds_lanes_make(conn, want);
 	if (made) {
-		conn->c_wanted = want;
+		WRITE_ONCE(conn->c_wanted, want);
 		rds_lanes_publish(conn, want,
 				  cp == conn->c_fan_path ? place : 0, barrier);
 	}
 	mutex_unlock(&conn->c_rn->rn_lock);
 
-	if (!made && barrier)
-		rds_send_finish(barrier);
-	if (made && rds_path_is_lower(&cp->cp_pub))
+	if (!made) {
+		if (barrier)
+			rds_send_finish(barrier);
+		goto out_again;
+	}
+	if (rds_path_is_lower(&cp->cp_pub))
 		rds_lanes_dial(conn);
-	if (made)
-		rds_lanes_kick_all(conn);
+	rds_lanes_kick_all(conn);
+	return;
+
+out_again:
+	set_bit(RDS_PF_NEWS, &cp->cp_flags);
+	rds_cpath_kick(cp, RDS_LANES_NOMEM_DELAY);
 }
 
 static void rds_lanes_news(struct rds_cpath *cp)
@@ -340,7 +377,6 @@ static void rds_lanes_news(struct rds_cpath *cp)
 	struct rds_conn *conn = cp->cp_conn;
 	struct rds_hello hello;
 	unsigned int want;
-	bool first;
 
 	lockdep_assert_held(&conn->c_lane_lock);
 
@@ -348,19 +384,18 @@ static void rds_lanes_news(struct rds_cpath *cp)
 	hello = cp->cp_hello;
 	spin_unlock_bh(&cp->cp_lock);
 
-	first = !conn->c_greeted;
-	if (!first && hello.id && hello.id == conn->c_past_id) {
-		rds_cpath_renew(cp, RDS_DROP_PEER_RESTARTED);
-		return;
-	}
-	if (!first && hello.id != conn->c_peer.id)
-		rds_lanes_restart(conn, hello.id);
+	if (conn->c_greeted &&
+	    rds_hello_gen(&hello) != rds_hello_gen(&conn->c_peer))
+		rds_lanes_restart(cp, &hello);
 	conn->c_peer = hello;
 	WRITE_ONCE(conn->c_greeted, true);
 
+	/* From one to many, once in a life of the peer: a pair of sockets
+	 * that has more than one lane to come from has no order to keep.
+	 */
 	want = rounddown_pow_of_two(min_t(unsigned int, hello.npaths,
 					  rds_lanes_offer(conn)));
-	if (want > conn->c_wanted)
+	if (want > 1 && conn->c_wanted == 1)
 		rds_lanes_grow(conn, cp, want);
 	else if (!cp->cp_pub.index)
 		rds_lanes_kick_all(conn);
@@ -416,10 +451,13 @@ static void rds_lanes_queue_probe(struct rds_cpath *cp)
 	msg = rds_lanes_new_probe(cp);
 	if (!msg) {
 		set_bit(RDS_PF_PROBE, &cp->cp_flags);
+		rds_cpath_kick(cp, RDS_LANES_NOMEM_DELAY);
 		return;
 	}
-	if (rds_send_control(cp, msg, conn->c_first_probe))
-		atomic_inc(&conn->c_probes);
+	/* The answer may be here before this returns. */
+	atomic_inc(&conn->c_probes);
+	if (!rds_send_control(cp, msg, conn->c_first_probe))
+		atomic_dec(&conn->c_probes);
 	conn->c_first_probe = false;
 }
 
@@ -429,8 +467,10 @@ static void rds_lanes_queue_replies(struct rds_cpath *cp)
 
 	while (atomic_read(&cp->cp_replies)) {
 		msg = rds_send_new_control(cp);
-		if (!msg)
+		if (!msg) {
+			rds_cpath_kick(cp, RDS_LANES_NOMEM_DELAY);
 			return;
+		}
 		atomic_dec(&cp->cp_replies);
 		rds_lanes_write_hello(cp->cp_conn, msg, true);
 		rds_send_control(cp, msg, false);
@@ -453,7 +493,9 @@ static void rds_lanes_learn(struct rds_cpath *cp)
 	bool news;
 
 	mutex_lock(&conn->c_lane_lock);
-	news = test_and_clear_bit(RDS_PF_NEWS, &cp->cp_flags);
+	/* Only of the connection that it came by, while that lasts. */
+	news = rds_cpath_state(cp) == RDS_PATH_UP &&
+	       test_and_clear_bit(RDS_PF_NEWS, &cp->cp_flags);
 	if (news)
 		rds_lanes_news(cp);
 	rds_lanes_check_barrier(cp);
@@ -466,16 +508,15 @@ static void rds_lanes_learn(struct rds_cpath *cp)
 		cp->cp_trans->conn->accept_again(cp->cp_pub.net);
 }
 
-/* What was for the peer's former self. Not in the midst of a connection that
- * has carried some of it.
+/* What was for the peer's former self. A connection that has been dropped is
+ * shut down first.
  */
 static void rds_lanes_flush(struct rds_cpath *cp)
 {
+	if (rds_cpath_state(cp) == RDS_PATH_ERROR)
+		return;
 	mutex_lock(&cp->cp_xmit_lock);
-	if (rds_cpath_state(cp) == RDS_PATH_UP && !cp->cp_gated)
-		rds_path_drop(&cp->cp_pub, RDS_DROP_PEER_RESTARTED);
-	else if (rds_cpath_state(cp) != RDS_PATH_ERROR)
-		rds_send_flush(cp);
+	rds_send_flush(cp);
 	mutex_unlock(&cp->cp_xmit_lock);
 }
 

@@ -255,6 +255,7 @@ void rds_cpath_forget_connection(struct rds_cpath *cp)
 	cp->cp_strict = false;
 	WRITE_ONCE(cp->cp_heard, false);
 	cp->cp_gated = cp->cp_multi;
+	clear_bit(RDS_PF_NEWS, &cp->cp_flags);
 	clear_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);
 	clear_bit(RDS_PF_REPLY_NOW, &cp->cp_flags);
 	clear_bit(RDS_PF_RX, &cp->cp_flags);

@@ -63,6 +63,7 @@ enum rds_path_flag {
  * @cp_flush_seq: messages below it are for a peer that is no more
  * @cp_hello: what the peer said last of itself
  * @cp_greeted: it did so on this connection
+ * @cp_greeted_at: when it did so last, in jiffies
  * @cp_attempts: how often connecting was tried
  * @cp_established: how often the path came UP
  * @cp_resets: how often it was shut down after that
@@ -79,7 +80,8 @@ enum rds_path_flag {
  * @cp_rx_epoch: &rds_conn.c_rx_epoch when that was set; likewise
  * @cp_strict: any message below @cp_next_rx_seq is a duplicate; likewise
  * @cp_heard: something has arrived on this connection
- * @cp_rx_held: bytes of memory that unread messages of this path hold
+ * @cp_rx_held: bytes of memory that unread messages of this path hold which
+ *	came for a port that was congested already
  * @cp_xmit_lock: held by the one who sends; taken by trylock to send, and
  *	waited for to shut down
  * @cp_map: snapshot of the congestion map being sent, or NULL; guarded by
@@ -116,6 +118,7 @@ struct rds_cpath {
 	u64			cp_flush_seq;
 	struct rds_hello	cp_hello;
 	bool			cp_greeted;
+	unsigned long		cp_greeted_at;
 	u32			cp_attempts;
 	u32			cp_established;
 	u32			cp_resets;

@@ -15,6 +15,12 @@
 
 #include <trace/events/rds.h>
 
+/* Lanes that the peer does not offer any more only take what it makes. */
+static bool rds_path_is_agreed(const struct rds_cpath *cp)
+{
+	return cp->cp_pub.index < READ_ONCE(cp->cp_conn->c_wanted);
+}
+
 /* Who redials without having anything to send? Loopback comes up at once. */
 static bool rds_path_dials(const struct rds_cpath *cp)
 {
@@ -52,7 +58,8 @@ static void rds_path_reconnect(struct rds_cpath *cp)
 		rds_conn_reap_later(conn->c_rn);
 		return;
 	}
-	if (rds_path_dials(cp) || rds_path_is_wanted(cp))
+	if (rds_path_is_agreed(cp) &&
+	    (rds_path_dials(cp) || rds_path_is_wanted(cp)))
 		rds_cpath_connect_later(cp);
 }
 
@@ -127,6 +134,7 @@ static bool rds_path_connect_due(const struct rds_cpath *cp)
 	if (test_bit(RDS_PF_OFFER, &cp->cp_flags))
 		return true;
 	return test_bit(RDS_PF_CONNECT, &cp->cp_flags) &&
+	       rds_path_is_agreed(cp) &&
 	       time_after_eq(jiffies, READ_ONCE(cp->cp_connect_at));
 }
 
@@ -152,7 +160,7 @@ static void rds_path_rearm(struct rds_cpath *cp)
 	long delay = LONG_MAX;
 
 	if (test_bit(RDS_PF_CONNECT, &cp->cp_flags) &&
-	    rds_cpath_state(cp) == RDS_PATH_DOWN)
+	    rds_path_is_agreed(cp) && rds_cpath_state(cp) == RDS_PATH_DOWN)
 		delay = (long)(READ_ONCE(cp->cp_connect_at) - jiffies);
 	delay = min(delay, rds_gate_delay(cp));
 	if (delay == LONG_MAX)

@@ -172,9 +172,9 @@ void rds_send_reset(struct rds_cpath *cp)
 
 /**
  * rds_send_flush() - give up what was meant for another life of the peer
- * @cp: the path; nothing of it is in the transport's hands
+ * @cp: the path
  *
- * What was queued later is numbered anew, from 1.
+ * What has been sent on the connection that there is now stays.
  *
  * Context: process. cp_xmit_lock is held; takes cp_lock, rs_lock.
  */
@@ -183,25 +183,19 @@ void rds_send_flush(struct rds_cpath *cp)
 {
 	struct rds_message *msg, *next;
 	LIST_HEAD(done);
-	u64 seq = 1;
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	spin_lock_bh(&cp->cp_lock);
 	clear_bit(RDS_PF_FLUSH, &cp->cp_flags);
-	WRITE_ONCE(cp->cp_xmit_msg, NULL);
-	list_splice_init(&cp->cp_retrans, &cp->cp_send_queue);
 	list_for_each_entry_safe(msg, next, &cp->cp_send_queue, m_path_item) {
-		if (msg->m_seq >= cp->cp_flush_seq) {
-			msg->m_seq = seq++;
-			continue;
-		}
+		if (msg->m_seq >= cp->cp_flush_seq)
+			break;
 		msg->m_on_path = false;
 		list_move_tail(&msg->m_path_item, &done);
 		trace_rds_msg_drop(&cp->cp_pub, msg, RDS_MSG_PEER_RESTARTED);
 		rds_stat_inc(cp->cp_conn->c_rn, send_drop_restarted);
 	}
-	WRITE_ONCE(cp->cp_next_tx_seq, seq);
 	spin_unlock_bh(&cp->cp_lock);
 
 	rds_send_finish_all(&done);

@@ -60,12 +60,26 @@ bool rds_send_pending(const struct rds_cpath *cp)
 	       (READ_ONCE(cp->cp_flags) & ahead);
 }
 
-static bool rds_send_may_pick(const struct rds_cpath *cp)
+/* What the gate waits for may be the answer to it. */
+static bool rds_send_probe_is_first(struct rds_cpath *cp)
+	__must_hold(&cp->cp_lock)
+{
+	const struct rds_message *msg;
+
+	lockdep_assert_held(&cp->cp_lock);
+	msg = list_first_entry_or_null(&cp->cp_send_queue, struct rds_message,
+				       m_path_item);
+	return msg && msg->m_is_probe;
+}
+
+static bool rds_send_may_pick(struct rds_cpath *cp)
+	__must_hold(&cp->cp_lock)
 {
 	const unsigned long ahead = BIT(RDS_PF_CONG) | BIT(RDS_PF_PROBE_NOW) |
 				    BIT(RDS_PF_REPLY_NOW);
 
-	return !(READ_ONCE(cp->cp_flags) & ahead) && !cp->cp_gated;
+	return !(READ_ONCE(cp->cp_flags) & ahead) &&
+	       (!cp->cp_gated || rds_send_probe_is_first(cp));
 }
 
 /* Take leave of the message just sent and pick the next, under one hold of the
@@ -242,8 +256,7 @@ static int rds_send_messages(struct rds_cpath *cp, unsigned int *budget)
 			ret = rds_send_ahead(cp);
 			if (ret)
 				return ret;
-			if (rds_gate_holds(cp))
-				return 0;
+			rds_gate_update(cp);
 			done = false;
 			msg = rds_send_step(cp, NULL, &done, &more);
 			if (!msg)

@@ -69,6 +69,7 @@ EXPORT_SYMBOL_GPL(rds_transport_register);
 static void rds_transport_leave_net(struct rds_net *rn, void *trans)
 {
 	rds_conn_destroy_all(rn, trans, RDS_DROP_UNREGISTER);
+	rds_conn_new_gen(rn);
 }
 
 /**
