@@ -132,6 +132,15 @@ static void rds_conn_free_rcu(struct rcu_head *rcu)
 	rds_conn_free(container_of(rcu, struct rds_conn, c_rcu));
 }
 
+/* The same at both ends */
+static u32 rds_conn_hash(const struct rds_conn_key *key, bool is_lower)
+{
+	const struct in6_addr *lower = is_lower ? &key->laddr : &key->faddr;
+	const struct in6_addr *higher = is_lower ? &key->faddr : &key->laddr;
+
+	return jhash(higher, sizeof(*higher), jhash(lower, sizeof(*lower), 0));
+}
+
 static struct rds_conn *rds_conn_alloc(struct rds_net *rn,
 				       const struct rds_conn_key *key)
 {
@@ -149,12 +158,12 @@ static struct rds_conn *rds_conn_alloc(struct rds_net *rn,
 	INIT_LIST_HEAD(&conn->c_cong_item);
 	mutex_init(&conn->c_lane_lock);
 	conn->c_gen = READ_ONCE(rn->rn_gen);
-	conn->c_hash = jhash(key, offsetof(struct rds_conn_key, trans),
-			     conn->c_gen);
 	conn->c_epoch = get_random_u32() >> 8;
 	conn->c_npaths = 1;
 	conn->c_wanted = 1;
 	rds_cpath_init(&conn->c_path, conn, 0, rds_path_work);
+	conn->c_is_lower = rds_path_is_lower(&conn->c_path.cp_pub);
+	conn->c_hash = rds_conn_hash(key, conn->c_is_lower);
 	conn->c_lanes[0] = &conn->c_path;
 	conn->c_fan_path = &conn->c_path;
 	if (conn->c_path.cp_multi)

@@ -60,7 +60,8 @@ enum rds_fan {
  * @c_rcu: frees it
  * @c_used: a socket of this host has sent or received on it; a connection that
  *	none has used goes when it is disconnected
- * @c_hash: of its addresses; see rds_lanes_pick()
+ * @c_hash: of its addresses, the same at both ends; see rds_lanes_pick()
+ * @c_is_lower: our address is the lower of the two
  * @c_evicted: it is to go although it is connected
  * @c_gen: our generation number, as the peer knows it
  * @c_epoch: tells this life of the connection from others, see hello.c
@@ -99,6 +100,7 @@ struct rds_conn {
 	bool			c_used;
 	bool			c_evicted;
 	u32			c_hash;
+	bool			c_is_lower;
 	u32			c_gen;
 	u32			c_epoch;
 	u8			c_npaths;

@@ -23,7 +23,8 @@ bool rds_lanes_wait(const struct rds_conn *conn);
  * @dport: receiving port
  *
  * By addresses and ports: all of a pair of sockets go one way, in order, and
- * one socket that talks to many peers uses many lanes.
+ * one socket that talks to many peers uses many lanes. Both ends come to the
+ * same result, so that an answer carries the ack of its question.
  *
  * Context: any. The answer may change while nobody holds cp_lock of it.
  * Return: the lane.
@@ -37,6 +38,8 @@ static inline struct rds_cpath *rds_lanes_pick(const struct rds_conn *conn,
 	if (npaths <= 1)
 		return rds_conn_lane(conn, 0);
 
+	if (!conn->c_is_lower)
+		swap(sport, dport);
 	ports = (u32)be16_to_cpu(sport) << 16 | be16_to_cpu(dport);
 	return rds_conn_lane(conn, jhash_1word(ports, conn->c_hash) &
 				   (npaths - 1));
