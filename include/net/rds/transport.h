@@ -473,6 +473,7 @@ struct rds_info_ops {
  * @RDS_CAP_NETNS: works in every network namespace, not just the first
  * @RDS_CAP_LOWER_DIALS: of two peers the one with the lower address redials
  * @RDS_CAP_MULTIPATH: peers agree on the number of lanes by a handshake
+ * @RDS_CAP_SELF_ACKED: acks come by themselves; messages do not ask for them
  */
 enum rds_caps {
 	RDS_CAP_LOOPBACK		= BIT(0),
@@ -480,6 +481,7 @@ enum rds_caps {
 	RDS_CAP_NETNS			= BIT(2),
 	RDS_CAP_LOWER_DIALS		= BIT(3),
 	RDS_CAP_MULTIPATH		= BIT(4),
+	RDS_CAP_SELF_ACKED		= BIT(5),
 };
 
 /**

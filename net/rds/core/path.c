@@ -57,6 +57,7 @@ void rds_cpath_init(struct rds_cpath *cp, struct rds_conn *conn, u8 index,
 	cp->cp_next_rx_seq = 1;
 	cp->cp_loops = key->trans->caps & RDS_CAP_LOOPBACK;
 	cp->cp_multi = key->trans->caps & RDS_CAP_MULTIPATH;
+	cp->cp_self_acked = key->trans->caps & RDS_CAP_SELF_ACKED;
 	cp->cp_gated = cp->cp_multi;
 	cp->cp_since = jiffies;
 }
@@ -164,6 +165,16 @@ void rds_path_rx_retry(struct rds_path *path)
 }
 EXPORT_SYMBOL_GPL(rds_path_rx_retry);
 
+/* Only the lower address dials the other lanes. It may have to be called, and
+ * that is lane 0's.
+ */
+static bool rds_cpath_only_waits(const struct rds_cpath *cp)
+{
+	return cp->cp_pub.index &&
+	       (cp->cp_trans->caps & RDS_CAP_LOWER_DIALS) &&
+	       !rds_path_is_lower(&cp->cp_pub);
+}
+
 /**
  * rds_cpath_connect_soon() - connect a path that is down, if nobody is at it
  * @cp: the path
@@ -174,6 +185,8 @@ EXPORT_SYMBOL_GPL(rds_path_rx_retry);
  */
 void rds_cpath_connect_soon(struct rds_cpath *cp)
 {
+	if (rds_cpath_only_waits(cp))
+		cp = rds_conn_lane(cp->cp_conn, 0);
 	if (rds_cpath_state(cp) != RDS_PATH_DOWN ||
 	    test_bit(RDS_PF_CONNECT, &cp->cp_flags))
 		return;
@@ -238,7 +251,7 @@ void rds_cpath_connect(struct rds_cpath *cp)
 	else if (ret != -EAGAIN)
 		rds_cpath_connect_later(cp);
 	else if (cp->cp_pub.index)
-		rds_cpath_connect_soon(rds_conn_lane(cp->cp_conn, 0));
+		rds_cpath_connect_soon(cp);
 }
 
 /**
@@ -286,11 +299,12 @@ void rds_path_connect_done(struct rds_path *path)
 	if (cp->cp_multi)
 		rds_lanes_path_up(cp);
 	if (!rds_cpath_event(cp, RDS_EV_CONNECTED)) {
-		rds_path_drop(path, RDS_DROP_PROTOCOL);
+		rds_path_drop(path, RDS_DROP_RACED);
 		return;
 	}
 
-	WRITE_ONCE(cp->cp_backoff_ms, 0);
+	if (!cp->cp_multi)
+		WRITE_ONCE(cp->cp_backoff_ms, 0);
 	clear_bit(RDS_PF_CONNECT, &cp->cp_flags);
 	rds_cpath_kick(cp, 0);
 }

@@ -47,6 +47,7 @@ enum rds_path_flag {
  * @cp_trans: its transport; gone with its module once the path is dead
  * @cp_loops: that is a loopback transport
  * @cp_multi: that does the multipath handshake
+ * @cp_self_acked: that needs no requests for acks
  * @cp_lock: guards all up to @cp_pongs; a leaf: taken also under the locks of
  *	a transport's socket
  * @cp_state: stored by rds_path_event() only; read without the lock
@@ -79,7 +80,8 @@ enum rds_path_flag {
  * @cp_rx_peer: identity of the peer that numbered them; likewise
  * @cp_rx_epoch: &rds_conn.c_rx_epoch when that was set; likewise
  * @cp_strict: any message below @cp_next_rx_seq is a duplicate; likewise
- * @cp_heard: something has arrived on this connection
+ * @cp_heard: something has arrived on this connection; only then the back-off
+ *	begins anew, lest we dial at full speed who accepts and resets
  * @cp_rx_held: bytes of memory that unread messages of this path hold which
  *	came for a port that was congested already
  * @cp_xmit_lock: held by the one who sends; taken by trylock to send, and
@@ -104,6 +106,7 @@ struct rds_cpath {
 	const struct rds_transport *cp_trans;
 	bool			cp_loops;
 	bool			cp_multi;
+	bool			cp_self_acked;
 
 	spinlock_t		cp_lock;	/* guards state and queues */
 	enum rds_path_state	cp_state;
@@ -204,6 +207,7 @@ static inline void rds_cpath_heard(struct rds_cpath *cp)
 	if (likely(cp->cp_heard))
 		return;
 	WRITE_ONCE(cp->cp_heard, true);
+	WRITE_ONCE(cp->cp_backoff_ms, 0);
 	if (READ_ONCE(cp->cp_gated))
 		rds_cpath_kick(cp, 0);
 }

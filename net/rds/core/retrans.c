@@ -144,10 +144,13 @@ void rds_send_reset(struct rds_cpath *cp)
 {
 	const struct rds_sysctl *ctl = &cp->cp_conn->c_rn->rn_sysctl;
 	struct rds_message *msg, *canceled = NULL;
+	u8 flags = RDS_FLAG_RETRANSMITTED;
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	rds_send_drop_ahead(cp);
+	if (!cp->cp_self_acked)
+		flags |= RDS_FLAG_ACK_REQUIRED;
 
 	spin_lock_bh(&cp->cp_lock);
 	msg = cp->cp_xmit_msg;
@@ -159,8 +162,7 @@ void rds_send_reset(struct rds_cpath *cp)
 	WRITE_ONCE(cp->cp_xmit_msg, NULL);
 	cp->cp_xmit_acked = false;
 	list_for_each_entry(msg, &cp->cp_retrans, m_path_item)
-		msg->m_flags |= RDS_FLAG_ACK_REQUIRED |
-				RDS_FLAG_RETRANSMITTED;
+		msg->m_flags |= flags;
 	list_splice_init(&cp->cp_retrans, &cp->cp_send_queue);
 	cp->cp_unacked_packets = READ_ONCE(ctl->max_unacked_packets);
 	cp->cp_unacked_bytes = READ_ONCE(ctl->max_unacked_bytes);

@@ -154,7 +154,8 @@ static void rds_send_number(struct rds_cpath *cp, struct rds_message *msg,
 {
 	lockdep_assert_held(&cp->cp_lock);
 
-	if (rds_send_budget_used(cp, msg->m_bag.len) || want_ack) {
+	if (!cp->cp_self_acked &&
+	    (rds_send_budget_used(cp, msg->m_bag.len) || want_ack)) {
 		msg->m_flags |= RDS_FLAG_ACK_REQUIRED;
 		rds_stat_inc(cp->cp_conn->c_rn, send_ack_required);
 	}

@@ -248,11 +248,6 @@ static void rds_sendmsg_connect(struct rds_cpath *cp)
 	if (likely(rds_cpath_state(cp) == RDS_PATH_UP))
 		return;
 	rds_cpath_connect_soon(cp);
-	/* The other lanes are the lower address's to dial, and it may have to
-	 * be told.
-	 */
-	if (cp->cp_pub.index)
-		rds_cpath_connect_soon(rds_conn_lane(cp->cp_conn, 0));
 	if (cp->cp_loops)
 		flush_delayed_work(&cp->cp_work);
 }

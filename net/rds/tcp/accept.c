@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Strangers: connections that peers have made, until they have a path.
+ *
+ * A stranger costs a socket and nothing of RDS until its first header is here
+ * and makes sense. There is room for so many per namespace; a new one takes
+ * the place of the oldest that has not said anything. One with a good header
+ * that core cannot place yet waits longer, for TCP has acknowledged what it
+ * sent. Everything happens in one work item; callbacks only mark who has news.
+ *
+ * A peer whose address is higher than ours does not get a connection: it is
+ * for us to dial, and core is told that somebody knocked.
+ */
+#include <linux/net.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+#include <net/tcp.h>
+
+#include "compat.h"
+#include "sport.h"
+#include "tcp.h"
+
+#define RDS_TCP_MAX_STRANGERS	256
+
+/* How long a stranger may take to say something, or wait for a lane */
+#define RDS_TCP_SILENT_AGE	(5 * HZ)
+#define RDS_TCP_VALID_AGE	(30 * HZ)
+
+/* Connections accepted before others have a turn */
+#define RDS_TCP_ACCEPT_BATCH	64
+
+/**
+ * rds_tcp_accept_soon() - have the work look at listener and strangers
+ * @tn: the namespace
+ *
+ * Context: any.
+ */
+void rds_tcp_accept_soon(struct rds_tcp_net *tn)
+{
+	mod_delayed_work(rds_tcp_wq, &tn->tn_accept_work, 0);
+}
+
+/**
+ * rds_tcp_accept_again() - those who wait for a lane may ask again
+ * @net: the namespace
+ *
+ * Context: any.
+ */
+void rds_tcp_accept_again(struct net *net)
+{
+	struct rds_tcp_net *tn = rds_tcp_net(net);
+
+	WRITE_ONCE(tn->tn_again, true);
+	rds_tcp_accept_soon(tn);
+}
+
+static void rds_tcp_stranger_news(struct sock *sk)
+{
+	struct rds_tcp_stranger *ts;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	ts = sk->sk_user_data;
+	if (ts) {
+		WRITE_ONCE(ts->ts_ready, true);
+		rds_tcp_accept_soon(ts->ts_tn);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void rds_tcp_stranger_attach(struct rds_tcp_stranger *ts)
+{
+	struct sock *sk = ts->ts_sock->sk;
+
+	lock_sock(sk);
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = ts;
+	sk->sk_data_ready = rds_tcp_stranger_news;
+	sk->sk_state_change = rds_tcp_stranger_news;
+	write_unlock_bh(&sk->sk_callback_lock);
+	release_sock(sk);
+}
+
+/**
+ * rds_tcp_stranger_detach() - stop listening to a stranger
+ * @ts: the stranger
+ *
+ * Context: process, may sleep.
+ */
+void rds_tcp_stranger_detach(struct rds_tcp_stranger *ts)
+{
+	const struct rds_tcp_callbacks *def = &ts->ts_tn->tn_default;
+	struct sock *sk = ts->ts_sock->sk;
+
+	lock_sock(sk);
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = NULL;
+	sk->sk_data_ready = def->data_ready;
+	sk->sk_state_change = def->state_change;
+	write_unlock_bh(&sk->sk_callback_lock);
+	release_sock(sk);
+}
+
+/**
+ * rds_tcp_stranger_close() - reset a stranger's connection and forget it
+ * @ts: the stranger; on no list
+ *
+ * Context: process, may sleep.
+ */
+void rds_tcp_stranger_close(struct rds_tcp_stranger *ts)
+{
+	rds_tcp_stranger_detach(ts);
+	rds_tcp_abort(ts->ts_sock);
+	kfree(ts);
+}
+
+static void rds_tcp_stranger_drop(struct rds_tcp_stranger *ts)
+	__must_hold(&ts->ts_tn->tn_lock)
+{
+	struct rds_tcp_net *tn = ts->ts_tn;
+
+	lockdep_assert_held(&tn->tn_lock);
+	list_del(&ts->ts_item);
+	tn->tn_nstrangers--;
+	rds_tcp_stat_inc(tn, tcp_listen_closed_stale);
+	rds_tcp_stranger_close(ts);
+}
+
+/* Who is at the other end of a socket? */
+static void rds_tcp_peer_of(const struct sock *sk, struct rds_peer *peer)
+{
+	const struct inet_sock *inet = inet_sk(sk);
+
+	memset(peer, 0, sizeof(*peer));
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6) {
+		peer->laddr = sk->sk_v6_rcv_saddr;
+		peer->faddr = sk->sk_v6_daddr;
+		if (ipv6_addr_type(&peer->faddr) & IPV6_ADDR_LINKLOCAL)
+			peer->ifindex = sk->sk_bound_dev_if;
+	} else
+#endif
+	{
+		ipv6_addr_set_v4mapped(inet->inet_rcv_saddr, &peer->laddr);
+		ipv6_addr_set_v4mapped(inet->inet_daddr, &peer->faddr);
+	}
+	peer->lane = rds_tcp_sport_lane(ntohs(inet->inet_dport));
+}
+
+/* Make room for one more: the oldest that is silent goes. */
+static bool rds_tcp_make_room(struct rds_tcp_net *tn)
+	__must_hold(&tn->tn_lock)
+{
+	struct rds_tcp_stranger *ts;
+
+	lockdep_assert_held(&tn->tn_lock);
+	if (tn->tn_nstrangers < RDS_TCP_MAX_STRANGERS)
+		return true;
+
+	list_for_each_entry(ts, &tn->tn_strangers, ts_item) {
+		if (!ts->ts_valid) {
+			rds_tcp_stranger_drop(ts);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void rds_tcp_admit(struct rds_tcp_net *tn, struct socket *sock,
+			  const struct rds_peer *peer)
+	__must_hold(&tn->tn_lock)
+{
+	struct rds_tcp_stranger *ts = NULL;
+
+	lockdep_assert_held(&tn->tn_lock);
+	if (rds_tcp_make_room(tn))
+		ts = kzalloc(sizeof(*ts), GFP_KERNEL);
+	if (!ts) {
+		rds_tcp_stat_inc(tn, tcp_listen_closed_stale);
+		rds_tcp_abort(sock);
+		return;
+	}
+
+	ts->ts_tn = tn;
+	ts->ts_sock = sock;
+	ts->ts_peer = *peer;
+	ts->ts_born = jiffies;
+	ts->ts_ready = true;
+	list_add_tail(&ts->ts_item, &tn->tn_strangers);
+	tn->tn_nstrangers++;
+	rds_tcp_stranger_attach(ts);
+}
+
+/* Connections between addresses of one host are not for TCP. */
+static bool rds_tcp_is_local(struct net *net, const struct rds_peer *peer)
+{
+	return !rds_tcp_transport.conn->laddr_check(net, &peer->faddr,
+						    peer->ifindex);
+}
+
+static void rds_tcp_accepted(struct rds_tcp_net *tn, struct socket *sock)
+	__must_hold(&tn->tn_lock)
+{
+	struct rds_peer peer;
+	int order;
+
+	rds_tcp_hold_net(sock->sk);
+	rds_tcp_peer_of(sock->sk, &peer);
+	order = memcmp(&peer.laddr, &peer.faddr, sizeof(peer.laddr));
+
+	if (rds_tcp_is_local(tn->tn_net, &peer)) {
+		rds_tcp_stat_inc(tn, tcp_listen_closed_stale);
+		rds_tcp_abort(sock);
+	} else if (order < 0) {
+		rds_path_knock(tn->tn_net, &rds_tcp_transport, &peer);
+		rds_tcp_abort(sock);
+	} else {
+		rds_tcp_admit(tn, sock, &peer);
+	}
+}
+
+/* Is the first header here? Returns 1 if it is and makes sense, 0 if it may
+ * still come, an errno if it will not.
+ */
+static int rds_tcp_stranger_peek(struct rds_tcp_stranger *ts)
+{
+	struct rds_header hdr;
+	struct kvec vec = { .iov_base = &hdr, .iov_len = sizeof(hdr) };
+	const struct sock *sk = ts->ts_sock->sk;
+	struct msghdr mh = {};
+	int ret;
+
+	ret = kernel_recvmsg(ts->ts_sock, &mh, &vec, 1, sizeof(hdr),
+			     MSG_PEEK | MSG_DONTWAIT);
+	if (ret == sizeof(hdr))
+		return rds_tcp_frame_judge(&hdr) == RDS_TCP_OVERSIZED ?
+		       -EMSGSIZE : 1;
+	if (ret < 0 && ret != -EAGAIN)
+		return ret;
+	if (!ret || (READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN))
+		return -ECONNRESET;
+	return 0;
+}
+
+/* Find a place for a stranger. Returns false if there will be none. */
+static bool rds_tcp_stranger_place(struct rds_tcp_stranger *ts)
+{
+	struct rds_tcp_net *tn = ts->ts_tn;
+	int ret;
+
+	if (!ts->ts_valid) {
+		ret = rds_tcp_stranger_peek(ts);
+		if (ret <= 0)
+			return !ret;
+		ts->ts_valid = true;
+	}
+	ret = rds_path_accept(tn->tn_net, &rds_tcp_transport, &ts->ts_peer,
+			      ts);
+	return !ret || ret == -EAGAIN;
+}
+
+static unsigned long rds_tcp_stranger_end(const struct rds_tcp_stranger *ts)
+{
+	return ts->ts_born +
+	       (ts->ts_valid ? RDS_TCP_VALID_AGE : RDS_TCP_SILENT_AGE);
+}
+
+static void rds_tcp_strangers_place(struct rds_tcp_net *tn)
+	__must_hold(&tn->tn_lock)
+{
+	bool again = xchg(&tn->tn_again, false);
+	struct rds_tcp_stranger *ts, *next;
+
+	lockdep_assert_held(&tn->tn_lock);
+	list_for_each_entry_safe(ts, next, &tn->tn_strangers, ts_item) {
+		if (time_after_eq(jiffies, rds_tcp_stranger_end(ts))) {
+			rds_tcp_stranger_drop(ts);
+			continue;
+		}
+		if (!xchg(&ts->ts_ready, false) && !(again && ts->ts_valid))
+			continue;
+		if (!rds_tcp_stranger_place(ts))
+			rds_tcp_stranger_drop(ts);
+	}
+}
+
+/* When is somebody too old? */
+static void rds_tcp_accept_rearm(struct rds_tcp_net *tn)
+	__must_hold(&tn->tn_lock)
+{
+	struct rds_tcp_stranger *ts;
+	long delay = LONG_MAX;
+
+	lockdep_assert_held(&tn->tn_lock);
+	list_for_each_entry(ts, &tn->tn_strangers, ts_item)
+		delay = min_t(long, delay,
+			      rds_tcp_stranger_end(ts) - jiffies);
+	if (delay != LONG_MAX)
+		queue_delayed_work(rds_tcp_wq, &tn->tn_accept_work,
+				   max(delay, 0L));
+}
+
+/**
+ * rds_tcp_accept_work() - accept connections, and look at those accepted
+ * @work: &rds_tcp_net.tn_accept_work
+ *
+ * Context: process, may sleep.
+ */
+void rds_tcp_accept_work(struct work_struct *work)
+{
+	struct rds_tcp_net *tn = container_of(to_delayed_work(work),
+					      struct rds_tcp_net,
+					      tn_accept_work);
+	unsigned int budget = RDS_TCP_ACCEPT_BATCH;
+	struct socket *sock;
+
+	mutex_lock(&tn->tn_lock);
+	if (tn->tn_down)
+		goto out;
+
+	while (budget && !kernel_accept(tn->tn_listener, &sock, O_NONBLOCK)) {
+		rds_tcp_accepted(tn, sock);
+		budget--;
+	}
+	rds_tcp_strangers_place(tn);
+	if (!budget)
+		rds_tcp_accept_soon(tn);
+	rds_tcp_accept_rearm(tn);
+out:
+	mutex_unlock(&tn->tn_lock);
+}
+
+/**
+ * rds_tcp_accept_stop() - no strangers any more
+ * @tn: the namespace; its listener does not call us any more
+ *
+ * What the listener has not handed out yet goes too: from here on nobody
+ * would see to it that those sockets keep the namespace's memory.
+ *
+ * Context: process, may sleep.
+ */
+void rds_tcp_accept_stop(struct rds_tcp_net *tn)
+{
+	struct rds_tcp_stranger *ts, *next;
+	struct socket *sock;
+
+	mutex_lock(&tn->tn_lock);
+	tn->tn_down = true;
+	while (!kernel_accept(tn->tn_listener, &sock, O_NONBLOCK)) {
+		rds_tcp_hold_net(sock->sk);
+		rds_tcp_abort(sock);
+	}
+	list_for_each_entry_safe(ts, next, &tn->tn_strangers, ts_item)
+		rds_tcp_stranger_drop(ts);
+	mutex_unlock(&tn->tn_lock);
+	cancel_delayed_work_sync(&tn->tn_accept_work);
+}

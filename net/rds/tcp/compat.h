@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What differs between kernels, by the name of the feature. The rest of the
+ * folder reads as if only the newest existed.
+ */
+#ifndef _RDS_TCP_COMPAT_H
+#define _RDS_TCP_COMPAT_H
+
+#include <linux/bvec.h>
+#include <linux/kobject_ns.h>
+#include <linux/net.h>
+#include <linux/netdevice.h>
+#include <linux/sysctl.h>
+#include <linux/uio.h>
+#include <linux/version.h>
+#include <net/net_namespace.h>
+#include <net/tcp.h>
+
+/* Since 6.11 a handler sees its table as const and needs no end marker. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#define RDS_TCP_CTL_CONST		const
+#define RDS_TCP_SYSCTL_END_MARKERS	0
+
+static inline struct ctl_table_header *
+rds_tcp_register_net_sysctl(struct net *net, const char *path,
+			    struct ctl_table *table, size_t size)
+{
+	return register_net_sysctl_sz(net, path, table, size);
+}
+#else
+#define RDS_TCP_CTL_CONST
+#define RDS_TCP_SYSCTL_END_MARKERS	1
+
+static inline struct ctl_table_header *
+rds_tcp_register_net_sysctl(struct net *net, const char *path,
+			    struct ctl_table *table, size_t size)
+{
+	return register_net_sysctl(net, path, table);
+}
+#endif
+
+/* Since 6.14, and in some stable kernels before, a kernel socket itself keeps
+ * the memory of its namespace. To do it twice does no harm.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
+#define RDS_TCP_SOCK_KEEPS_NET	1
+
+static inline void rds_tcp_net_keep(struct net *net)
+{
+}
+
+static inline void rds_tcp_net_drop(struct net *net)
+{
+}
+#else
+#define RDS_TCP_SOCK_KEEPS_NET	0
+
+static inline void rds_tcp_net_keep(struct net *net)
+{
+	refcount_inc(&net->passive);
+}
+
+static inline void rds_tcp_net_drop(struct net *net)
+{
+	net_ns_type_operations.drop_ns(net);
+}
+#endif
+
+/* Addresses given to a socket have no fixed size since 6.19. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
+#define rds_tcp_sockaddr	sockaddr_unsized
+#else
+#define rds_tcp_sockaddr	sockaddr
+#endif
+
+/* Since 6.5 pages are spliced by sendmsg(). Before, page by page. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+static inline int rds_tcp_splice(struct sock *sk, const struct bio_vec *bvec,
+				 unsigned int nr, size_t skip, size_t len,
+				 int flags)
+{
+	struct msghdr mh = { .msg_flags = flags | MSG_SPLICE_PAGES };
+
+	iov_iter_bvec(&mh.msg_iter, ITER_SOURCE, bvec, nr, skip + len);
+	iov_iter_advance(&mh.msg_iter, skip);
+	return tcp_sendmsg_locked(sk, &mh, len);
+}
+#else
+static inline int rds_tcp_splice(struct sock *sk, const struct bio_vec *bvec,
+				 unsigned int nr, size_t skip, size_t len,
+				 int flags)
+{
+	size_t sent = 0, bytes;
+	int part, ret = 0;
+
+	for (; nr && sent < len; bvec++, nr--) {
+		if (skip >= bvec->bv_len) {
+			skip -= bvec->bv_len;
+			continue;
+		}
+		bytes = min_t(size_t, bvec->bv_len - skip, len - sent);
+		part = flags;
+		if (sent + bytes < len)
+			part |= MSG_MORE | MSG_SENDPAGE_NOTLAST;
+		ret = tcp_sendpage_locked(sk, bvec->bv_page,
+					  bvec->bv_offset + skip, bytes, part);
+		if (ret < 0)
+			break;
+		sent += ret;
+		if (ret < bytes)
+			break;
+		skip = 0;
+	}
+	return sent ? sent : ret;
+}
+#endif
+
+#endif /* _RDS_TCP_COMPAT_H */

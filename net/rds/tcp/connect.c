@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Connecting.
+ *
+ * Of two peers the one with the lower address dials. The higher one makes an
+ * attempt only on the first lane and only to be noticed: the lower one resets
+ * it and dials. A lane's source port names it, see sport.h.
+ *
+ * A connection that the peer has made is taken before one is dialed.
+ */
+#include <linux/slab.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+#include <net/tcp.h>
+
+#include "compat.h"
+#include "sport.h"
+#include "tcp.h"
+
+/* Source ports tried in one attempt */
+#define RDS_TCP_BIND_TRIES	64
+
+#define RDS_TCP_KEEPIDLE	5
+#define RDS_TCP_KEEPINTVL	5
+#define RDS_TCP_KEEPCNT		5
+
+static void rds_tcp_tune_buffer(int *buf, int value, int least, int def,
+				u8 *locks, u8 lock)
+{
+	if (value) {
+		*locks |= lock;
+		WRITE_ONCE(*buf, max(value, least));
+	} else if (*locks & lock) {
+		*locks &= ~lock;
+		WRITE_ONCE(*buf, def);
+	}
+}
+
+/**
+ * rds_tcp_tune_buffers() - apply the tunables for buffers
+ * @tn: the namespace
+ * @sk: a socket without data: not yet connected, or a listener
+ *
+ * Context: process, may sleep.
+ */
+void rds_tcp_tune_buffers(struct rds_tcp_net *tn, struct sock *sk)
+{
+	const struct rds_tcp_sysctl *ctl = &tn->tn_sysctl;
+	const struct net *net = tn->tn_net;
+	u8 locks;
+
+	lock_sock(sk);
+	locks = sk->sk_userlocks;
+	rds_tcp_tune_buffer(&sk->sk_sndbuf, READ_ONCE(ctl->sndbuf),
+			    SOCK_MIN_SNDBUF,
+			    READ_ONCE(net->ipv4.sysctl_tcp_wmem[1]),
+			    &locks, SOCK_SNDBUF_LOCK);
+	rds_tcp_tune_buffer(&sk->sk_rcvbuf, READ_ONCE(ctl->rcvbuf),
+			    SOCK_MIN_RCVBUF,
+			    READ_ONCE(net->ipv4.sysctl_tcp_rmem[1]),
+			    &locks, SOCK_RCVBUF_LOCK);
+	sk->sk_userlocks = locks;
+	release_sock(sk);
+}
+
+/**
+ * rds_tcp_tune() - prepare a socket for its work
+ * @tn: the namespace
+ * @sk: the socket
+ *
+ * Its memory is allocated with GFP_KERNEL: what sends are system calls, and
+ * work that no reclaim waits for.
+ *
+ * Context: process, may sleep.
+ */
+void rds_tcp_tune(struct rds_tcp_net *tn, struct sock *sk)
+{
+	tcp_sock_set_nodelay(sk);
+	sock_set_keepalive(sk);
+	tcp_sock_set_keepidle(sk, RDS_TCP_KEEPIDLE);
+	tcp_sock_set_keepintvl(sk, RDS_TCP_KEEPINTVL);
+	tcp_sock_set_keepcnt(sk, RDS_TCP_KEEPCNT);
+	tcp_sock_set_user_timeout(sk,
+				  READ_ONCE(tn->tn_sysctl.user_timeout_ms));
+}
+
+/**
+ * rds_tcp_abort() - reset a connection and release its socket
+ * @sock: the socket; nobody else uses it
+ *
+ * Context: process, may sleep.
+ */
+void rds_tcp_abort(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+
+	lock_sock(sk);
+	if (sk->sk_state != TCP_CLOSE)
+		sk->sk_prot->disconnect(sk, O_NONBLOCK);
+	release_sock(sk);
+	sock_release(sock);
+}
+
+/* Returns the size of the address. */
+static int rds_tcp_sockaddr_init(struct sockaddr_storage *ss,
+				 const struct in6_addr *addr, u16 port,
+				 int ifindex)
+{
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ss;
+	struct sockaddr_in *sin = (struct sockaddr_in *)ss;
+
+	memset(ss, 0, sizeof(*ss));
+	if (ipv6_addr_v4mapped(addr)) {
+		sin->sin_family = AF_INET;
+		sin->sin_addr.s_addr = addr->s6_addr32[3];
+		sin->sin_port = htons(port);
+		return sizeof(*sin);
+	}
+	sin6->sin6_family = AF_INET6;
+	sin6->sin6_addr = *addr;
+	sin6->sin6_port = htons(port);
+	sin6->sin6_scope_id = ifindex;
+	return sizeof(*sin6);
+}
+
+/* Bind to our address and a free port that names the lane. */
+static int rds_tcp_bind(struct rds_tcp_path *tp, struct socket *sock)
+{
+	const struct rds_path *path = tp->tp_path;
+	unsigned int tries = RDS_TCP_BIND_TRIES;
+	struct rds_tcp_sports sp;
+	struct sockaddr_storage ss;
+	int low, high, len, ret;
+	u16 port;
+
+	inet_get_local_port_range(path->net, &low, &high);
+	rds_tcp_sports_init(&sp, low, high);
+	if (!sp.sp_groups)
+		return -EADDRINUSE;
+
+	do {
+		port = rds_tcp_sport(&sp, tp->tp_group++, path->index);
+		ret = -EADDRINUSE;
+		if (inet_is_local_reserved_port(path->net, port))
+			continue;
+		len = rds_tcp_sockaddr_init(&ss, &path->laddr, port,
+					    path->ifindex);
+		ret = kernel_bind(sock, (struct rds_tcp_sockaddr *)&ss, len);
+	} while (ret == -EADDRINUSE && --tries);
+	return ret;
+}
+
+/* The connection may be announced, or given up, before this returns. */
+static int rds_tcp_dial(struct rds_tcp_path *tp)
+{
+	const struct rds_path *path = tp->tp_path;
+	struct sockaddr_storage ss;
+	struct socket *sock;
+	int len, ret;
+
+	ret = sock_create_kern(path->net,
+			       ipv6_addr_v4mapped(&path->laddr) ? PF_INET :
+			       PF_INET6, SOCK_STREAM, IPPROTO_TCP, &sock);
+	if (ret)
+		return ret;
+
+	rds_tcp_hold_net(sock->sk);
+	rds_tcp_tune(tp->tp_tn, sock->sk);
+	rds_tcp_tune_buffers(tp->tp_tn, sock->sk);
+	ret = rds_tcp_bind(tp, sock);
+	if (ret) {
+		sock_release(sock);
+		return ret;
+	}
+
+	lock_sock(sock->sk);
+	rds_tcp_attach(tp, sock, true);
+	release_sock(sock->sk);
+
+	len = rds_tcp_sockaddr_init(&ss, &path->faddr, RDS_TCP_PORT,
+				    path->ifindex);
+	ret = kernel_connect(sock, (struct rds_tcp_sockaddr *)&ss, len,
+			     O_NONBLOCK);
+	if (!ret || ret == -EINPROGRESS)
+		return 0;
+	rds_tcp_discard(tp);
+	return ret;
+}
+
+static struct rds_tcp_stranger *rds_tcp_take_offer(struct rds_tcp_path *tp,
+						   bool *more)
+{
+	struct rds_tcp_stranger *ts;
+
+	spin_lock_bh(&tp->tp_lock);
+	ts = list_first_entry_or_null(&tp->tp_offers, struct rds_tcp_stranger,
+				      ts_item);
+	if (ts) {
+		list_del(&ts->ts_item);
+		WRITE_ONCE(tp->tp_noffers, tp->tp_noffers - 1);
+	}
+	*more = !list_empty(&tp->tp_offers);
+	spin_unlock_bh(&tp->tp_lock);
+	return ts;
+}
+
+/* What has come before is to be read too, also if the peer is gone already:
+ * then the path comes up, and down again at once.
+ */
+static int rds_tcp_take(struct rds_tcp_path *tp, struct socket *sock, bool more)
+{
+	struct rds_path *path = tp->tp_path;
+	struct sock *sk = sock->sk;
+	bool gone;
+
+	/* The listener's may be from before a change of the tunables. */
+	rds_tcp_tune(tp->tp_tn, sk);
+
+	lock_sock(sk);
+	rds_tcp_attach(tp, sock, false);
+	rds_tcp_established(tp, sk);
+	gone = sk->sk_state != TCP_ESTABLISHED;
+	tp->tp_dropped = gone;
+	rds_path_rx_retry(path);
+	if (more)
+		rds_path_offered(path);
+	rds_path_connect_done(path);
+	if (gone)
+		rds_path_drop(path, rds_tcp_reason(sk, true));
+	release_sock(sk);
+	return 0;
+}
+
+/**
+ * rds_tcp_path_connect() - begin to connect
+ * @path: the path
+ *
+ * Context: process, the path's work item, may sleep.
+ * Return: see &rds_conn_ops.path_connect.
+ */
+int rds_tcp_path_connect(struct rds_path *path)
+{
+	struct rds_tcp_path *tp = path->data;
+	struct rds_tcp_stranger *ts;
+	struct socket *sock;
+	bool more;
+
+	ts = rds_tcp_take_offer(tp, &more);
+	if (ts) {
+		sock = ts->ts_sock;
+		kfree(ts);
+		return rds_tcp_take(tp, sock, more);
+	}
+
+	if (path->index && rds_tcp_is_higher(path))
+		return -EAGAIN;
+	return rds_tcp_dial(tp);
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Received messages.
+ *
+ * A small one is copied behind its own structure. A large one refers to the
+ * pages of the packets that it came in, for as long as nobody has read it;
+ * the packets themselves are not kept. Packets that hold much more memory
+ * than payload are copied all the same, so that a peer which sends a byte at
+ * a time cannot have us keep a page for each.
+ */
+#include <linux/module.h>
+#include <linux/sched/clock.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+
+#include "tcp.h"
+
+/* Payloads up to here are copied. */
+#define RDS_TCP_COPY_MAX	2048
+
+/* Packets that hold more than so many times their payload are copied. */
+#define RDS_TCP_TRUESIZE_MAX	4
+
+/* Least memory that a message counts for while nobody has read it */
+#define RDS_TCP_MIN_TRUESIZE	512
+
+#define RDS_TCP_GFP		(GFP_ATOMIC | __GFP_NOWARN)
+
+/* Pages that a large message begins with, and gets at a time */
+#define RDS_TCP_FIRST_PIECES	8
+#define RDS_TCP_MORE_PIECES	31
+
+/**
+ * struct rds_tcp_pieces - places of a payload, in order
+ * @pc_next: those that follow, or NULL
+ * @pc_nr: how many there are
+ * @pc_max: how many there may be
+ * @pc_bvec: the places; each holds a reference to its page
+ */
+struct rds_tcp_pieces {
+	struct rds_tcp_pieces	*pc_next;
+	unsigned int		pc_nr;
+	unsigned int		pc_max;
+	struct bio_vec		pc_bvec[];
+};
+
+/**
+ * struct rds_tcp_incoming - a received message
+ * @ti_inc: core's part
+ * @ti_got: bytes of payload so far
+ * @ti_last: the last pieces of a large message; NULL for a small one
+ * @ti_data: payload of a small message
+ * @ti_first: pieces of a large one
+ */
+struct rds_tcp_incoming {
+	struct rds_incoming		ti_inc;
+	u32				ti_got;
+	struct rds_tcp_pieces		*ti_last;
+	union {
+		DECLARE_FLEX_ARRAY(u8, ti_data);
+		struct rds_tcp_pieces	ti_first;
+	};
+};
+
+static struct rds_tcp_incoming *to_incoming(struct rds_incoming *inc)
+{
+	return container_of(inc, struct rds_tcp_incoming, ti_inc);
+}
+
+static int rds_tcp_copy_pieces(const struct rds_tcp_pieces *pc, u32 len,
+			       struct iov_iter *to)
+{
+	const struct bio_vec *bv;
+	unsigned int i;
+	size_t bytes;
+
+	for (; pc && len; pc = pc->pc_next) {
+		for (i = 0; i < pc->pc_nr && len; i++) {
+			bv = &pc->pc_bvec[i];
+			bytes = min(len, bv->bv_len);
+			if (copy_page_to_iter(bv->bv_page, bv->bv_offset,
+					      bytes, to) != bytes)
+				return -EFAULT;
+			len -= bytes;
+		}
+	}
+	return 0;
+}
+
+static int rds_tcp_incoming_copy(struct rds_incoming *inc, u32 len,
+				 struct iov_iter *to)
+{
+	struct rds_tcp_incoming *ti = to_incoming(inc);
+
+	if (ti->ti_last)
+		return rds_tcp_copy_pieces(&ti->ti_first, len, to);
+	return copy_to_iter(ti->ti_data, len, to) == len ? 0 : -EFAULT;
+}
+
+static void rds_tcp_put_pieces(struct rds_tcp_pieces *pc)
+{
+	unsigned int i;
+
+	for (i = 0; i < pc->pc_nr; i++)
+		put_page(pc->pc_bvec[i].bv_page);
+}
+
+static void rds_tcp_incoming_free(struct rds_incoming *inc)
+{
+	struct rds_tcp_incoming *ti = to_incoming(inc);
+	struct rds_tcp_pieces *pc, *next;
+
+	if (ti->ti_last) {
+		rds_tcp_put_pieces(&ti->ti_first);
+		for (pc = ti->ti_first.pc_next; pc; pc = next) {
+			next = pc->pc_next;
+			rds_tcp_put_pieces(pc);
+			kfree(pc);
+		}
+	}
+	kfree(ti);
+}
+
+static const struct rds_incoming_ops rds_tcp_incoming_ops = {
+	.owner	= THIS_MODULE,
+	.copy	= rds_tcp_incoming_copy,
+	.free	= rds_tcp_incoming_free,
+};
+
+static void rds_tcp_pieces_init(struct rds_tcp_pieces *pc, unsigned int max)
+{
+	pc->pc_next = NULL;
+	pc->pc_nr = 0;
+	pc->pc_max = max;
+}
+
+/**
+ * rds_tcp_incoming_alloc() - begin to receive a message
+ * @hdr: its header; announces no more than RDS_MAX_MSG_SIZE
+ *
+ * Context: deliver context.
+ * Return: the message, without payload yet, or NULL.
+ */
+struct rds_tcp_incoming *rds_tcp_incoming_alloc(const struct rds_header *hdr)
+{
+	u32 len = be32_to_cpu(hdr->h_len);
+	bool small = len <= RDS_TCP_COPY_MAX;
+	struct rds_tcp_incoming *ti;
+	size_t size;
+
+	if (small)
+		size = sizeof(*ti) + len;
+	else
+		size = sizeof(*ti) +
+		       RDS_TCP_FIRST_PIECES * sizeof(struct bio_vec);
+
+	ti = kmalloc(size, RDS_TCP_GFP);
+	if (!ti)
+		return NULL;
+
+	rds_incoming_init(&ti->ti_inc, &rds_tcp_incoming_ops, hdr,
+			  max_t(size_t, size, RDS_TCP_MIN_TRUESIZE));
+	ti->ti_got = 0;
+	ti->ti_last = NULL;
+	if (!small) {
+		rds_tcp_pieces_init(&ti->ti_first, RDS_TCP_FIRST_PIECES);
+		ti->ti_last = &ti->ti_first;
+		ti->ti_inc.i_stamps[RDS_RX_STAMP_HDR] = local_clock();
+		ti->ti_inc.i_stamps[RDS_RX_STAMP_START] =
+			ti->ti_inc.i_stamps[RDS_RX_STAMP_HDR];
+	}
+	return ti;
+}
+
+static struct bio_vec *rds_tcp_new_piece(struct rds_tcp_incoming *ti)
+{
+	struct rds_tcp_pieces *pc = ti->ti_last;
+	size_t size = struct_size(pc, pc_bvec, RDS_TCP_MORE_PIECES);
+
+	if (pc->pc_nr == pc->pc_max) {
+		pc->pc_next = kmalloc(size, RDS_TCP_GFP);
+		if (!pc->pc_next)
+			return NULL;
+		pc = pc->pc_next;
+		rds_tcp_pieces_init(pc, RDS_TCP_MORE_PIECES);
+		ti->ti_last = pc;
+		ti->ti_inc.i_truesize += size;
+	}
+	return &pc->pc_bvec[pc->pc_nr++];
+}
+
+/* Another piece, or more of the last one. */
+static bool rds_tcp_add_page(struct rds_tcp_incoming *ti, struct page *page,
+			     u32 offset, u32 len)
+{
+	struct rds_tcp_pieces *pc = ti->ti_last;
+	struct bio_vec *bv;
+
+	if (pc->pc_nr) {
+		bv = &pc->pc_bvec[pc->pc_nr - 1];
+		if (bv->bv_page == page &&
+		    bv->bv_offset + bv->bv_len == offset) {
+			bv->bv_len += len;
+			return true;
+		}
+	}
+
+	bv = rds_tcp_new_piece(ti);
+	if (!bv)
+		return false;
+	get_page(page);
+	bv->bv_page = page;
+	bv->bv_offset = offset;
+	bv->bv_len = len;
+	return true;
+}
+
+/* Copy to memory that the messages of a path share. */
+static u32 rds_tcp_add_copy(struct rds_tcp_incoming *ti, struct page_frag *pf,
+			    const struct sk_buff *skb, u32 offset, u32 len)
+{
+	u32 added = 0, bytes;
+
+	while (added < len) {
+		if (!skb_page_frag_refill(1, pf, RDS_TCP_GFP))
+			break;
+		bytes = min(len - added, pf->size - pf->offset);
+		if (skb_copy_bits(skb, offset + added,
+				  page_address(pf->page) + pf->offset, bytes))
+			break;
+		if (!rds_tcp_add_page(ti, pf->page, pf->offset, bytes))
+			break;
+		pf->offset += bytes;
+		added += bytes;
+	}
+	ti->ti_inc.i_truesize += added;
+	return added;
+}
+
+static u32 rds_tcp_add_head(struct rds_tcp_incoming *ti, struct page_frag *pf,
+			    const struct sk_buff *skb, u32 offset, u32 len)
+{
+	struct page *page;
+
+	if (!skb->head_frag)
+		return rds_tcp_add_copy(ti, pf, skb, offset, len);
+
+	page = virt_to_head_page(skb->head);
+	offset += skb->data - (u8 *)page_address(page);
+	return rds_tcp_add_page(ti, page, offset, len) ? len : 0;
+}
+
+static u32 rds_tcp_add_frags(struct rds_tcp_incoming *ti, struct page_frag *pf,
+			     const struct sk_buff *skb, u32 offset, u32 len)
+{
+	u32 start = skb_headlen(skb), added = 0, bytes, end;
+	const skb_frag_t *frag;
+	int i;
+
+	if (offset < start) {
+		bytes = min(len, start - offset);
+		added = rds_tcp_add_head(ti, pf, skb, offset, bytes);
+		if (added < bytes)
+			return added;
+	}
+
+	for (i = 0; i < skb_shinfo(skb)->nr_frags && added < len; i++) {
+		frag = &skb_shinfo(skb)->frags[i];
+		end = start + skb_frag_size(frag);
+		if (offset + added < end) {
+			bytes = min(len - added, end - offset - added);
+			if (!rds_tcp_add_page(ti, skb_frag_page(frag),
+					      skb_frag_off(frag) + offset +
+					      added - start, bytes))
+				break;
+			added += bytes;
+		}
+		start = end;
+	}
+	return added;
+}
+
+/* May the memory of a packet be kept for its payload? */
+static bool rds_tcp_may_refer(const struct sk_buff *skb)
+{
+	return !skb_has_frag_list(skb) &&
+	       skb->truesize <= RDS_TCP_TRUESIZE_MAX * skb->len;
+}
+
+/**
+ * rds_tcp_incoming_add() - add what has arrived to a message's payload
+ * @ti: the message
+ * @pf: where to copy to, if that is needed
+ * @skb: the packet
+ * @offset: where in it
+ * @len: bytes, at least 1 and no more than the message lacks
+ *
+ * Context: deliver context.
+ * Return: how many bytes were added; if less than @len, memory has run out.
+ */
+int rds_tcp_incoming_add(struct rds_tcp_incoming *ti, struct page_frag *pf,
+			 const struct sk_buff *skb, u32 offset, u32 len)
+{
+	u32 added;
+
+	if (!ti->ti_last) {
+		if (skb_copy_bits(skb, offset, ti->ti_data + ti->ti_got, len))
+			return 0;
+		added = len;
+	} else if (rds_tcp_may_refer(skb)) {
+		added = rds_tcp_add_frags(ti, pf, skb, offset, len);
+		ti->ti_inc.i_truesize += mul_u64_u32_div(skb->truesize, added,
+							 skb->len);
+	} else {
+		added = rds_tcp_add_copy(ti, pf, skb, offset, len);
+	}
+	ti->ti_got += added;
+	return added;
+}
+
+/**
+ * rds_tcp_incoming_end() - a message is complete
+ * @ti: the message
+ *
+ * Context: deliver context.
+ * Return: core's part, for rds_deliver().
+ */
+struct rds_incoming *rds_tcp_incoming_end(struct rds_tcp_incoming *ti)
+{
+	if (ti->ti_last)
+		ti->ti_inc.i_stamps[RDS_RX_STAMP_END] = local_clock();
+	return &ti->ti_inc;
+}
+
+/**
+ * rds_tcp_incoming_drop() - give up a message that will not be completed
+ * @ti: the message, or NULL
+ *
+ * Context: any.
+ */
+void rds_tcp_incoming_drop(struct rds_tcp_incoming *ti)
+{
+	if (ti)
+		rds_tcp_incoming_free(&ti->ti_inc);
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RDS over TCP: the transport's tables, its namespaces, start and end of the
+ * module.
+ *
+ * A namespace ends in this order: tunables; listener and strangers, here;
+ * connections, by core, which was registered before us and so comes after;
+ * and last the memory, which connections use to their end: it belongs to an
+ * operation of another kind, and those all come after.
+ */
+#include <linux/inetdevice.h>
+#include <linux/module.h>
+#include <net/addrconf.h>
+#include <net/ipv6.h>
+#include <net/route.h>
+
+#include "tcp.h"
+
+unsigned int rds_tcp_net_id __read_mostly;
+struct workqueue_struct *rds_tcp_wq;
+
+static const struct rds_tcp_sysctl rds_tcp_sysctl_defaults = {
+	.user_timeout_ms	= 10000,
+	.max_paths		= RDS_MAX_PATHS,
+};
+
+static int rds_tcp_check_v4(struct net *net, __be32 ip)
+{
+	if (ipv4_is_loopback(ip))
+		return 0;
+	return inet_addr_type(net, ip) == RTN_LOCAL ? 0 : -EADDRNOTAVAIL;
+}
+
+static int rds_tcp_check_v6(struct net *net, const struct in6_addr *ip,
+			    int ifindex)
+{
+	struct net_device *dev = NULL;
+	int ret = -EADDRNOTAVAIL;
+
+	if (!ipv6_mod_enabled())
+		return ret;
+	if (ipv6_addr_loopback(ip))
+		return 0;
+	if (!(ipv6_addr_type(ip) & IPV6_ADDR_LINKLOCAL))
+		ifindex = 0;
+
+	rcu_read_lock();
+	if (ifindex)
+		dev = dev_get_by_index_rcu(net, ifindex);
+	if ((!ifindex || dev) && ipv6_chk_addr(net, ip, dev, 0))
+		ret = 0;
+	rcu_read_unlock();
+	return ret;
+}
+
+static int rds_tcp_laddr_check(struct net *net, const struct in6_addr *addr,
+			       int ifindex)
+{
+	if (ipv6_addr_v4mapped(addr))
+		return rds_tcp_check_v4(net, addr->s6_addr32[3]);
+	return rds_tcp_check_v6(net, addr, ifindex);
+}
+
+static unsigned int rds_tcp_max_paths(struct net *net, bool legacy)
+{
+	const struct rds_tcp_sysctl *ctl = &rds_tcp_net(net)->tn_sysctl;
+
+	if (legacy && !READ_ONCE(ctl->legacy_multipath))
+		return 1;
+	return READ_ONCE(ctl->max_paths);
+}
+
+/* Connections have no type of service of their own. */
+static u8 rds_tcp_tos_map(u8 tos)
+{
+	return 0;
+}
+
+static const struct rds_conn_ops rds_tcp_conn_ops = {
+	.laddr_check	= rds_tcp_laddr_check,
+	.max_paths	= rds_tcp_max_paths,
+	.path_alloc	= rds_tcp_path_alloc,
+	.path_free	= rds_tcp_path_free,
+	.path_offer	= rds_tcp_path_offer,
+	.path_connect	= rds_tcp_path_connect,
+	.path_shutdown	= rds_tcp_path_shutdown,
+	.accept_again	= rds_tcp_accept_again,
+};
+
+static const struct rds_data_ops rds_tcp_data_ops = {
+	.xmit		= rds_tcp_xmit,
+	.flush		= rds_tcp_flush,
+	.xmit_cong_map	= rds_tcp_xmit_cong_map,
+	.rx_resume	= rds_tcp_rx_resume,
+};
+
+static const struct rds_info_ops rds_tcp_info_ops = {
+	.tos_map	= rds_tcp_tos_map,
+	.nr_stats	= RDS_TCP_STAT_COUNT,
+	.stat_names	= rds_tcp_stat_names,
+	.stats		= rds_tcp_stats_sum,
+	.record		= rds_tcp_record,
+};
+
+const struct rds_transport rds_tcp_transport = {
+	.name	= "tcp",
+	.owner	= THIS_MODULE,
+	.type	= RDS_TRANS_TCP,
+	.caps	= RDS_CAP_PREFERS_LOOPBACK | RDS_CAP_NETNS |
+		  RDS_CAP_LOWER_DIALS | RDS_CAP_MULTIPATH | RDS_CAP_SELF_ACKED,
+	.conn	= &rds_tcp_conn_ops,
+	.data	= &rds_tcp_data_ops,
+	.info	= &rds_tcp_info_ops,
+};
+
+static int __net_init rds_tcp_memory_init(struct net *net)
+{
+	struct rds_tcp_net *tn = rds_tcp_net(net);
+
+	tn->tn_net = net;
+	mutex_init(&tn->tn_lock);
+	INIT_LIST_HEAD(&tn->tn_strangers);
+	INIT_DELAYED_WORK(&tn->tn_accept_work, rds_tcp_accept_work);
+	tn->tn_sysctl = rds_tcp_sysctl_defaults;
+	tn->tn_stats = alloc_percpu(struct rds_tcp_stats);
+	return tn->tn_stats ? 0 : -ENOMEM;
+}
+
+/* Until its last connection was gone, core may have asked for another run. */
+static void __net_exit rds_tcp_memory_exit(struct net *net)
+{
+	struct rds_tcp_net *tn = rds_tcp_net(net);
+
+	cancel_delayed_work_sync(&tn->tn_accept_work);
+	free_percpu(tn->tn_stats);
+}
+
+static struct pernet_operations rds_tcp_memory_ops = {
+	.init	= rds_tcp_memory_init,
+	.exit	= rds_tcp_memory_exit,
+	.id	= &rds_tcp_net_id,
+	.size	= sizeof(struct rds_tcp_net),
+};
+
+static int __net_init rds_tcp_net_init(struct net *net)
+{
+	struct rds_tcp_net *tn = rds_tcp_net(net);
+	int ret;
+
+	ret = rds_tcp_listen(tn);
+	if (ret)
+		return ret;
+
+	ret = rds_tcp_sysctl_net_init(tn);
+	if (ret)
+		rds_tcp_listen_stop(tn);
+	return ret;
+}
+
+static void __net_exit rds_tcp_net_exit(struct net *net)
+{
+	struct rds_tcp_net *tn = rds_tcp_net(net);
+
+	rds_tcp_sysctl_net_exit(tn);
+	rds_tcp_listen_stop(tn);
+}
+
+static struct pernet_operations rds_tcp_net_ops = {
+	.init	= rds_tcp_net_init,
+	.exit	= rds_tcp_net_exit,
+};
+
+static int __init rds_tcp_init(void)
+{
+	int ret;
+
+	rds_tcp_wq = alloc_workqueue("rds_tcp", WQ_UNBOUND, 0);
+	if (!rds_tcp_wq)
+		return -ENOMEM;
+
+	ret = register_pernet_subsys(&rds_tcp_memory_ops);
+	if (ret)
+		goto err_wq;
+
+	ret = register_pernet_device(&rds_tcp_net_ops);
+	if (ret)
+		goto err_memory;
+
+	ret = rds_transport_register(&rds_tcp_transport);
+	if (ret)
+		goto err_net;
+
+	return 0;
+
+err_net:
+	unregister_pernet_device(&rds_tcp_net_ops);
+err_memory:
+	unregister_pernet_subsys(&rds_tcp_memory_ops);
+	rds_tcp_wait_held();
+	rcu_barrier();
+err_wq:
+	destroy_workqueue(rds_tcp_wq);
+	return ret;
+}
+
+static void __exit rds_tcp_exit(void)
+{
+	rds_transport_unregister(&rds_tcp_transport);
+	unregister_pernet_device(&rds_tcp_net_ops);
+	unregister_pernet_subsys(&rds_tcp_memory_ops);
+	rds_tcp_wait_held();
+	rcu_barrier();
+	destroy_workqueue(rds_tcp_wq);
+}
+
+module_init(rds_tcp_init);
+module_exit(rds_tcp_exit);
+
+MODULE_DESCRIPTION("RDS: TCP transport");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS("rds-transport-2");

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Receiving.
+ *
+ * TCP calls us when data has come, with the socket locked: in softirq, or in
+ * process context from the backlog of a socket that somebody else had locked,
+ * perhaps our own sender. What is there is read at once and delivered in that
+ * very context; nobody is scheduled. rds_tcp_recv() is the only reader, and
+ * the socket lock makes it serial.
+ *
+ * It stops when core says so, or when memory runs out; then core has
+ * rds_tcp_rx_resume() called. What was not read stays with TCP, which closes
+ * its window to the peer. The bytes of a header are taken only when all that
+ * its message needs to begin has been allocated, so that there is always
+ * something left to read for whoever tries again.
+ *
+ * TCP acknowledges at once whatever has been read to the end of the queue, for
+ * most programs answer only then; that would be an ack for each message. A peer
+ * of our kind says by RDS_FLAG_ACK_REQUIRED when it waits for one. Otherwise
+ * every second message will do, or the delayed ack.
+ */
+#include <linux/delay.h>
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "tcp.h"
+
+/* How often, and how far apart, a shutdown asks for memory to read the rest */
+#define RDS_TCP_DRAIN_TRIES	100
+#define RDS_TCP_DRAIN_SLEEP_MS	10
+
+/* Reads without an ack, at most, if none was asked for */
+#define RDS_TCP_QUIET_MAX	1
+
+/**
+ * struct rds_tcp_rx - one run of the receiver
+ * @rx_tp: the path
+ * @rx_sk: its socket
+ * @rx_want_ack: the peer waits for an ack of what was read
+ * @rx_batch: core's batch of deliveries
+ */
+struct rds_tcp_rx {
+	struct rds_tcp_path	*rx_tp;
+	struct sock		*rx_sk;
+	bool			rx_want_ack;
+	struct rds_rx_batch	rx_batch;
+};
+
+/* Allocate what the frame of a complete header needs. */
+static int rds_tcp_rx_begin(struct rds_tcp_path *tp)
+{
+	const struct rds_header *hdr = &tp->tp_frame.fr_hdr;
+
+	switch (rds_tcp_frame_judge(hdr)) {
+	case RDS_TCP_BODY:
+		tp->tp_inc = rds_tcp_incoming_alloc(hdr);
+		return tp->tp_inc ? 0 : -ENOMEM;
+	case RDS_TCP_MAP:
+		if (!tp->tp_map)
+			tp->tp_map = kmalloc(RDS_CONG_MAP_BYTES,
+					     GFP_ATOMIC | __GFP_NOWARN);
+		return tp->tp_map ? 0 : -ENOMEM;
+	default:
+		return 0;
+	}
+}
+
+static int rds_tcp_rx_header(struct rds_tcp_path *tp, struct sk_buff *skb,
+			     u32 offset, u32 len)
+{
+	struct rds_tcp_frame *fr = &tp->tp_frame;
+	int ret;
+
+	ret = skb_copy_bits(skb, offset, rds_tcp_frame_room(fr), len);
+	if (!ret && len == fr->fr_left)
+		ret = rds_tcp_rx_begin(tp);
+	return ret ?: len;
+}
+
+static int rds_tcp_rx_map(struct rds_tcp_path *tp, struct sk_buff *skb,
+			  u32 offset, u32 len)
+{
+	u32 pos = RDS_CONG_MAP_BYTES - tp->tp_frame.fr_left;
+
+	return skb_copy_bits(skb, offset, tp->tp_map + pos, len) ?: len;
+}
+
+/* Take bytes that all belong to one phase. Returns how many were taken, or an
+ * errno if none were.
+ */
+static int rds_tcp_rx_take(struct rds_tcp_path *tp, struct sk_buff *skb,
+			   u32 offset, u32 len)
+{
+	switch (tp->tp_frame.fr_phase) {
+	case RDS_TCP_HEADER:
+		return rds_tcp_rx_header(tp, skb, offset, len);
+	case RDS_TCP_BODY:
+		return rds_tcp_incoming_add(tp->tp_inc, &tp->tp_frag, skb,
+					    offset, len) ?: -ENOMEM;
+	case RDS_TCP_MAP:
+		return rds_tcp_rx_map(tp, skb, offset, len);
+	case RDS_TCP_SKIP:
+		return len;
+	default:
+		return -EPROTO;
+	}
+}
+
+/* A frame is complete. Returns false if the receiver is to stop. */
+static bool rds_tcp_rx_end(struct rds_tcp_rx *rx)
+{
+	struct rds_tcp_path *tp = rx->rx_tp;
+	struct rds_tcp_incoming *ti = tp->tp_inc;
+
+	if (ti) {
+		tp->tp_inc = NULL;
+		if (tp->tp_frame.fr_hdr.h_flags & RDS_FLAG_ACK_REQUIRED)
+			rx->rx_want_ack = true;
+		if (rds_deliver(tp->tp_path, rds_tcp_incoming_end(ti),
+				&rx->rx_batch) || tp->tp_draining)
+			return true;
+		tp->tp_stopped = true;
+		return false;
+	}
+
+	if (rds_tcp_frame_judge(&tp->tp_frame.fr_hdr) == RDS_TCP_MAP)
+		rds_deliver_cong_map(tp->tp_path, tp->tp_map,
+				     RDS_CONG_MAP_BYTES);
+	return true;
+}
+
+/* Have TCP delay its ack, if the peer does not wait for it. */
+static void rds_tcp_rx_quiet(struct rds_tcp_rx *rx)
+{
+	struct rds_tcp_path *tp = rx->rx_tp;
+
+	if (rx->rx_want_ack) {
+		tp->tp_acks_asked = true;
+		tp->tp_quiet = 0;
+	} else if (tp->tp_acks_asked && tp->tp_quiet < RDS_TCP_QUIET_MAX) {
+		tp->tp_quiet++;
+		inet_csk(rx->rx_sk)->icsk_ack.pending &=
+			~(ICSK_ACK_PUSHED | ICSK_ACK_PUSHED2);
+	} else {
+		tp->tp_quiet = 0;
+	}
+}
+
+/* For tcp_read_sock(): take what one packet has to offer. */
+static int rds_tcp_rx_actor(read_descriptor_t *desc, struct sk_buff *skb,
+			    unsigned int offset, size_t len)
+{
+	struct rds_tcp_rx *rx = desc->arg.data;
+	struct rds_tcp_path *tp = rx->rx_tp;
+	struct rds_tcp_frame *fr = &tp->tp_frame;
+	u32 done = 0, want;
+	int taken;
+
+	while (done < len && desc->count) {
+		want = min_t(size_t, len - done, fr->fr_left);
+		taken = rds_tcp_rx_take(tp, skb, offset + done, want);
+		if (taken < 0) {
+			desc->error = taken;
+			desc->count = 0;
+			break;
+		}
+		done += taken;
+		if (rds_tcp_frame_advance(fr, taken) && !rds_tcp_rx_end(rx))
+			desc->count = 0;
+		if (unlikely(fr->fr_phase == RDS_TCP_OVERSIZED)) {
+			desc->error = -EMSGSIZE;
+			desc->count = 0;
+		}
+	}
+	rds_tcp_rx_quiet(rx);
+	return done;
+}
+
+static void rds_tcp_rx_error(struct rds_tcp_path *tp, int err)
+{
+	switch (err) {
+	case 0:
+		return;
+	case -ENOMEM:
+		rds_path_rx_retry(tp->tp_path);
+		return;
+	case -EMSGSIZE:
+		tp->tp_broken = true;
+		rds_path_drop(tp->tp_path, RDS_DROP_OVERSIZED);
+		return;
+	default:
+		tp->tp_broken = true;
+		rds_path_drop(tp->tp_path, RDS_DROP_PROTOCOL);
+	}
+}
+
+/**
+ * rds_tcp_recv() - read what TCP has, and deliver it
+ * @tp: the path
+ * @sk: its socket, locked
+ *
+ * Context: deliver context.
+ * Return: 0; -ENOMEM if there may be more to read; another errno if the stream
+ * has come to a bad end.
+ */
+int rds_tcp_recv(struct rds_tcp_path *tp, struct sock *sk)
+{
+	struct rds_tcp_rx rx = { .rx_tp = tp, .rx_sk = sk };
+	read_descriptor_t desc = { .arg.data = &rx, .count = 1 };
+
+	if (!tp->tp_up || tp->tp_stopped || tp->tp_broken)
+		return 0;
+
+	rds_rx_batch_begin(&rx.rx_batch);
+	tcp_read_sock(sk, &desc, rds_tcp_rx_actor);
+	rds_rx_batch_end(&rx.rx_batch);
+
+	/* Nothing of ours is urgent, and it would block the way. */
+	if (unlikely(tcp_sk(sk)->urg_data) && !desc.error)
+		desc.error = -EPROTO;
+	rds_tcp_rx_error(tp, desc.error);
+	return desc.error;
+}
+
+/**
+ * rds_tcp_recv_all() - read what TCP has, whatever core would say
+ * @tp: the path
+ * @sk: its socket, locked; the lock may be let go for a while
+ *
+ * What TCP has acknowledged is delivered; only a lack of memory that lasts
+ * can prevent it.
+ *
+ * Context: process, may sleep.
+ */
+void rds_tcp_recv_all(struct rds_tcp_path *tp, struct sock *sk)
+{
+	unsigned int tries = RDS_TCP_DRAIN_TRIES;
+	int ret;
+
+	tp->tp_draining = true;
+	tp->tp_stopped = false;
+	for (;;) {
+		local_bh_disable();
+		ret = rds_tcp_recv(tp, sk);
+		local_bh_enable();
+		if (ret != -ENOMEM || !tries--)
+			return;
+		release_sock(sk);
+		msleep(RDS_TCP_DRAIN_SLEEP_MS);
+		lock_sock(sk);
+	}
+}
+
+/**
+ * rds_tcp_recv_reset() - at the beginning of a stream
+ * @tp: the path; nobody reads
+ *
+ * Context: process.
+ */
+void rds_tcp_recv_reset(struct rds_tcp_path *tp)
+{
+	rds_tcp_incoming_drop(tp->tp_inc);
+	tp->tp_inc = NULL;
+	tp->tp_draining = false;
+	tp->tp_stopped = false;
+	tp->tp_broken = false;
+	tp->tp_acks_asked = false;
+	tp->tp_quiet = 0;
+	rds_tcp_frame_init(&tp->tp_frame);
+
+	kfree(tp->tp_map);
+	tp->tp_map = NULL;
+	if (tp->tp_frag.page)
+		put_page(tp->tp_frag.page);
+	tp->tp_frag.page = NULL;
+}
+
+/**
+ * rds_tcp_data_ready() - data, or the end of it, has come
+ * @sk: the socket of a path, locked
+ *
+ * Context: softirq or process.
+ */
+void rds_tcp_data_ready(struct sock *sk)
+{
+	struct rds_tcp_path *tp;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	tp = sk->sk_user_data;
+	if (tp) {
+		rds_tcp_stat_inc(tp->tp_tn, tcp_data_ready_calls);
+		rds_tcp_recv(tp, sk);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
+ * rds_tcp_rx_resume() - read on
+ * @path: the path
+ *
+ * Context: process, the path's work item, may sleep.
+ */
+void rds_tcp_rx_resume(struct rds_path *path)
+{
+	struct rds_tcp_path *tp = path->data;
+	struct sock *sk;
+
+	if (!tp->tp_sock)
+		return;
+
+	sk = tp->tp_sock->sk;
+	lock_sock(sk);
+	tp->tp_stopped = false;
+	local_bh_disable();
+	rds_tcp_recv(tp, sk);
+	local_bh_enable();
+	release_sock(sk);
+}

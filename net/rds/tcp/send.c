@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sending.
+ *
+ * Small messages are put by, header and payload, and go to TCP together when
+ * core says that no other follows, or the batch is full. The batch references
+ * its messages: core regards them as sent. A large message is not put by: its
+ * header is copied, its pages are spliced, and core offers it again until all
+ * of it is with TCP.
+ *
+ * Each message is marked with the place in the stream where it ends. TCP calls
+ * rds_tcp_write_space() for every ack, because SOCK_NOSPACE stays set, and
+ * core is told how far they have come; it compares the marks.
+ *
+ * The fields tp_tx_* and the batch belong to the holder of the path's transmit
+ * lock. The socket lock is taken for each piece of work with TCP; letting it go
+ * may deliver what has been received meanwhile.
+ */
+#include <net/tcp.h>
+
+#include "compat.h"
+#include "tcp.h"
+
+#define RDS_TCP_MSG_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL)
+
+/* TCP took nothing. It tells us when it has room, if it is for lack of that;
+ * memory is asked for again.
+ */
+static int rds_tcp_tx_full(struct rds_tcp_path *tp, struct sock *sk)
+{
+	rds_tcp_stat_inc(tp->tp_tn, tcp_sndbuf_full);
+	if (sk_stream_is_writeable(sk))
+		return -ENOMEM;
+	tp->tp_kick = true;
+	return -EAGAIN;
+}
+
+/* Send bytes of the kernel's, from @skip on. Returns how many TCP took. */
+static int rds_tcp_tx_copy(struct rds_tcp_path *tp, struct sock *sk,
+			   struct kvec *vec, unsigned int nr, size_t skip,
+			   size_t len, int flags)
+{
+	struct msghdr mh = { .msg_flags = RDS_TCP_MSG_FLAGS | flags };
+	int ret;
+
+	iov_iter_kvec(&mh.msg_iter, ITER_SOURCE, vec, nr, len);
+	iov_iter_advance(&mh.msg_iter, skip);
+	ret = tcp_sendmsg_locked(sk, &mh, len - skip);
+	return ret == -EAGAIN ? rds_tcp_tx_full(tp, sk) : ret;
+}
+
+static void rds_tcp_batch_put(struct rds_tcp_batch *b)
+{
+	unsigned int i;
+
+	for (i = 0; i < b->b_nr; i++)
+		rds_message_put(b->b_msg[i]);
+	b->b_nr = 0;
+	b->b_bytes = 0;
+	b->b_sent = 0;
+}
+
+/* Send the batch. Returns 0 when all of it is with TCP. */
+static int rds_tcp_batch_send(struct rds_tcp_path *tp, int flags)
+{
+	struct rds_tcp_batch *b = &tp->tp_batch;
+	struct sock *sk = tp->tp_sock->sk;
+	int ret = 0;
+
+	lock_sock(sk);
+	while (b->b_sent < b->b_bytes) {
+		ret = rds_tcp_tx_copy(tp, sk, b->b_vec, 2 * b->b_nr, b->b_sent,
+				      b->b_bytes, flags);
+		if (ret < 0)
+			break;
+		b->b_sent += ret;
+	}
+	release_sock(sk);
+	if (ret < 0)
+		return ret;
+
+	tp->tp_tx_corked = flags & MSG_MORE;
+	rds_tcp_batch_put(b);
+	return 0;
+}
+
+static void rds_tcp_batch_add(struct rds_tcp_path *tp, struct rds_message *msg)
+{
+	struct rds_tcp_batch *b = &tp->tp_batch;
+	struct rds_header *hdr = &b->b_hdr[b->b_nr];
+	struct kvec *vec = &b->b_vec[2 * b->b_nr];
+
+	rds_message_header(msg, 0, hdr);
+	vec[0].iov_base = hdr;
+	vec[0].iov_len = sizeof(*hdr);
+	vec[1].iov_base = msg->m_bag.data;
+	vec[1].iov_len = msg->m_bag.len;
+	b->b_msg[b->b_nr++] = rds_message_get(msg);
+	b->b_bytes += sizeof(*hdr) + msg->m_bag.len;
+	tp->tp_tx_seq += sizeof(*hdr) + msg->m_bag.len;
+	WRITE_ONCE(msg->m_mark, tp->tp_tx_seq);
+}
+
+/* Send a header of which TCP has taken tp_tx_off bytes. */
+static int rds_tcp_tx_header(struct rds_tcp_path *tp, struct sock *sk,
+			     struct rds_header *hdr)
+{
+	struct kvec vec = { .iov_base = hdr, .iov_len = sizeof(*hdr) };
+	int ret;
+
+	while (tp->tp_tx_off < sizeof(*hdr)) {
+		ret = rds_tcp_tx_copy(tp, sk, &vec, 1, tp->tp_tx_off,
+				      sizeof(*hdr), MSG_MORE);
+		if (ret < 0)
+			return ret;
+		tp->tp_tx_off += ret;
+	}
+	return 0;
+}
+
+static int rds_tcp_tx_pages(struct rds_tcp_path *tp, struct sock *sk,
+			    const struct rds_bag *bag, int flags)
+{
+	u32 skip;
+	int ret;
+
+	while (tp->tp_tx_off < sizeof(struct rds_header) + bag->len) {
+		skip = tp->tp_tx_off - sizeof(struct rds_header);
+		ret = rds_tcp_splice(sk, bag->bvec, bag->nr, skip,
+				     bag->len - skip,
+				     RDS_TCP_MSG_FLAGS | flags);
+		if (ret == -EAGAIN)
+			return rds_tcp_tx_full(tp, sk);
+		if (ret < 0)
+			return ret;
+		tp->tp_tx_off += ret;
+	}
+	return 0;
+}
+
+static int rds_tcp_tx_large(struct rds_tcp_path *tp, struct rds_message *msg,
+			    bool more)
+{
+	int flags = more ? MSG_MORE : 0, ret;
+	struct sock *sk = tp->tp_sock->sk;
+	struct rds_header hdr;
+	u32 end;
+
+	end = tp->tp_tx_seq + sizeof(hdr) + msg->m_bag.len;
+	WRITE_ONCE(msg->m_mark, end);
+	rds_message_header(msg, 0, &hdr);
+
+	lock_sock(sk);
+	ret = rds_tcp_tx_header(tp, sk, &hdr);
+	if (!ret)
+		ret = rds_tcp_tx_pages(tp, sk, &msg->m_bag, flags);
+	release_sock(sk);
+	if (ret)
+		return ret;
+
+	tp->tp_tx_seq = end;
+	tp->tp_tx_off = 0;
+	tp->tp_tx_corked = more;
+	return RDS_XMIT_SENT;
+}
+
+/**
+ * rds_tcp_xmit() - send a message, or go on with one
+ * @path: the path
+ * @msg: the message
+ * @more: another follows at once
+ *
+ * Context: process, may sleep; the path's transmit lock is held.
+ * Return: see &rds_data_ops.xmit.
+ */
+int rds_tcp_xmit(struct rds_path *path, struct rds_message *msg, bool more)
+{
+	struct rds_tcp_path *tp = path->data;
+	bool large = msg->m_bag.kind == RDS_BAG_KERNEL;
+	int ret;
+
+	if (tp->tp_batch.b_nr == RDS_TCP_BATCH ||
+	    tp->tp_batch.b_sent || (large && tp->tp_batch.b_nr)) {
+		ret = rds_tcp_batch_send(tp, MSG_MORE);
+		if (ret)
+			return ret;
+	}
+	if (large)
+		return rds_tcp_tx_large(tp, msg, more);
+
+	rds_tcp_batch_add(tp, msg);
+	return RDS_XMIT_SENT;
+}
+
+/**
+ * rds_tcp_flush() - send what was put by
+ * @path: the path
+ *
+ * Context: process, may sleep; the path's transmit lock is held.
+ * Return: see &rds_data_ops.flush.
+ */
+int rds_tcp_flush(struct rds_path *path)
+{
+	struct rds_tcp_path *tp = path->data;
+
+	if (tp->tp_batch.b_nr)
+		return rds_tcp_batch_send(tp, 0);
+	if (tp->tp_tx_corked) {
+		tp->tp_tx_corked = false;
+		/* Pushes what TCP holds back. */
+		tcp_sock_set_nodelay(tp->tp_sock->sk);
+	}
+	return 0;
+}
+
+static int rds_tcp_tx_map(struct rds_tcp_path *tp, struct sock *sk,
+			  const void *map)
+{
+	struct rds_header hdr = {
+		.h_len		= cpu_to_be32(RDS_CONG_MAP_BYTES),
+		.h_flags	= RDS_FLAG_CONG_BITMAP,
+	};
+	struct kvec vec[2] = {
+		{ .iov_base = &hdr, .iov_len = sizeof(hdr) },
+		{ .iov_base = (void *)map, .iov_len = RDS_CONG_MAP_BYTES },
+	};
+	const u32 len = sizeof(hdr) + RDS_CONG_MAP_BYTES;
+	int ret;
+
+	tp->tp_map_mark = tp->tp_tx_seq + len;
+	tp->tp_map_pending = true;
+	while (tp->tp_tx_off < len) {
+		ret = rds_tcp_tx_copy(tp, sk, vec, 2, tp->tp_tx_off, len, 0);
+		if (ret < 0)
+			return ret;
+		tp->tp_tx_off += ret;
+	}
+	tp->tp_tx_seq += len;
+	return 0;
+}
+
+/**
+ * rds_tcp_xmit_cong_map() - send a congestion map, or go on with one
+ * @path: the path
+ * @map: the map
+ *
+ * Context: process, may sleep; the path's transmit lock is held.
+ * Return: see &rds_data_ops.xmit_cong_map.
+ */
+int rds_tcp_xmit_cong_map(struct rds_path *path, const void *map)
+{
+	struct rds_tcp_path *tp = path->data;
+	struct sock *sk = tp->tp_sock->sk;
+	int ret;
+
+	if (tp->tp_batch.b_nr) {
+		ret = rds_tcp_batch_send(tp, MSG_MORE);
+		if (ret)
+			return ret;
+	}
+
+	lock_sock(sk);
+	ret = rds_tcp_tx_map(tp, sk, map);
+	release_sock(sk);
+	if (ret)
+		return ret;
+
+	tp->tp_tx_off = 0;
+	tp->tp_tx_corked = false;
+	return RDS_XMIT_SENT;
+}
+
+/**
+ * rds_tcp_acked() - tell core what the peer has acknowledged
+ * @tp: the path
+ * @sk: its socket, locked
+ *
+ * Context: softirq or process.
+ */
+void rds_tcp_acked(struct rds_tcp_path *tp, struct sock *sk)
+{
+	u32 una = tcp_sk(sk)->snd_una;
+
+	if (!tp->tp_up || una == tp->tp_una)
+		return;
+
+	tp->tp_una = una;
+	rds_path_ack_mark(tp->tp_path, una);
+	if (tp->tp_map_pending && !before(una, tp->tp_map_mark)) {
+		tp->tp_map_pending = false;
+		rds_path_map_acked(tp->tp_path);
+	}
+}
+
+/**
+ * rds_tcp_send_reset() - at the beginning of a stream
+ * @tp: the path; the path's transmit lock is held, or nobody can send yet
+ *
+ * Context: process.
+ */
+void rds_tcp_send_reset(struct rds_tcp_path *tp)
+{
+	rds_tcp_batch_put(&tp->tp_batch);
+	tp->tp_tx_off = 0;
+	tp->tp_tx_corked = false;
+	tp->tp_kick = false;
+	tp->tp_map_pending = false;
+}
+
+/**
+ * rds_tcp_write_space() - an ack has come
+ * @sk: the socket of a path, locked
+ *
+ * The bit that has TCP call us is left as it is.
+ *
+ * Context: softirq or process.
+ */
+void rds_tcp_write_space(struct sock *sk)
+{
+	struct rds_tcp_path *tp;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	tp = sk->sk_user_data;
+	if (tp) {
+		rds_tcp_stat_inc(tp->tp_tn, tcp_write_space_calls);
+		rds_tcp_acked(tp, sk);
+		if (tp->tp_kick && sk_stream_is_writeable(sk)) {
+			tp->tp_kick = false;
+			rds_path_kick(tp->tp_path);
+		}
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The transport's part of a path, and the life of its socket.
+ *
+ * A socket is attached before it is connected, or when it has been accepted,
+ * and from then on TCP calls us; it is detached for good before it is released.
+ * Both happen with the socket locked, as every call by TCP does, so after the
+ * latter nobody is left in here.
+ *
+ * In good order a connection ends like this: our FIN, after all that we gave
+ * to TCP; reading on, and taking acks, until the peer's FIN, or until it has
+ * taken too long; the last bytes; and only then the end of the socket, with a
+ * reset if the peer has not sent its FIN. (If it has, and only lacks our last
+ * bytes, TCP knows no reset: a peer that asks again gets one from nobody's
+ * port.) Between the last bytes and the reset the lock is not let go, so TCP
+ * acknowledges nothing that nobody reads. Timers of a kernel socket stop when
+ * it is released: there is no lingering.
+ */
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "tcp.h"
+
+/* How long the peer's FIN is waited for */
+#define RDS_TCP_FIN_TIMEOUT	(2 * HZ)
+
+/**
+ * rds_tcp_reason() - why a connection has ended
+ * @sk: its socket
+ * @was_up: it was established
+ *
+ * Context: any.
+ * Return: the reason.
+ */
+enum rds_drop_reason rds_tcp_reason(const struct sock *sk, bool was_up)
+{
+	switch (sk->sk_err) {
+	case ETIMEDOUT:
+		return RDS_DROP_TIMEOUT;
+	case EHOSTUNREACH:
+	case ENETUNREACH:
+		return RDS_DROP_UNREACHABLE;
+	case ECONNABORTED:
+		return RDS_DROP_LOCAL_ABORT;
+	case 0:
+		return was_up ? RDS_DROP_PEER_CLOSED : RDS_DROP_CONNECT_FAILED;
+	default:
+		return was_up ? RDS_DROP_PEER_RESET : RDS_DROP_CONNECT_FAILED;
+	}
+}
+
+/**
+ * rds_tcp_established() - prepare to use a connection
+ * @tp: the path
+ * @sk: its socket, locked
+ *
+ * Context: softirq or process.
+ * Return: false if it is not to be used: the peer is the one who dials, and
+ * knows now.
+ */
+bool rds_tcp_established(struct rds_tcp_path *tp, struct sock *sk)
+{
+	if (tp->tp_dialed && rds_tcp_is_higher(tp->tp_path))
+		return false;
+
+	tp->tp_tx_seq = tcp_sk(sk)->write_seq;
+	tp->tp_una = tcp_sk(sk)->snd_una;
+	tp->tp_up = true;
+	return true;
+}
+
+static void rds_tcp_dropped(struct rds_tcp_path *tp,
+			    enum rds_drop_reason reason)
+{
+	if (tp->tp_dropped)
+		return;
+	tp->tp_dropped = true;
+	rds_path_drop(tp->tp_path, reason);
+}
+
+/* Whatever comes after an announcement to core is core's: it must be last. */
+static void rds_tcp_state_changed(struct rds_tcp_path *tp, struct sock *sk)
+{
+	wake_up(&tp->tp_wait);
+
+	switch (sk->sk_state) {
+	case TCP_SYN_SENT:
+	case TCP_SYN_RECV:
+		break;
+	case TCP_ESTABLISHED:
+		if (tp->tp_up || tp->tp_dropped)
+			break;
+		if (rds_tcp_established(tp, sk))
+			rds_path_connect_done(tp->tp_path);
+		else
+			rds_tcp_dropped(tp, RDS_DROP_YIELD);
+		break;
+	default:
+		rds_tcp_dropped(tp, rds_tcp_reason(sk, tp->tp_up));
+	}
+}
+
+static void rds_tcp_state_change(struct sock *sk)
+{
+	struct rds_tcp_path *tp;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	tp = sk->sk_user_data;
+	if (tp)
+		rds_tcp_state_changed(tp, sk);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void rds_tcp_set_sock(struct rds_tcp_path *tp, struct socket *sock)
+{
+	spin_lock_bh(&tp->tp_lock);
+	tp->tp_sock = sock;
+	spin_unlock_bh(&tp->tp_lock);
+}
+
+/**
+ * rds_tcp_attach() - give a path its socket
+ * @tp: the path; it has none
+ * @sock: the socket, locked
+ * @dialed: we make the connection
+ *
+ * Context: process, the path's work item.
+ */
+void rds_tcp_attach(struct rds_tcp_path *tp, struct socket *sock, bool dialed)
+{
+	struct sock *sk = sock->sk;
+
+	rds_tcp_set_sock(tp, sock);
+	tp->tp_dialed = dialed;
+	tp->tp_up = false;
+	tp->tp_dropped = false;
+	tp->tp_tx_seq = tcp_sk(sk)->write_seq;
+	tp->tp_una = tcp_sk(sk)->snd_una;
+	WRITE_ONCE(sk->sk_rcvlowat, 1);
+	set_bit(SOCK_NOSPACE, &sock->flags);
+
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = tp;
+	sk->sk_data_ready = rds_tcp_data_ready;
+	sk->sk_state_change = rds_tcp_state_change;
+	sk->sk_write_space = rds_tcp_write_space;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void rds_tcp_detach(struct rds_tcp_path *tp, struct sock *sk)
+{
+	const struct rds_tcp_callbacks *def = &tp->tp_tn->tn_default;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = NULL;
+	sk->sk_data_ready = def->data_ready;
+	sk->sk_state_change = def->state_change;
+	sk->sk_write_space = def->write_space;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
+ * rds_tcp_discard() - take a path's socket away and release it
+ * @tp: the path; if it has none, nothing happens
+ *
+ * What TCP has for us is read first. A connection that is still open is reset.
+ *
+ * Context: process, may sleep; nobody sends.
+ */
+void rds_tcp_discard(struct rds_tcp_path *tp)
+{
+	struct socket *sock = tp->tp_sock;
+	struct sock *sk;
+
+	if (!sock)
+		return;
+
+	sk = sock->sk;
+	lock_sock(sk);
+	rds_tcp_recv_all(tp, sk);
+	rds_tcp_acked(tp, sk);
+	rds_tcp_detach(tp, sk);
+	rds_tcp_set_sock(tp, NULL);
+	tp->tp_up = false;
+	if (sk->sk_state != TCP_CLOSE)
+		sk->sk_prot->disconnect(sk, O_NONBLOCK);
+	release_sock(sk);
+	sock_release(sock);
+
+	rds_tcp_recv_reset(tp);
+	rds_tcp_send_reset(tp);
+}
+
+/* Send our FIN, and wait for the peer's. */
+static void rds_tcp_finish(struct rds_tcp_path *tp)
+{
+	struct sock *sk = tp->tp_sock->sk;
+
+	lock_sock(sk);
+	rds_tcp_recv_all(tp, sk);
+	release_sock(sk);
+
+	kernel_sock_shutdown(tp->tp_sock, SHUT_WR);
+	wait_event_timeout(tp->tp_wait,
+			   READ_ONCE(sk->sk_state) == TCP_CLOSE,
+			   RDS_TCP_FIN_TIMEOUT);
+}
+
+/**
+ * rds_tcp_path_shutdown() - end the connection of a path
+ * @path: the path
+ * @abort: at once
+ *
+ * Context: process, may sleep; the path's transmit lock is held.
+ */
+void rds_tcp_path_shutdown(struct rds_path *path, bool abort)
+{
+	struct rds_tcp_path *tp = path->data;
+	struct sock *sk;
+
+	if (!tp->tp_sock)
+		return;
+
+	sk = tp->tp_sock->sk;
+	lock_sock(sk);
+	tp->tp_dropped = true;
+	abort = abort || !tp->tp_up || tp->tp_broken ||
+		sk->sk_state == TCP_CLOSE;
+	release_sock(sk);
+
+	if (!abort)
+		rds_tcp_finish(tp);
+	rds_tcp_discard(tp);
+}
+
+/**
+ * rds_tcp_path_alloc() - set up the transport's part of a path
+ * @path: the path
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int rds_tcp_path_alloc(struct rds_path *path)
+{
+	struct rds_tcp_path *tp = kzalloc(sizeof(*tp), GFP_KERNEL);
+
+	if (!tp)
+		return -ENOMEM;
+
+	tp->tp_path = path;
+	tp->tp_tn = rds_tcp_net(path->net);
+	tp->tp_group = get_random_u32();
+	init_waitqueue_head(&tp->tp_wait);
+	spin_lock_init(&tp->tp_lock);
+	INIT_LIST_HEAD(&tp->tp_offers);
+	rds_tcp_frame_init(&tp->tp_frame);
+	path->data = tp;
+	return 0;
+}
+
+/**
+ * rds_tcp_path_free() - undo rds_tcp_path_alloc()
+ * @path: the path, shut down
+ *
+ * Context: process, may sleep.
+ */
+void rds_tcp_path_free(struct rds_path *path)
+{
+	struct rds_tcp_path *tp = path->data;
+	struct rds_tcp_stranger *ts, *next;
+
+	list_for_each_entry_safe(ts, next, &tp->tp_offers, ts_item) {
+		list_del(&ts->ts_item);
+		rds_tcp_stat_inc(tp->tp_tn, tcp_listen_closed_stale);
+		rds_tcp_stranger_close(ts);
+	}
+	kfree(tp);
+}
+
+/**
+ * rds_tcp_path_offer() - keep a connection that the peer has made
+ * @path: the path
+ * @offer: the stranger; the caller holds &rds_tcp_net.tn_lock
+ *
+ * Context: process.
+ * Return: 0, and the stranger belongs to the path; -EBUSY if there are enough.
+ */
+int rds_tcp_path_offer(struct rds_path *path, void *offer)
+{
+	struct rds_tcp_path *tp = path->data;
+	struct rds_tcp_stranger *ts = offer;
+	bool raced;
+
+	/* Only this function adds, under tn_lock. */
+	if (READ_ONCE(tp->tp_noffers) >= RDS_TCP_MAX_OFFERS)
+		return -EBUSY;
+
+	rds_tcp_stranger_detach(ts);
+	list_del(&ts->ts_item);
+	ts->ts_tn->tn_nstrangers--;
+
+	spin_lock_bh(&tp->tp_lock);
+	list_add_tail(&ts->ts_item, &tp->tp_offers);
+	WRITE_ONCE(tp->tp_noffers, tp->tp_noffers + 1);
+	raced = tp->tp_sock && tp->tp_dialed && !READ_ONCE(tp->tp_up);
+	spin_unlock_bh(&tp->tp_lock);
+
+	if (raced)
+		rds_tcp_stat_inc(tp->tp_tn, tcp_connect_raced);
+	return 0;
+}
