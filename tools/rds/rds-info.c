@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * rds-info - print what the kernel tells about RDS: counters, sockets,
- * connections and the messages in their queues.
+ * connections, their lanes, and the messages in their queues.
  *
  * Each list is described by a table of columns, from which both the text and
  * the JSON come. The kernel says how large its records are: one that is
@@ -39,8 +39,12 @@ enum kind {
 	KIND_PORT,
 	KIND_ADDR4,
 	KIND_ADDR6,
+	KIND_MAPPED,		/* IPv4 in its IPv6 form, shown as IPv4 */
 	KIND_TEXT,
 	KIND_FLAGS,
+	KIND_AGE,		/* milliseconds */
+	KIND_STATE,
+	KIND_REASON,
 };
 
 struct column {
@@ -140,6 +144,27 @@ static const struct column tcp6_columns[] = {
 	END_OF_COLUMNS
 };
 
+#define PATH_COLUMNS(addr, width) { \
+	SHOW(rds6_info_path, laddr, "LocalAddr", addr, width), \
+	SHOW(rds6_info_path, faddr, "RemoteAddr", addr, width), \
+	SHOW(rds6_info_path, tos, "Tos", KIND_U8, 3), \
+	SHOW(rds6_info_path, index, "Lane", KIND_U8, 4), \
+	SHOW(rds6_info_path, npaths, "Of", KIND_U8, 2), \
+	SHOW(rds6_info_path, state, "State", KIND_STATE, -13), \
+	SHOW(rds6_info_path, since_ms, "Since", KIND_AGE, 7), \
+	SHOW(rds6_info_path, attempts, "Tried", KIND_U32, 6), \
+	SHOW(rds6_info_path, established, "Up", KIND_U32, 6), \
+	SHOW(rds6_info_path, resets, "Reset", KIND_U32, 6), \
+	SHOW(rds6_info_path, drop_reason, "LastDrop", KIND_REASON, -14), \
+	SHOW(rds6_info_path, next_tx_seq, "NextTX", KIND_U64, 12), \
+	SHOW(rds6_info_path, next_rx_seq, "NextRX", KIND_U64, 12), \
+	SHOW(rds6_info_path, rx_held, "RxHeld", KIND_U64, 9), \
+	SHOW(rds6_info_path, transport, "Transport", KIND_TEXT, -10), \
+	END_OF_COLUMNS }
+
+static const struct column path_columns[] = PATH_COLUMNS(KIND_MAPPED, 15);
+static const struct column path6_columns[] = PATH_COLUMNS(KIND_ADDR6, 32);
+
 #define IB_COLUMNS(record, addr, width) { \
 	SHOW(record, src_addr, "LocalAddr", addr, width), \
 	SHOW(record, dst_addr, "RemoteAddr", addr, width), \
@@ -164,6 +189,7 @@ static const struct column ib6_columns[] =
 struct query {
 	int			id;
 	const struct column	*columns;
+	bool			mixed;	/* has IPv6 too, which is left out */
 };
 
 struct source {
@@ -172,6 +198,7 @@ struct source {
 	const char	*key;
 	struct query	v4;
 	struct query	v6;	/* id 0: there is no other form */
+	const char	*missing;	/* why a kernel may not have it */
 	bool		wanted;
 };
 
@@ -184,6 +211,10 @@ static struct source sources[] = {
 	{ 'n', "RDS Connections", "connections",
 	  { RDS_INFO_CONNECTIONS, connection_columns },
 	  { RDS6_INFO_CONNECTIONS, connection6_columns } },
+	{ 'p', "RDS Paths", "paths",
+	  { RDS6_INFO_PATHS, path_columns, true },
+	  { RDS6_INFO_PATHS, path6_columns },
+	  "this kernel's RDS does not have this list" },
 	{ 'r', "Receive Message Queue", "receive_queue",
 	  { RDS_INFO_RECV_MESSAGES, message_columns },
 	  { RDS6_INFO_RECV_MESSAGES, message6_columns } },
@@ -195,10 +226,12 @@ static struct source sources[] = {
 	  { RDS6_INFO_RETRANS_MESSAGES, message6_columns } },
 	{ 'T', "TCP Connections", "tcp_connections",
 	  { RDS_INFO_TCP_SOCKETS, tcp_columns },
-	  { RDS6_INFO_TCP_SOCKETS, tcp6_columns } },
+	  { RDS6_INFO_TCP_SOCKETS, tcp6_columns },
+	  "RDS over TCP is not loaded" },
 	{ 'I', "RDS IB Connections", "ib_connections",
 	  { RDS_INFO_IB_CONNECTIONS, ib_columns },
-	  { RDS6_INFO_IB_CONNECTIONS, ib6_columns } },
+	  { RDS6_INFO_IB_CONNECTIONS, ib6_columns },
+	  "RDS over InfiniBand is not loaded" },
 };
 
 #define NR_SOURCES (sizeof(sources) / sizeof(sources[0]))
@@ -225,6 +258,7 @@ static const char usage_text[] =
 "  -k            sockets\n"
 "  -n            connections (flags: s sending, c connecting, C connected,\n"
 "                E error)\n"
+"  -p            the lanes of connections, what has become of them and why\n"
 "  -r, -s, -t    messages waiting to be received, sent, acknowledged\n"
 "  -T, -I        TCP sockets, IB connections\n"
 "  -a            IPv6 addresses too (IPv4 ones appear as ::ffff:a.b.c.d)\n"
@@ -259,7 +293,7 @@ static void parse_options(int argc, char **argv)
 	int c;
 
 	options.everything = true;
-	while ((c = getopt_long(argc, argv, "cknrstTIavhV", longs,
+	while ((c = getopt_long(argc, argv, "cknprstTIavhV", longs,
 				NULL)) != -1) {
 		if (want_source(c)) {
 			options.everything = false;
@@ -324,6 +358,29 @@ fail:
 	return -1;
 }
 
+/*
+ * Leave out what is not IPv4. Records of lists that have both families begin
+ * with the local address.
+ */
+static void keep_ipv4(struct listing *listing)
+{
+	unsigned char *from = listing->bytes, *to = listing->bytes;
+	struct in6_addr addr;
+	size_t i, nr = 0;
+
+	if (listing->record_size < sizeof(addr))
+		return;
+	for (i = 0; i < listing->nr; i++, from += listing->record_size) {
+		memcpy(&addr, from, sizeof(addr));
+		if (!IN6_IS_ADDR_V4MAPPED(&addr))
+			continue;
+		memmove(to, from, listing->record_size);
+		to += listing->record_size;
+		nr++;
+	}
+	listing->nr = nr;
+}
+
 static uint64_t read_unsigned(const struct column *column,
 			      const unsigned char *field)
 {
@@ -333,11 +390,13 @@ static uint64_t read_unsigned(const struct column *column,
 
 	switch (column->kind) {
 	case KIND_U8:
+	case KIND_STATE:
 		return *field;
 	case KIND_PORT:
 		memcpy(&u16, field, sizeof(u16));
 		return ntohs(u16);
 	case KIND_U32:
+	case KIND_REASON:
 		memcpy(&u32, field, sizeof(u32));
 		return u32;
 	default:
@@ -366,6 +425,61 @@ static void format_flags(char *text, size_t size, unsigned int flags)
 	text[n] = '\0';
 }
 
+/* Two units are enough: 17ms, 4.2s, 3m07s, 5h40m, 12d03h. */
+static void format_age(char *text, size_t size, uint64_t ms)
+{
+	uint64_t s = ms / 1000;
+
+	if (!s)
+		snprintf(text, size, "%" PRIu64 "ms", ms);
+	else if (s < 60)
+		snprintf(text, size, "%" PRIu64 ".%" PRIu64 "s", s,
+			 ms % 1000 / 100);
+	else if (s < 60 * 60)
+		snprintf(text, size, "%" PRIu64 "m%02" PRIu64 "s", s / 60,
+			 s % 60);
+	else if (s < 24 * 60 * 60)
+		snprintf(text, size, "%" PRIu64 "h%02" PRIu64 "m", s / 3600,
+			 s / 60 % 60);
+	else
+		snprintf(text, size, "%" PRIu64 "d%02" PRIu64 "h", s / 86400,
+			 s / 3600 % 24);
+}
+
+/* The number itself if we have no word for it. */
+static void format_word(char *text, size_t size, uint64_t number,
+			const char *const *words, size_t nr)
+{
+	if (number < nr)
+		snprintf(text, size, "%s", words[number]);
+	else
+		snprintf(text, size, "%" PRIu64, number);
+}
+
+static void format_state(char *text, size_t size, uint64_t state)
+{
+	static const char *const words[] = {
+		"down", "connecting", "disconnecting", "up", "resetting",
+		"error",
+	};
+
+	format_word(text, size, state, words, sizeof(words) / sizeof(words[0]));
+}
+
+/* As the tracepoint rds:rds_path_drop has them */
+static void format_reason(char *text, size_t size, uint64_t reason)
+{
+	static const char *const words[] = {
+		"none", "xmit-failed", "peer-closed", "peer-reset", "timeout",
+		"unreachable", "local-abort", "connect-failed", "yield",
+		"raced", "peer-restarted", "tuned", "protocol", "oversized",
+		"idle", "unregister", "net-exit",
+	};
+
+	format_word(text, size, reason, words,
+		    sizeof(words) / sizeof(words[0]));
+}
+
 static void format_field(char *text, size_t size, const struct column *column,
 			 const unsigned char *field)
 {
@@ -376,12 +490,24 @@ static void format_field(char *text, size_t size, const struct column *column,
 	case KIND_ADDR6:
 		inet_ntop(AF_INET6, field, text, size);
 		break;
+	case KIND_MAPPED:
+		inet_ntop(AF_INET, field + 12, text, size);
+		break;
 	case KIND_TEXT:
 		snprintf(text, size, "%.*s", (int)column->size,
 			 (const char *)field);
 		break;
 	case KIND_FLAGS:
 		format_flags(text, size, *field);
+		break;
+	case KIND_AGE:
+		format_age(text, size, read_unsigned(column, field));
+		break;
+	case KIND_STATE:
+		format_state(text, size, read_unsigned(column, field));
+		break;
+	case KIND_REASON:
+		format_reason(text, size, read_unsigned(column, field));
 		break;
 	default:
 		snprintf(text, size, "%" PRIu64, read_unsigned(column, field));
@@ -430,8 +556,11 @@ static void json_field(const struct column *column, const unsigned char *field)
 	switch (column->kind) {
 	case KIND_ADDR4:
 	case KIND_ADDR6:
+	case KIND_MAPPED:
 	case KIND_TEXT:
 	case KIND_FLAGS:
+	case KIND_STATE:
+	case KIND_REASON:
 		format_field(text, sizeof(text), column, field);
 		json_string(column->key, text);
 		break;
@@ -470,23 +599,30 @@ static const struct query *read_source(int fd, const struct source *source,
 		if (errno != ENOPROTOOPT)
 			return NULL;
 	}
-	if (!read_listing(fd, source->v4.id, listing))
-		return &source->v4;
-	return NULL;
+	if (read_listing(fd, source->v4.id, listing))
+		return NULL;
+	if (source->v4.mixed)
+		keep_ipv4(listing);
+	return &source->v4;
 }
 
 static int show_source(int fd, const struct source *source)
 {
 	const struct query *query;
 	struct listing listing;
+	bool missing;
 
 	query = read_source(fd, source, &listing);
 	if (!query) {
+		missing = errno == ENOPROTOOPT;
 		/* A transport that is not loaded has nothing to show. */
-		if (errno == ENOPROTOOPT && options.everything)
+		if (missing && options.everything)
 			return 0;
 		fflush(stdout);
-		warn("%s", source->title);
+		if (missing && source->missing)
+			warnx("%s: %s", source->title, source->missing);
+		else
+			warn("%s", source->title);
 		return -1;
 	}
 	if (options.json)
