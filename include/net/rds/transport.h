@@ -299,7 +299,7 @@ struct rds_conn_ops {
 	 * @max_paths: Required if %RDS_CAP_MULTIPATH. How many lanes to offer.
 	 * @legacy says that the peer has not shown that its ports name lanes.
 	 *
-	 * Context: any.
+	 * Context: any. Locks of the core may be held.
 	 * Return: 1 to RDS_MAX_PATHS.
 	 */
 	unsigned int (*max_paths)(struct net *net, bool legacy);
@@ -448,7 +448,7 @@ struct rds_info_ops {
 	/**
 	 * @stats: Required if @nr_stats. Sum up the counters of a namespace.
 	 *
-	 * Context: process. @sums has room for @nr_stats values.
+	 * Context: process. No locks. @sums has room for @nr_stats values.
 	 */
 	void (*stats)(struct net *net, u64 *sums);
 

@@ -5,11 +5,11 @@
  * Of two peers the lower address dials. What it dials is offered to a lane:
  * the one that its port names, if it has said that its ports do; otherwise the
  * first that is free, once the ones before it have proved to be alive. Until it
- * has said anything only one of its connections finds a place, and others wait with the transport, as do those of lanes that
- * we have not heard of yet: a lane must not change under the numbers of its
- * messages. A lane that is UP takes the offer when it
- * is down; a probe on the old connection finds out whether the peer still
- * knows that one.
+ * has said anything only one of its connections finds a place, and others wait
+ * with the transport, as do those of lanes that we have not heard of yet: a
+ * lane must not change under the numbers of its messages. A lane that is UP
+ * takes the offer when it is down; a probe on the old connection finds out
+ * whether the peer still knows that one.
  *
  * The higher address cannot but knock, and is called back.
  *

@@ -21,7 +21,7 @@
  *
  * A connection that the peer has made, and that no socket of this host has
  * used, has nothing to remember either: it goes when it is disconnected
- * (rds_conn_reap()). Others stay: the number that a peer's next message must
+ * (conn_reap.c). Others stay: the number that a peer's next message must
  * have is what tells a message sent twice.
  *
  * Locks: c_lane_lock > rn_lock (both sleep) > cp_xmit_lock (of loopback) >
@@ -445,7 +445,7 @@ void rds_path_put(struct rds_path *path)
 }
 EXPORT_SYMBOL_GPL(rds_path_put);
 
-/* Steps 2 and 3 of the list at the top, as far as others have to take notice. */
+/* Steps 2 and 3 of the list at the top, as far as others take notice. */
 static void rds_conn_mark_dead(struct rds_cpath *cp,
 			       enum rds_drop_reason reason)
 {

@@ -6,7 +6,8 @@
  * they have nothing to remember: beyond a number of them idle ones make room.
  *
  * With a wire, peers can make them. One that no socket of this host has used
- * goes when it is disconnected; and there may be so many, or the oldest goes. One that was used stays, see conn.c.
+ * goes when it is disconnected; and there may be so many, or the oldest goes.
+ * One that was used stays, see conn.c.
  */
 #include <linux/slab.h>
 

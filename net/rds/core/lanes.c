@@ -195,15 +195,19 @@ static void rds_lanes_kick_all(struct rds_conn *conn)
 	}
 }
 
-/* A connection to what the peer was before. */
+/* A connection to what the peer was before? One of ours that has not greeted
+ * yet will tell; those of others never may.
+ */
 static bool rds_lane_is_stale(struct rds_cpath *cp,
 			      const struct rds_hello *hello)
 {
 	bool stale;
 
 	spin_lock_bh(&cp->cp_lock);
-	stale = !cp->cp_greeted ||
-		rds_hello_gen(&cp->cp_hello) != rds_hello_gen(hello);
+	if (cp->cp_greeted)
+		stale = rds_hello_gen(&cp->cp_hello) != rds_hello_gen(hello);
+	else
+		stale = !hello->ours;
 	spin_unlock_bh(&cp->cp_lock);
 	return stale;
 }
