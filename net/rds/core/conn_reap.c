@@ -222,5 +222,6 @@ void rds_conn_reap_work(struct work_struct *work)
  */
 void rds_conn_reap_later(struct rds_net *rn)
 {
-	queue_delayed_work(rds_wq, &rn->rn_reap, RDS_REAP_DELAY);
+	/* Not on rds_wq: it waits for work of paths there, perhaps behind it. */
+	queue_delayed_work(system_unbound_wq, &rn->rn_reap, RDS_REAP_DELAY);
 }

@@ -25,7 +25,6 @@ void rds_incoming_init(struct rds_incoming *inc,
 		       const struct rds_incoming_ops *ops,
 		       const struct rds_header *hdr, u32 truesize)
 {
-	memset(inc, 0, sizeof(*inc));
 	inc->i_ops = ops;
 	inc->i_seq = be64_to_cpu(hdr->h_sequence);
 	inc->i_len = be32_to_cpu(hdr->h_len);
@@ -34,6 +33,8 @@ void rds_incoming_init(struct rds_incoming *inc,
 	inc->i_dport = hdr->h_dport;
 	inc->i_flags = hdr->h_flags;
 	memcpy(inc->i_exthdr, hdr->h_exthdr, sizeof(inc->i_exthdr));
+	memset(inc->i_stamps, 0, sizeof(inc->i_stamps));
+	inc->i_path = NULL;
 	refcount_set(&inc->i_refs, 1);
 }
 EXPORT_SYMBOL_GPL(rds_incoming_init);
