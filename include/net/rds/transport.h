@@ -250,8 +250,7 @@ struct rds_message {
 	bool			m_on_path;
 	bool			m_on_sock;
 	bool			m_canceled;
-	bool			m_is_pong;
-	bool			m_is_probe;
+	u8			m_kind;
 	union {
 		struct list_head	m_path_item;
 		struct llist_node	m_pong;
@@ -326,7 +325,7 @@ struct rds_conn_ops {
 	/**
 	 * @path_offer: Required for rds_path_accept(), which calls it: keep
 	 * @offer, a connection that the peer has made, until path_connect() is
-	 * called. Several may wait; they are taken first in, first out.
+	 * called.
 	 *
 	 * Context: process; the namespace's connection mutex is held. May run
 	 * beside any other op of the path but path_alloc() and path_free().
@@ -336,9 +335,8 @@ struct rds_conn_ops {
 	int (*path_offer)(struct rds_path *path, void *offer);
 
 	/**
-	 * @path_connect: Required. Begin to connect: take the first connection
-	 * that path_offer() kept, or dial. If more are kept, it calls
-	 * rds_path_offered().
+	 * @path_connect: Required. Begin to connect: take the connection that
+	 * path_offer() kept, and call rds_path_taken() first; or dial.
 	 *
 	 * Context: process, the path's work item, may sleep. No locks. The path
 	 * is CONNECTING. Never concurrent with itself, path_shutdown() or
@@ -515,12 +513,14 @@ struct rds_transport {
  * @faddr: the peer's
  * @ifindex: scope of link-local addresses, otherwise 0
  * @lane: the lane that the peer's port names, if its ports name lanes
+ * @since: when the peer made it, in jiffies
  */
 struct rds_peer {
 	struct in6_addr	laddr;
 	struct in6_addr	faddr;
 	int		ifindex;
 	u8		lane;
+	unsigned long	since;
 };
 
 /* transport.c */
@@ -544,6 +544,7 @@ void rds_path_connect_done(struct rds_path *path);
 void rds_path_drop(struct rds_path *path, enum rds_drop_reason reason);
 void rds_path_kick(struct rds_path *path);
 void rds_path_offered(struct rds_path *path);
+void rds_path_taken(struct rds_path *path);
 void rds_path_rx_retry(struct rds_path *path);
 void rds_path_restart_rx(struct rds_path *path);
 

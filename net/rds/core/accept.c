@@ -7,9 +7,9 @@
  * first that is free, once the ones before it have proved to be alive. Until it
  * has said anything only one of its connections finds a place, and others wait
  * with the transport, as do those of lanes that we have not heard of yet: a
- * lane must not change under the numbers of its messages. A lane that is UP
- * takes the offer when it is down; a probe on the old connection finds out
- * whether the peer still knows that one.
+ * lane must not change under the numbers of its messages. So do those for a
+ * lane that is in use; a probe on its connection finds out whether the peer
+ * still knows that one.
  *
  * The higher address cannot but knock, and is called back.
  *
@@ -22,9 +22,6 @@
 #include "conn_reap.h"
 #include "lanes.h"
 #include "transport.h"
-
-/* For how long an answer to a probe proves a connection to be alive */
-#define RDS_ACCEPT_FRESH	HZ
 
 static struct rds_conn *rds_accept_conn(struct rds_net *rn,
 					const struct rds_transport *trans,
@@ -46,40 +43,52 @@ static struct rds_conn *rds_accept_conn(struct rds_net *rn,
 	return rds_conn_get_for_peer(rn, &key);
 }
 
+/* No connection, or only an attempt of our own at one. One word is read, so
+ * that an offer just being taken is seen.
+ */
 static bool rds_accept_is_free(const struct rds_cpath *cp)
 {
-	return !cp || ((rds_cpath_state(cp) == RDS_PATH_DOWN ||
-			rds_cpath_state(cp) == RDS_PATH_CONNECTING) &&
-		       !test_bit(RDS_PF_OFFER, &cp->cp_flags));
+	const unsigned long offered = BIT(RDS_PF_OFFER) | BIT(RDS_PF_TAKEN);
+
+	if (!cp)
+		return true;
+	if (READ_ONCE(cp->cp_flags) & offered)
+		return false;
+	return rds_cpath_state(cp) == RDS_PATH_DOWN ||
+	       rds_cpath_state(cp) == RDS_PATH_CONNECTING;
 }
 
-/* A peer that does not name its lanes, and makes another connection: has it
- * lost the first, or does it want one more lane? What it said long ago does not
- * tell.
+/* A peer that makes another connection: has it lost the one that there is, or
+ * does it want one more? What it said before that does not tell.
  */
-static bool rds_accept_is_alive(const struct rds_cpath *cp)
+static bool rds_accept_is_alive(const struct rds_cpath *cp,
+				const struct rds_peer *peer)
 {
 	return rds_cpath_state(cp) == RDS_PATH_UP &&
 	       READ_ONCE(cp->cp_greeted) &&
-	       time_before(jiffies,
-			   READ_ONCE(cp->cp_greeted_at) + RDS_ACCEPT_FRESH);
+	       time_after_eq(READ_ONCE(cp->cp_greeted_at), peer->since);
 }
 
-/* Number of the lane, or an errno. */
-static int rds_accept_place(const struct rds_conn *conn, u8 named)
+/* A lane that is in use may be so for us only. */
+static int rds_accept_wait(struct rds_cpath *cp, const struct rds_peer *peer)
+{
+	if (rds_cpath_state(cp) == RDS_PATH_UP &&
+	    !rds_accept_is_alive(cp, peer))
+		rds_lanes_verify(cp);
+	return -EAGAIN;
+}
+
+static int rds_accept_place_unnamed(const struct rds_conn *conn,
+				    const struct rds_peer *peer)
 {
 	struct rds_cpath *first = conn->c_lanes[0];
 	unsigned int i;
 
-	if (READ_ONCE(conn->c_peer.names_lanes))
-		return named < READ_ONCE(conn->c_wanted) ? named : -EAGAIN;
-
 	if (rds_accept_is_free(first))
 		return 0;
-	if (!rds_accept_is_alive(first)) {
-		rds_lanes_verify(first);
-		return -EAGAIN;
-	}
+	if (!rds_accept_is_alive(first, peer))
+		return rds_accept_wait(first, peer);
+
 	for (i = 1; i < RDS_MAX_PATHS; i++) {
 		if (rds_accept_is_free(conn->c_lanes[i]))
 			return i;
@@ -87,10 +96,27 @@ static int rds_accept_place(const struct rds_conn *conn, u8 named)
 	return -EAGAIN;
 }
 
-static int rds_accept_offer(struct rds_conn *conn, u8 named, void *offer)
+/* Number of the lane, or an errno. */
+static int rds_accept_place(const struct rds_conn *conn,
+			    const struct rds_peer *peer)
+{
+	u8 named = peer->lane;
+
+	if (!READ_ONCE(conn->c_peer.names_lanes))
+		return rds_accept_place_unnamed(conn, peer);
+
+	if (named >= READ_ONCE(conn->c_wanted))
+		return -EAGAIN;
+	if (!rds_accept_is_free(conn->c_lanes[named]))
+		return rds_accept_wait(conn->c_lanes[named], peer);
+	return named;
+}
+
+static int rds_accept_offer(struct rds_conn *conn,
+			    const struct rds_peer *peer, void *offer)
 	__must_hold(&conn->c_rn->rn_lock)
 {
-	int place = rds_accept_place(conn, named);
+	int place = rds_accept_place(conn, peer);
 	struct rds_cpath *cp;
 	int ret;
 
@@ -106,12 +132,12 @@ static int rds_accept_offer(struct rds_conn *conn, u8 named, void *offer)
 	if (ret)
 		return ret;
 
-	WRITE_ONCE(cp->cp_named, named);
-	if (rds_cpath_state(cp) == RDS_PATH_UP)
-		rds_lanes_verify(cp);
-	else if (rds_cpath_state(cp) == RDS_PATH_CONNECTING)
-		rds_path_drop(&cp->cp_pub, RDS_DROP_RACED);
+	WRITE_ONCE(cp->cp_named, peer->lane);
+	/* First the mark, lest it is our own attempt that comes up. */
 	rds_path_offered(&cp->cp_pub);
+	if (rds_cpath_state(cp) == RDS_PATH_CONNECTING &&
+	    !test_bit(RDS_PF_TAKEN, &cp->cp_flags))
+		rds_path_drop(&cp->cp_pub, RDS_DROP_RACED);
 	return 0;
 }
 
@@ -128,7 +154,7 @@ static int rds_accept_offer(struct rds_conn *conn, u8 named, void *offer)
  * Context: process, may sleep. Takes rn_lock.
  * Return: 0 if a path has taken @offer; -EAGAIN to ask again when told by
  * conn_ops.accept_again(); any other errno if there is no place for it:
- * -ENOMEM, -EBUSY, -ENETDOWN, -ESHUTDOWN, or what path_offer() returned.
+ * -ENOMEM, -ENETDOWN, -ESHUTDOWN, or what path_offer() returned.
  */
 int rds_path_accept(struct net *net, const struct rds_transport *trans,
 		    const struct rds_peer *peer, void *offer)
@@ -143,7 +169,7 @@ int rds_path_accept(struct net *net, const struct rds_transport *trans,
 		ret = PTR_ERR(conn);
 		goto out;
 	}
-	ret = rds_accept_offer(conn, peer->lane, offer);
+	ret = rds_accept_offer(conn, peer, offer);
 	/* It may be new, and nobody else would notice. */
 	if (ret && ret != -EAGAIN)
 		rds_conn_reap_later(rn);
@@ -178,6 +204,8 @@ int rds_path_knock(struct net *net, const struct rds_transport *trans,
 		goto out;
 	}
 
+	WRITE_ONCE(conn->c_called_at, jiffies);
+	WRITE_ONCE(conn->c_called, true);
 	cp = rds_conn_lane(conn, 0);
 	if (rds_cpath_state(cp) == RDS_PATH_UP)
 		rds_lanes_verify(cp);

@@ -257,17 +257,21 @@ u64 rds_cong_watched(struct rds_sock *rs, bool *on)
  * @map: the map
  * @len: its length; anything but RDS_CONG_MAP_BYTES is ignored
  *
- * Context: deliver context, serial per connection.
+ * Context: deliver context. Takes cm_lock: several paths may bring one.
  */
 void rds_deliver_cong_map(struct rds_path *path, const void *map, u32 len)
 {
 	struct rds_cong_map *fcong = to_cpath(path)->cp_conn->c_fcong;
+	u64 freed;
 
 	rds_cpath_heard(to_cpath(path));
 	if (len != RDS_CONG_MAP_BYTES)
 		return;
 
 	rds_stat_inc(fcong->cm_rn, cong_update_received);
-	rds_cong_changed(fcong, rds_cong_bits_update(fcong->cm_bits, map));
+	spin_lock(&fcong->cm_lock);
+	freed = rds_cong_bits_update(fcong->cm_bits, map);
+	spin_unlock(&fcong->cm_lock);
+	rds_cong_changed(fcong, freed);
 }
 EXPORT_SYMBOL_GPL(rds_deliver_cong_map);

@@ -378,8 +378,8 @@ struct rds_conn *rds_conn_get_for_user(struct rds_net *rn,
  * @key: as for rds_conn_get()
  *
  * Context: process, may sleep. rn_lock is held.
- * Return: as rds_conn_get(). -EBUSY if there are too many that nobody here
- * uses.
+ * Return: as rds_conn_get(). -EAGAIN if there are too many that nobody here
+ * uses; conn_ops.accept_again() will tell.
  */
 struct rds_conn *rds_conn_get_for_peer(struct rds_net *rn,
 				       const struct rds_conn_key *key)
@@ -392,7 +392,7 @@ struct rds_conn *rds_conn_get_for_peer(struct rds_net *rn,
 	if (conn)
 		return conn;
 	if (!rds_conn_stranger_has_room(rn))
-		return ERR_PTR(-EBUSY);
+		return ERR_PTR(-EAGAIN);
 	return rds_conn_create(rn, key);
 }
 

@@ -62,6 +62,10 @@ enum rds_fan {
  *	none has used goes when it is disconnected
  * @c_hash: of its addresses, the same at both ends; see rds_lanes_pick()
  * @c_is_lower: our address is the lower of the two
+ * @c_called: the peer has asked us to dial
+ * @c_called_at: when it did so last, in jiffies
+ * @c_rx_held: bytes of memory that unread messages hold which came for a port
+ *	that was congested already
  * @c_evicted: it is to go although it is connected
  * @c_gen: our generation number, as the peer knows it
  * @c_epoch: tells this life of the connection from others, see hello.c
@@ -99,6 +103,9 @@ struct rds_conn {
 	struct rcu_head		c_rcu;
 	bool			c_used;
 	bool			c_evicted;
+	bool			c_called;
+	unsigned long		c_called_at;
+	atomic_long_t		c_rx_held;
 	u32			c_hash;
 	bool			c_is_lower;
 	u32			c_gen;

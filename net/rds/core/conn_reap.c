@@ -119,16 +119,17 @@ bool rds_conn_stranger_has_room(struct rds_net *rn)
 	list_for_each_entry(conn, &rn->rn_conn_list, c_item) {
 		if (!rds_conn_is_stranger(conn))
 			continue;
-		if (!oldest)
+		if (!oldest && !conn->c_evicted)
 			oldest = conn;
 		strangers++;
 	}
 	if (strangers < RDS_STRANGERS_MAX)
 		return true;
 
-	WRITE_ONCE(oldest->c_evicted, true);
+	if (oldest)
+		WRITE_ONCE(oldest->c_evicted, true);
 	rds_conn_reap_later(rn);
-	return false;
+	return strangers < 2 * RDS_STRANGERS_MAX;
 }
 
 /* Nobody here uses it, and the peer is gone or has to go. */
@@ -198,6 +199,7 @@ void rds_conn_reap_work(struct work_struct *work)
 {
 	struct rds_net *rn = container_of(to_delayed_work(work),
 					  struct rds_net, rn_reap);
+	const struct rds_conn_ops *ops;
 	struct rds_conn *conn, *next;
 	LIST_HEAD(forsaken);
 
@@ -210,7 +212,10 @@ void rds_conn_reap_work(struct work_struct *work)
 
 	list_for_each_entry_safe(conn, next, &forsaken, c_reap_item) {
 		list_del(&conn->c_reap_item);
+		ops = conn->c_key.trans->conn;
 		rds_conn_destroy(conn, RDS_DROP_IDLE);
+		if (ops->accept_again)
+			ops->accept_again(rn->rn_net);
 	}
 }
 

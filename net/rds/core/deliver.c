@@ -123,7 +123,7 @@ static bool rds_deliver_stop(struct rds_cpath *cp)
 
 	set_bit(RDS_PF_RX_STOPPED, &cp->cp_flags);
 	smp_mb__after_atomic();
-	if (atomic_long_read(&cp->cp_rx_held) <
+	if (atomic_long_read(&cp->cp_conn->c_rx_held) <
 	    READ_ONCE(rn->rn_sysctl.rx_held_max) / 2 &&
 	    test_and_clear_bit(RDS_PF_RX_STOPPED, &cp->cp_flags))
 		return false;
@@ -198,7 +198,7 @@ static bool rds_deliver_pong(struct rds_cpath *cp, __be16 port)
 		return false;
 
 	msg->m_dport = port;
-	msg->m_is_pong = true;
+	msg->m_kind = RDS_MSG_PONG;
 	atomic_inc(&cp->cp_npongs);
 	llist_add(&msg->m_pong, &cp->cp_pongs);
 	rds_cpath_kick(cp, 0);

@@ -2,8 +2,8 @@
 /*
  * When a path that is UP may carry messages.
  *
- * The congestion map and unnumbered greetings always go, and a probe that is
- * the first in the queue. Messages wait
+ * The congestion map and unnumbered greetings always go, and probes, answers
+ * and pongs that are the first in the queue. Messages wait
  *
  * - on all lanes but the first to be used, until what went before messages
  *   began to spread has arrived (lanes.c);
@@ -26,7 +26,7 @@
 
 #define RDS_GATE_OURS		(2 * HZ)
 #define RDS_GATE_GREETING	HZ
-#define RDS_GATE_FIRST_BYTE	(HZ / 5)
+#define RDS_GATE_FIRST_BYTE	HZ
 
 /* Until a barrier without an answer is looked at again */
 #define RDS_GATE_BARRIER	(HZ / 20)
@@ -69,7 +69,8 @@ static bool rds_gate_awaits_peer(const struct rds_cpath *cp)
 		    !READ_ONCE(rds_conn_lane(conn, 0)->cp_greeted))
 			return true;
 	}
-	return cp->cp_dialed && !READ_ONCE(cp->cp_heard);
+	return !test_bit(RDS_PF_TAKEN, &cp->cp_flags) &&
+	       !READ_ONCE(cp->cp_heard);
 }
 
 static bool rds_gate_awaits_barrier(const struct rds_cpath *cp)

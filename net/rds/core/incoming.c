@@ -56,7 +56,7 @@ void rds_incoming_get(struct rds_incoming *inc)
  * @path: the path that it came by; referenced until the message is freed
  *
  * Context: deliver context.
- * Return: bytes of memory that the path's unread messages hold now.
+ * Return: bytes of memory that the connection's unread messages hold now.
  */
 long rds_incoming_charge(struct rds_incoming *inc, struct rds_path *path)
 {
@@ -64,23 +64,32 @@ long rds_incoming_charge(struct rds_incoming *inc, struct rds_path *path)
 
 	inc->i_path = path;
 	rds_conn_hold(cp->cp_conn);
-	return atomic_long_add_return(inc->i_truesize, &cp->cp_rx_held);
+	return atomic_long_add_return(inc->i_truesize,
+				      &cp->cp_conn->c_rx_held);
 }
 
-/* The path reads on when half of what stopped it has been read. */
+/* All lanes read on when half of what stopped one has been read. */
 static void rds_incoming_uncharge(struct rds_incoming *inc)
 {
-	struct rds_cpath *cp = to_cpath(inc->i_path);
+	struct rds_conn *conn = to_cpath(inc->i_path)->cp_conn;
+	struct rds_cpath *cp;
+	unsigned int i;
 	long held;
 
-	held = atomic_long_sub_return(inc->i_truesize, &cp->cp_rx_held);
-	if (unlikely(test_bit(RDS_PF_RX_STOPPED, &cp->cp_flags)) &&
-	    held < READ_ONCE(cp->cp_conn->c_rn->rn_sysctl.rx_held_max) / 2 &&
-	    test_and_clear_bit(RDS_PF_RX_STOPPED, &cp->cp_flags)) {
+	held = atomic_long_sub_return(inc->i_truesize, &conn->c_rx_held);
+	if (held >= READ_ONCE(conn->c_rn->rn_sysctl.rx_held_max) / 2)
+		goto out;
+
+	for (i = 0; i < RDS_MAX_PATHS; i++) {
+		cp = rds_conn_lane(conn, i);
+		if (!cp || !test_bit(RDS_PF_RX_STOPPED, &cp->cp_flags) ||
+		    !test_and_clear_bit(RDS_PF_RX_STOPPED, &cp->cp_flags))
+			continue;
 		set_bit(RDS_PF_RX, &cp->cp_flags);
 		rds_cpath_kick(cp, 0);
 	}
-	rds_conn_put(cp->cp_conn);
+out:
+	rds_conn_put(conn);
 }
 
 /**

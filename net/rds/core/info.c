@@ -129,7 +129,7 @@ static void rds_info_path(struct rds_cpath *cp, struct rds_info_iter *iter)
 	spin_unlock_bh(&cp->cp_lock);
 
 	record.next_rx_seq = READ_ONCE(cp->cp_next_rx_seq);
-	record.rx_held = atomic_long_read(&cp->cp_rx_held);
+	record.rx_held = atomic_long_read(&cp->cp_conn->c_rx_held);
 	rds_info_add(iter, &record, sizeof(record));
 }
 

@@ -166,6 +166,9 @@ bool rds_lanes_receive(struct rds_cpath *cp, struct rds_incoming *inc)
 	}
 
 	spin_lock(&cp->cp_lock);
+	/* An offer that was written before they knew us may come later. */
+	if (cp->cp_greeted && cp->cp_hello.id == hello.id)
+		hello.npaths = max(hello.npaths, cp->cp_hello.npaths);
 	cp->cp_hello = hello;
 	cp->cp_greeted = true;
 	cp->cp_greeted_at = jiffies;
@@ -237,17 +240,17 @@ static void rds_lanes_restart(struct rds_cpath *by,
 
 	lockdep_assert_held(&conn->c_lane_lock);
 
-	if (!hello->names_lanes && by->cp_pub.index) {
-		mutex_lock(&conn->c_rn->rn_lock);
+	mutex_lock(&conn->c_rn->rn_lock);
+	/* One that is being destroyed is left as it is. */
+	if (!hello->names_lanes && by->cp_pub.index &&
+	    !list_empty(&conn->c_item))
 		rds_lanes_swap(conn, by, conn->c_lanes[0]);
-		mutex_unlock(&conn->c_rn->rn_lock);
-	}
+	mutex_unlock(&conn->c_rn->rn_lock);
 	WRITE_ONCE(conn->c_wanted, 1);
 	conn->c_fan_path = rds_conn_lane(conn, 0);
 	WRITE_ONCE(conn->c_fan, RDS_FAN_NONE);
 	WRITE_ONCE(conn->c_npaths, 1);
 	WRITE_ONCE(conn->c_rx_epoch, conn->c_rx_epoch + 1);
-	atomic_set(&conn->c_probes, 0);
 
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
 		cp = rds_conn_lane(conn, i);
@@ -268,7 +271,7 @@ static unsigned int rds_lanes_place(const struct rds_conn *conn,
 				    const struct rds_cpath *cp,
 				    unsigned int want)
 {
-	if (cp->cp_dialed || cp != conn->c_fan_path ||
+	if (!test_bit(RDS_PF_TAKEN, &cp->cp_flags) ||
 	    !conn->c_peer.names_lanes)
 		return cp->cp_pub.index;
 	return READ_ONCE(cp->cp_named) & (want - 1);
@@ -296,34 +299,61 @@ static struct rds_message *rds_lanes_new_probe(struct rds_cpath *cp)
 
 	if (!msg)
 		return NULL;
-	msg->m_is_probe = true;
+	msg->m_kind = RDS_MSG_PROBE;
 	atomic_inc(&cp->cp_conn->c_probes_queued);
 	rds_lanes_write_hello(cp->cp_conn, msg, false);
 	return msg;
 }
 
-/* From here on messages spread; those of one path are behind the barrier. */
-static void rds_lanes_publish(struct rds_conn *conn, unsigned int want,
+/* From here on messages spread; those of one path are behind the barrier. It
+ * is not needed, and stays the caller's, if nothing but the first probe has
+ * been sent; otherwise it is taken over.
+ */
+static bool rds_lanes_spread(struct rds_conn *conn, unsigned int want,
+			     struct rds_message *barrier)
+	__must_hold(&conn->c_fan_path->cp_lock)
+{
+	struct rds_cpath *cp = conn->c_fan_path;
+	bool wait = cp->cp_next_tx_seq > 2;
+
+	lockdep_assert_held(&cp->cp_lock);
+
+	WRITE_ONCE(conn->c_npaths, want);
+	if (wait) {
+		atomic_inc(&conn->c_probes);
+		rds_send_enqueue_control(cp, barrier);
+		conn->c_fan_seq = barrier->m_seq;
+		conn->c_fan_at = jiffies;
+	}
+	return wait;
+}
+
+/* Whoever has chosen a path by the old rule, and has not queued his message,
+ * will see the new one: he looks again under the lock of that path.
+ */
+static bool rds_lanes_publish(struct rds_conn *conn, unsigned int want,
 			      unsigned int place, struct rds_message *barrier)
 	__must_hold(&conn->c_rn->rn_lock)
 {
-	struct rds_cpath *cp = conn->c_fan_path;
 	struct rds_cpath *other = conn->c_lanes[place];
+	struct rds_cpath *cp = conn->c_fan_path;
+	bool wait;
 
 	lockdep_assert_held(&conn->c_rn->rn_lock);
 
 	spin_lock_bh(&cp->cp_lock);
-	if (other != cp)
+	if (other == cp) {
+		wait = rds_lanes_spread(conn, want, barrier);
+	} else {
+		spin_lock_nested(&other->cp_lock, SINGLE_DEPTH_NESTING);
 		rds_lanes_swap(conn, cp, other);
-	WRITE_ONCE(conn->c_npaths, want);
-	if (barrier) {
-		rds_send_enqueue_control(cp, barrier);
-		conn->c_fan_seq = barrier->m_seq;
-		conn->c_fan_at = jiffies;
-		atomic_inc(&conn->c_probes);
+		wait = rds_lanes_spread(conn, want, barrier);
+		spin_unlock(&other->cp_lock);
 	}
 	spin_unlock_bh(&cp->cp_lock);
-	WRITE_ONCE(conn->c_fan, barrier ? RDS_FAN_BARRIER : RDS_FAN_OPEN);
+
+	WRITE_ONCE(conn->c_fan, wait ? RDS_FAN_BARRIER : RDS_FAN_OPEN);
+	return wait;
 }
 
 static void rds_lanes_dial(struct rds_conn *conn)
@@ -338,33 +368,32 @@ static void rds_lanes_grow(struct rds_conn *conn, struct rds_cpath *cp,
 			   unsigned int want)
 	__must_hold(&conn->c_lane_lock)
 {
-	unsigned int place = rds_lanes_place(conn, cp, want);
-	struct rds_message *barrier = NULL;
-	bool made;
+	unsigned int place = rds_lanes_place(conn, conn->c_fan_path, want);
+	u16 offered = READ_ONCE(conn->c_offered);
+	struct rds_message *barrier;
+	bool made, used = false;
 
 	lockdep_assert_held(&conn->c_lane_lock);
 
-	/* Nothing but the first probe has been sent: nothing to wait for. */
-	if (READ_ONCE(conn->c_fan_path->cp_next_tx_seq) > 2) {
-		barrier = rds_lanes_new_probe(conn->c_fan_path);
-		if (!barrier)
-			goto out_again;
-	}
+	barrier = rds_lanes_new_probe(conn->c_fan_path);
+	if (!barrier)
+		goto out_again;
 
 	mutex_lock(&conn->c_rn->rn_lock);
 	made = rds_lanes_make(conn, want);
 	if (made) {
 		WRITE_ONCE(conn->c_wanted, want);
-		rds_lanes_publish(conn, want,
-				  cp == conn->c_fan_path ? place : 0, barrier);
+		used = rds_lanes_publish(conn, want, place, barrier);
 	}
 	mutex_unlock(&conn->c_rn->rn_lock);
 
-	if (!made) {
-		if (barrier)
-			rds_send_finish(barrier);
-		goto out_again;
+	if (!used) {
+		/* Nobody will hear what it says. */
+		rds_send_finish(barrier);
+		WRITE_ONCE(conn->c_offered, offered);
 	}
+	if (!made)
+		goto out_again;
 	if (rds_path_is_lower(&cp->cp_pub))
 		rds_lanes_dial(conn);
 	rds_lanes_kick_all(conn);
@@ -470,12 +499,19 @@ static void rds_lanes_queue_replies(struct rds_cpath *cp)
 	struct rds_message *msg;
 
 	while (atomic_read(&cp->cp_replies)) {
+		/* A peer that does not read gets no more of them. */
+		if (atomic_read(&cp->cp_nreplies) >= RDS_MAX_REPLIES) {
+			atomic_dec(&cp->cp_replies);
+			continue;
+		}
 		msg = rds_send_new_control(cp);
 		if (!msg) {
 			rds_cpath_kick(cp, RDS_LANES_NOMEM_DELAY);
 			return;
 		}
 		atomic_dec(&cp->cp_replies);
+		atomic_inc(&cp->cp_nreplies);
+		msg->m_kind = RDS_MSG_REPLY;
 		rds_lanes_write_hello(cp->cp_conn, msg, true);
 		rds_send_control(cp, msg, false);
 	}

@@ -30,8 +30,7 @@ static void rds_message_init(struct rds_message *msg)
 	msg->m_on_path = false;
 	msg->m_on_sock = false;
 	msg->m_canceled = false;
-	msg->m_is_pong = false;
-	msg->m_is_probe = false;
+	msg->m_kind = RDS_MSG_DATA;
 	msg->m_rs = NULL;
 	msg->m_path = NULL;
 	memset(msg->m_exthdr, 0, sizeof(msg->m_exthdr));

@@ -5,6 +5,20 @@
 
 #include <net/rds/transport.h>
 
+/**
+ * enum rds_msg_kind - whose a message is, for &rds_message.m_kind
+ * @RDS_MSG_DATA: a socket's
+ * @RDS_MSG_PONG: an answer to a ping
+ * @RDS_MSG_PROBE: a numbered probe
+ * @RDS_MSG_REPLY: an answer to one
+ */
+enum rds_msg_kind {
+	RDS_MSG_DATA,
+	RDS_MSG_PONG,
+	RDS_MSG_PROBE,
+	RDS_MSG_REPLY,
+};
+
 struct rds_message *rds_message_alloc(u32 len);
 struct rds_message *rds_message_alloc_empty(gfp_t gfp);
 

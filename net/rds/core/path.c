@@ -21,6 +21,9 @@
 
 #include <trace/events/rds.h>
 
+/* An attempt to connect that is older is not waited for, in jiffies */
+#define RDS_CONNECT_FRESH	(HZ / 2)
+
 /* Until a transport that had no memory for what came reads on, in jiffies */
 #define RDS_RX_RETRY_DELAY	1
 
@@ -60,12 +63,29 @@ void rds_cpath_init(struct rds_cpath *cp, struct rds_conn *conn, u8 index,
 	cp->cp_self_acked = key->trans->caps & RDS_CAP_SELF_ACKED;
 	cp->cp_gated = cp->cp_multi;
 	cp->cp_since = jiffies;
+	cp->cp_lost_at = jiffies;
 }
 
 static void rds_cpath_count_reset(struct rds_cpath *cp)
 {
 	cp->cp_resets++;
+	cp->cp_lost_at = jiffies;
 	rds_stat_inc(cp->cp_conn->c_rn, conn_reset);
+}
+
+/**
+ * rds_cpath_asks_acks() - do messages say when they wait for an ack?
+ * @cp: the path
+ *
+ * Where acks come by themselves, peers of this implementation still make use of
+ * it; others have never seen it there.
+ *
+ * Context: any.
+ * Return: true if they do.
+ */
+bool rds_cpath_asks_acks(const struct rds_cpath *cp)
+{
+	return !cp->cp_self_acked || READ_ONCE(cp->cp_conn->c_peer.ours);
 }
 
 /**
@@ -101,15 +121,32 @@ bool rds_cpath_event(struct rds_cpath *cp, enum rds_path_event event)
 	return applies;
 }
 
+static bool rds_cpath_runs_before(const struct rds_cpath *cp,
+				  unsigned long at)
+{
+	const struct delayed_work *work = &cp->cp_work;
+
+	return delayed_work_pending(work) &&
+	       (!timer_pending(&work->timer) ||
+		time_before_eq(READ_ONCE(work->timer.expires), at));
+}
+
 /**
  * rds_cpath_kick() - have the path's work run
  * @cp: the path; the caller has a reference to its connection
- * @delay: in jiffies; a run that is due earlier or later moves there
+ * @delay: in jiffies; a run that is due earlier remains so
+ *
+ * Nothing happens to a dead path any more.
  *
  * Context: any.
  */
 void rds_cpath_kick(struct rds_cpath *cp, unsigned long delay)
 {
+	/* Whoever destroys it waits for the work, and peers must not add to it. */
+	if (READ_ONCE(cp->cp_dead) ||
+	    (delay && rds_cpath_runs_before(cp, jiffies + delay)))
+		return;
+
 	rds_conn_hold(cp->cp_conn);
 	if (mod_delayed_work(rds_wq, &cp->cp_work, delay))
 		rds_conn_put(cp->cp_conn);
@@ -141,10 +178,26 @@ void rds_path_offered(struct rds_path *path)
 {
 	struct rds_cpath *cp = to_cpath(path);
 
-	set_bit(RDS_PF_OFFER, &cp->cp_flags);
+	if (!test_bit(RDS_PF_TAKEN, &cp->cp_flags))
+		set_bit(RDS_PF_OFFER, &cp->cp_flags);
 	rds_cpath_kick(cp, 0);
 }
 EXPORT_SYMBOL_GPL(rds_path_offered);
+
+/**
+ * rds_path_taken() - a path takes a connection made by the peer
+ * @path: the path
+ *
+ * To be called by path_connect() before anything is announced: it may have
+ * found the offer before it was told of it.
+ *
+ * Context: process, the path's work item.
+ */
+void rds_path_taken(struct rds_path *path)
+{
+	set_bit(RDS_PF_TAKEN, &to_cpath(path)->cp_flags);
+}
+EXPORT_SYMBOL_GPL(rds_path_taken);
 
 /**
  * rds_path_rx_retry() - have a path read on soon
@@ -200,12 +253,17 @@ void rds_cpath_connect_soon(struct rds_cpath *cp)
  * rds_cpath_connect_now() - the peer is there: do not wait for the back-off
  * @cp: the path
  *
+ * Nor for an attempt that began when the peer perhaps was not there.
+ *
  * Context: any.
  */
 void rds_cpath_connect_now(struct rds_cpath *cp)
 {
 	WRITE_ONCE(cp->cp_connect_at, jiffies);
 	set_bit(RDS_PF_CONNECT, &cp->cp_flags);
+	if (rds_cpath_state(cp) == RDS_PATH_CONNECTING &&
+	    time_after(jiffies, cp->cp_since + RDS_CONNECT_FRESH))
+		rds_path_drop(&cp->cp_pub, RDS_DROP_RACED);
 	rds_cpath_kick(cp, 0);
 }
 
@@ -219,6 +277,10 @@ void rds_cpath_connect_later(struct rds_cpath *cp)
 {
 	const struct rds_sysctl *ctl = &cp->cp_conn->c_rn->rn_sysctl;
 	u32 delay;
+
+	/* Somebody knows that the peer is there. */
+	if (test_bit(RDS_PF_CONNECT, &cp->cp_flags))
+		return;
 
 	delay = rds_backoff_next(&cp->cp_backoff_ms,
 				 READ_ONCE(ctl->reconnect_min_ms),
@@ -246,6 +308,7 @@ void rds_cpath_connect(struct rds_cpath *cp)
 		return;
 
 	rds_cpath_event(cp, RDS_EV_CONNECT_FAILED);
+	clear_bit(RDS_PF_TAKEN, &cp->cp_flags);
 	if (!cp->cp_loops && !READ_ONCE(cp->cp_conn->c_used))
 		rds_conn_reap_later(cp->cp_conn->c_rn);
 	else if (ret != -EAGAIN)
@@ -268,11 +331,11 @@ void rds_cpath_forget_connection(struct rds_cpath *cp)
 	cp->cp_strict = false;
 	WRITE_ONCE(cp->cp_heard, false);
 	cp->cp_gated = cp->cp_multi;
+	clear_bit(RDS_PF_TAKEN, &cp->cp_flags);
 	clear_bit(RDS_PF_NEWS, &cp->cp_flags);
 	clear_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);
 	clear_bit(RDS_PF_REPLY_NOW, &cp->cp_flags);
 	clear_bit(RDS_PF_RX, &cp->cp_flags);
-	clear_bit(RDS_PF_RX_STOPPED, &cp->cp_flags);
 
 	spin_lock_bh(&cp->cp_lock);
 	cp->cp_greeted = false;
@@ -294,8 +357,11 @@ void rds_path_connect_done(struct rds_path *path)
 {
 	struct rds_cpath *cp = to_cpath(path);
 
-	/* Before anybody can send: the map goes first. */
-	set_bit(RDS_PF_CONG, &cp->cp_flags);
+	/* Before anybody can send: the map goes first. Peers of this
+	 * implementation do not look for it on other lanes than the first.
+	 */
+	if (!path->index || !READ_ONCE(cp->cp_conn->c_peer.ours))
+		set_bit(RDS_PF_CONG, &cp->cp_flags);
 	if (cp->cp_multi)
 		rds_lanes_path_up(cp);
 	if (!rds_cpath_event(cp, RDS_EV_CONNECTED)) {

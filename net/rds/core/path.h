@@ -18,6 +18,8 @@ struct rds_conn;
  * enum rds_path_flag - bits of &rds_cpath.cp_flags
  * @RDS_PF_CONNECT: connect at cp_connect_at; cleared by who takes it up
  * @RDS_PF_OFFER: the peer has made a connection; connect without delay
+ * @RDS_PF_TAKEN: the connection is one that the peer has made; set before
+ *	%RDS_PF_OFFER is cleared, and cleared when it is shut down
  * @RDS_PF_CONG: the peer is to be sent our congestion map
  * @RDS_PF_NEWS: cp_hello is new; see lanes.c
  * @RDS_PF_FLUSH: messages below cp_flush_seq are to be given up
@@ -30,6 +32,7 @@ struct rds_conn;
 enum rds_path_flag {
 	RDS_PF_CONNECT,
 	RDS_PF_OFFER,
+	RDS_PF_TAKEN,
 	RDS_PF_CONG,
 	RDS_PF_NEWS,
 	RDS_PF_FLUSH,
@@ -70,10 +73,12 @@ enum rds_path_flag {
  * @cp_resets: how often it was shut down after that
  * @cp_drop_reason: why it was dropped last
  * @cp_since: when it came into its state, in jiffies
+ * @cp_lost_at: when it was dropped from UP last, in jiffies
  * @cp_unacked_packets: messages until the next request for an ack
  * @cp_unacked_bytes: bytes until the next request for an ack
  * @cp_pongs: answers to pings, to be queued by the path's work
  * @cp_replies: answers to numbered probes, to be queued likewise
+ * @cp_nreplies: those queued and not yet acknowledged
  * @cp_npongs: pongs waiting so, and those queued and not yet acknowledged
  * @cp_next_rx_seq: number of the message expected next; touched by
  *	deliveries only, and those are serial
@@ -82,8 +87,6 @@ enum rds_path_flag {
  * @cp_strict: any message below @cp_next_rx_seq is a duplicate; likewise
  * @cp_heard: something has arrived on this connection; only then the back-off
  *	begins anew, lest we dial at full speed who accepts and resets
- * @cp_rx_held: bytes of memory that unread messages of this path hold which
- *	came for a port that was congested already
  * @cp_xmit_lock: held by the one who sends; taken by trylock to send, and
  *	waited for to shut down
  * @cp_map: snapshot of the congestion map being sent, or NULL; guarded by
@@ -92,7 +95,6 @@ enum rds_path_flag {
  * @cp_ctl: unnumbered message being sent, or NULL
  * @cp_gated: messages have to wait; see gate.c
  * @cp_gate_at: until then, in jiffies
- * @cp_dialed: this connection was made by us
  * @cp_named: the lane that the peer's port names, if we did not
  * @cp_work: all else that happens to the path, one at a time; holds a
  *	reference to the connection while queued
@@ -127,18 +129,19 @@ struct rds_cpath {
 	u32			cp_resets;
 	enum rds_drop_reason	cp_drop_reason;
 	unsigned long		cp_since;
+	unsigned long		cp_lost_at;
 	int			cp_unacked_packets;
 	int			cp_unacked_bytes;
 
 	struct llist_head	cp_pongs;
 	atomic_t		cp_npongs;
 	atomic_t		cp_replies;
+	atomic_t		cp_nreplies;
 	u64			cp_next_rx_seq;
 	u64			cp_rx_peer;
 	u32			cp_rx_epoch;
 	bool			cp_strict;
 	bool			cp_heard;
-	atomic_long_t		cp_rx_held;
 
 	struct mutex		cp_xmit_lock;	/* held to send */
 	void			*cp_map;
@@ -146,7 +149,6 @@ struct rds_cpath {
 	struct rds_message	*cp_ctl;
 	bool			cp_gated;
 	unsigned long		cp_gate_at;
-	bool			cp_dialed;
 	u8			cp_named;
 
 	struct delayed_work	cp_work;
@@ -212,6 +214,7 @@ static inline void rds_cpath_heard(struct rds_cpath *cp)
 		rds_cpath_kick(cp, 0);
 }
 
+bool rds_cpath_asks_acks(const struct rds_cpath *cp);
 void rds_cpath_init(struct rds_cpath *cp, struct rds_conn *conn, u8 index,
 		    work_func_t work);
 bool rds_cpath_event(struct rds_cpath *cp, enum rds_path_event event);

@@ -15,6 +15,9 @@
 
 #include <trace/events/rds.h>
 
+/* For how long a connection that the peer asked for is dialled again */
+#define RDS_CALL_LASTS		(30 * HZ)
+
 /* Lanes that the peer does not offer any more only take what it makes. */
 static bool rds_path_is_agreed(const struct rds_cpath *cp)
 {
@@ -50,14 +53,31 @@ static bool rds_path_is_wanted(const struct rds_cpath *cp)
 	return false;
 }
 
+/* A peer that called us has something to send, and may have closed the
+ * connection only because it was dialling at the same time.
+ */
+static bool rds_path_is_called(const struct rds_cpath *cp)
+{
+	const struct rds_conn *conn = cp->cp_conn;
+
+	return READ_ONCE(conn->c_called) && cp->cp_established &&
+	       time_before(jiffies, READ_ONCE(conn->c_called_at) +
+				    RDS_CALL_LASTS);
+}
+
 static void rds_path_reconnect(struct rds_cpath *cp)
 {
 	struct rds_conn *conn = cp->cp_conn;
+	struct rds_cpath *first = rds_conn_lane(conn, 0);
 
-	if (!cp->cp_loops && !READ_ONCE(conn->c_used)) {
+	if (!cp->cp_loops && !READ_ONCE(conn->c_used) &&
+	    !rds_path_is_called(cp)) {
 		rds_conn_reap_later(conn->c_rn);
 		return;
 	}
+	/* Whoever it was may have gone as a whole: see rds_path_may_dial(). */
+	if (cp != first && rds_cpath_state(first) == RDS_PATH_UP)
+		rds_lanes_verify(first);
 	if (rds_path_is_agreed(cp) &&
 	    (rds_path_dials(cp) || rds_path_is_wanted(cp)))
 		rds_cpath_connect_later(cp);
@@ -126,15 +146,35 @@ void rds_path_shut_down_dead(struct rds_cpath *cp)
 	rds_cpath_event(cp, RDS_EV_SHUTDOWN_DONE);
 }
 
-/* What the peer has made does not wait for our back-off. */
+/* The other lanes are dialled when the first has found the peer to be there, and
+ * to be who it was: a peer that does not know us would take any for the first.
+ */
+static bool rds_path_may_dial(const struct rds_cpath *cp)
+{
+	const struct rds_cpath *first = rds_conn_lane(cp->cp_conn, 0);
+
+	if (!rds_path_is_agreed(cp))
+		return false;
+	if (!cp->cp_multi || cp == first)
+		return true;
+	return READ_ONCE(first->cp_greeted) &&
+	       (!cp->cp_attempts ||
+		time_after_eq(READ_ONCE(first->cp_greeted_at),
+			      READ_ONCE(cp->cp_lost_at)));
+}
+
+/* What the peer has made does not wait for our back-off. But a path that was
+ * not read on waits for its readers: each new connection would bring more.
+ */
 static bool rds_path_connect_due(const struct rds_cpath *cp)
 {
-	if (rds_cpath_state(cp) != RDS_PATH_DOWN)
+	if (rds_cpath_state(cp) != RDS_PATH_DOWN ||
+	    test_bit(RDS_PF_RX_STOPPED, &cp->cp_flags))
 		return false;
 	if (test_bit(RDS_PF_OFFER, &cp->cp_flags))
 		return true;
 	return test_bit(RDS_PF_CONNECT, &cp->cp_flags) &&
-	       rds_path_is_agreed(cp) &&
+	       rds_path_may_dial(cp) &&
 	       time_after_eq(jiffies, READ_ONCE(cp->cp_connect_at));
 }
 
@@ -143,8 +183,11 @@ static void rds_path_connect(struct rds_cpath *cp)
 	if (!rds_path_connect_due(cp))
 		return;
 	clear_bit(RDS_PF_CONNECT, &cp->cp_flags);
-	WRITE_ONCE(cp->cp_dialed,
-		   !test_and_clear_bit(RDS_PF_OFFER, &cp->cp_flags));
+	/* Whoever sees neither of the two may make another offer. */
+	if (test_bit(RDS_PF_OFFER, &cp->cp_flags)) {
+		set_bit(RDS_PF_TAKEN, &cp->cp_flags);
+		clear_bit(RDS_PF_OFFER, &cp->cp_flags);
+	}
 	rds_cpath_connect(cp);
 }
 
@@ -160,7 +203,8 @@ static void rds_path_rearm(struct rds_cpath *cp)
 	long delay = LONG_MAX;
 
 	if (test_bit(RDS_PF_CONNECT, &cp->cp_flags) &&
-	    rds_path_is_agreed(cp) && rds_cpath_state(cp) == RDS_PATH_DOWN)
+	    !test_bit(RDS_PF_RX_STOPPED, &cp->cp_flags) &&
+	    rds_path_may_dial(cp) && rds_cpath_state(cp) == RDS_PATH_DOWN)
 		delay = (long)(READ_ONCE(cp->cp_connect_at) - jiffies);
 	delay = min(delay, rds_gate_delay(cp));
 	if (delay == LONG_MAX)

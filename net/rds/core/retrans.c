@@ -6,7 +6,9 @@
  */
 #include <linux/slab.h>
 
+#include "cong.h"
 #include "conn.h"
+#include "message.h"
 #include "send.h"
 
 #include <trace/events/rds.h>
@@ -87,8 +89,21 @@ EXPORT_SYMBOL_GPL(rds_path_ack_mark);
 void rds_path_map_acked(struct rds_path *path)
 {
 	struct rds_cpath *cp = to_cpath(path);
+	struct rds_conn *conn = cp->cp_conn;
+	u32 gen = READ_ONCE(cp->cp_map_gen);
+	struct rds_cpath *first;
 
-	WRITE_ONCE(cp->cp_conn->c_map_acked, READ_ONCE(cp->cp_map_gen));
+	if ((s32)(gen - READ_ONCE(conn->c_map_acked)) > 0)
+		WRITE_ONCE(conn->c_map_acked, gen);
+
+	/* On another lane it may have arrived after a newer one on the first,
+	 * which then has to be sent again.
+	 */
+	first = rds_conn_lane(conn, 0);
+	if (cp != first && gen != rds_cong_gen(conn->c_lcong)) {
+		set_bit(RDS_PF_CONG, &first->cp_flags);
+		rds_cpath_kick(first, 0);
+	}
 }
 EXPORT_SYMBOL_GPL(rds_path_map_acked);
 
@@ -149,7 +164,7 @@ void rds_send_reset(struct rds_cpath *cp)
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	rds_send_drop_ahead(cp);
-	if (!cp->cp_self_acked)
+	if (rds_cpath_asks_acks(cp))
 		flags |= RDS_FLAG_ACK_REQUIRED;
 
 	spin_lock_bh(&cp->cp_lock);
@@ -197,6 +212,8 @@ void rds_send_flush(struct rds_cpath *cp)
 		list_move_tail(&msg->m_path_item, &done);
 		trace_rds_msg_drop(&cp->cp_pub, msg, RDS_MSG_PEER_RESTARTED);
 		rds_stat_inc(cp->cp_conn->c_rn, send_drop_restarted);
+		if (msg->m_kind == RDS_MSG_PROBE)
+			atomic_dec_if_positive(&cp->cp_conn->c_probes);
 	}
 	spin_unlock_bh(&cp->cp_lock);
 

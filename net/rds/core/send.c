@@ -60,8 +60,8 @@ bool rds_send_pending(const struct rds_cpath *cp)
 	       (READ_ONCE(cp->cp_flags) & ahead);
 }
 
-/* What the gate waits for may be the answer to it. */
-static bool rds_send_probe_is_first(struct rds_cpath *cp)
+/* What the gate waits for may be the answer to it; or the peer's waits for it. */
+static bool rds_send_control_is_first(struct rds_cpath *cp)
 	__must_hold(&cp->cp_lock)
 {
 	const struct rds_message *msg;
@@ -69,7 +69,7 @@ static bool rds_send_probe_is_first(struct rds_cpath *cp)
 	lockdep_assert_held(&cp->cp_lock);
 	msg = list_first_entry_or_null(&cp->cp_send_queue, struct rds_message,
 				       m_path_item);
-	return msg && msg->m_is_probe;
+	return msg && msg->m_kind != RDS_MSG_DATA;
 }
 
 static bool rds_send_may_pick(struct rds_cpath *cp)
@@ -79,7 +79,7 @@ static bool rds_send_may_pick(struct rds_cpath *cp)
 				    BIT(RDS_PF_REPLY_NOW);
 
 	return !(READ_ONCE(cp->cp_flags) & ahead) &&
-	       (!cp->cp_gated || rds_send_probe_is_first(cp));
+	       (!cp->cp_gated || rds_send_control_is_first(cp));
 }
 
 /* Take leave of the message just sent and pick the next, under one hold of the
@@ -171,14 +171,16 @@ static struct rds_message *rds_send_next_ctl(struct rds_cpath *cp)
 	return msg;
 }
 
+/* One of each kind at a time: the peer can ask for them faster than they go. */
 static int rds_send_ctl(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
+	unsigned int kinds = 2;
 	int ret;
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
-	for (;;) {
+	while (kinds--) {
 		if (!cp->cp_ctl)
 			cp->cp_ctl = rds_send_next_ctl(cp);
 		if (IS_ERR_OR_NULL(cp->cp_ctl)) {
@@ -195,6 +197,7 @@ static int rds_send_ctl(struct rds_cpath *cp)
 		if (ret < 0)
 			return ret;
 	}
+	return 0;
 }
 
 /* What goes before messages. */
@@ -314,8 +317,11 @@ static void rds_send_owned(struct rds_cpath *cp)
 	do {
 		ret = rds_send_batch(cp, &budget);
 		mutex_unlock(&cp->cp_xmit_lock);
-		if (ret > 0)
+		/* A round without a message counts, too. */
+		if (ret > 0 || (!ret && !--budget)) {
 			rds_cpath_kick(cp, 0);
+			return;
+		}
 		if (ret)
 			return;
 		/* Pairs with the one in rds_send_trylock(). */

@@ -73,6 +73,23 @@ static void rds_send_leave_sock(struct rds_sock *rs, struct rds_message *msg)
 		rs->rs_sk.sk_write_space(&rs->rs_sk);
 }
 
+static void rds_send_uncount(const struct rds_message *msg)
+{
+	struct rds_cpath *cp = to_cpath(msg->m_path);
+
+	switch (msg->m_kind) {
+	case RDS_MSG_PONG:
+		atomic_dec(&cp->cp_npongs);
+		break;
+	case RDS_MSG_PROBE:
+		atomic_dec(&cp->cp_conn->c_probes_queued);
+		break;
+	case RDS_MSG_REPLY:
+		atomic_dec(&cp->cp_nreplies);
+		break;
+	}
+}
+
 /**
  * rds_send_finish() - the end of a message's way
  * @msg: the message, on no path's list; the caller's reference is taken over
@@ -90,10 +107,8 @@ void rds_send_finish(struct rds_message *msg)
 		rds_send_leave_sock(rs, msg);
 		msg->m_rs = NULL;
 		sock_put(&rs->rs_sk);
-	} else if (msg->m_is_pong) {
-		atomic_dec(&to_cpath(msg->m_path)->cp_npongs);
-	} else if (msg->m_is_probe) {
-		atomic_dec(&to_cpath(msg->m_path)->cp_conn->c_probes_queued);
+	} else {
+		rds_send_uncount(msg);
 	}
 	rds_message_put(msg);
 }
@@ -154,7 +169,7 @@ static void rds_send_number(struct rds_cpath *cp, struct rds_message *msg,
 {
 	lockdep_assert_held(&cp->cp_lock);
 
-	if (!cp->cp_self_acked &&
+	if (rds_cpath_asks_acks(cp) &&
 	    (rds_send_budget_used(cp, msg->m_bag.len) || want_ack)) {
 		msg->m_flags |= RDS_FLAG_ACK_REQUIRED;
 		rds_stat_inc(cp->cp_conn->c_rn, send_ack_required);

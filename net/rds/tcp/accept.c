@@ -3,10 +3,11 @@
  * Strangers: connections that peers have made, until they have a path.
  *
  * A stranger costs a socket and nothing of RDS until its first header is here
- * and makes sense. There is room for so many per namespace; a new one takes
- * the place of the oldest that has not said anything. One with a good header
- * that core cannot place yet waits longer, for TCP has acknowledged what it
- * sent. Everything happens in one work item; callbacks only mark who has news.
+ * and makes sense. There is room for so many per peer and per namespace; a new
+ * one takes the place of the oldest, if possible of one that has not said
+ * anything. One with a good header that core cannot place yet waits longer,
+ * for TCP has acknowledged what it sent. Everything happens in one work item;
+ * callbacks only mark who has news.
  *
  * A peer whose address is higher than ours does not get a connection: it is
  * for us to dial, and core is told that somebody knocked.
@@ -29,6 +30,13 @@
 /* Connections accepted before others have a turn */
 #define RDS_TCP_ACCEPT_BATCH	64
 
+/* Until the next try after accepting has failed */
+#define RDS_TCP_ACCEPT_RETRY	(HZ / 100)
+
+/* Bits of &rds_tcp_net.tn_flags and &rds_tcp_stranger.ts_flags */
+#define RDS_TCP_NF_AGAIN	0
+#define RDS_TCP_SF_READY	0
+
 /**
  * rds_tcp_accept_soon() - have the work look at listener and strangers
  * @tn: the namespace
@@ -50,21 +58,17 @@ void rds_tcp_accept_again(struct net *net)
 {
 	struct rds_tcp_net *tn = rds_tcp_net(net);
 
-	WRITE_ONCE(tn->tn_again, true);
+	set_bit(RDS_TCP_NF_AGAIN, &tn->tn_flags);
 	rds_tcp_accept_soon(tn);
 }
 
+/* The socket is locked, so it is the stranger's until we return. */
 static void rds_tcp_stranger_news(struct sock *sk)
 {
-	struct rds_tcp_stranger *ts;
+	struct rds_tcp_stranger *ts = sk->sk_user_data;
 
-	read_lock_bh(&sk->sk_callback_lock);
-	ts = sk->sk_user_data;
-	if (ts) {
-		WRITE_ONCE(ts->ts_ready, true);
-		rds_tcp_accept_soon(ts->ts_tn);
-	}
-	read_unlock_bh(&sk->sk_callback_lock);
+	set_bit(RDS_TCP_SF_READY, &ts->ts_flags);
+	rds_tcp_accept_soon(ts->ts_tn);
 }
 
 static void rds_tcp_stranger_attach(struct rds_tcp_stranger *ts)
@@ -131,49 +135,67 @@ static void rds_tcp_peer_of(const struct sock *sk, struct rds_peer *peer)
 	const struct inet_sock *inet = inet_sk(sk);
 
 	memset(peer, 0, sizeof(*peer));
-#if IS_ENABLED(CONFIG_IPV6)
-	if (sk->sk_family == AF_INET6) {
-		peer->laddr = sk->sk_v6_rcv_saddr;
-		peer->faddr = sk->sk_v6_daddr;
-		if (ipv6_addr_type(&peer->faddr) & IPV6_ADDR_LINKLOCAL)
-			peer->ifindex = sk->sk_bound_dev_if;
-	} else
-#endif
-	{
+	peer->since = jiffies;
+	peer->lane = rds_tcp_sport_lane(ntohs(inet->inet_dport));
+	if (sk->sk_family == AF_INET) {
 		ipv6_addr_set_v4mapped(inet->inet_rcv_saddr, &peer->laddr);
 		ipv6_addr_set_v4mapped(inet->inet_daddr, &peer->faddr);
+		return;
 	}
-	peer->lane = rds_tcp_sport_lane(ntohs(inet->inet_dport));
+#if IS_ENABLED(CONFIG_IPV6)
+	peer->laddr = sk->sk_v6_rcv_saddr;
+	peer->faddr = sk->sk_v6_daddr;
+	if (ipv6_addr_type(&peer->faddr) & IPV6_ADDR_LINKLOCAL)
+		peer->ifindex = sk->sk_bound_dev_if;
+#endif
 }
 
-/* Make room for one more: the oldest that is silent goes. */
-static bool rds_tcp_make_room(struct rds_tcp_net *tn)
+static bool rds_tcp_is_same_peer(const struct rds_peer *a,
+				 const struct rds_peer *b)
+{
+	return ipv6_addr_equal(&a->laddr, &b->laddr) &&
+	       ipv6_addr_equal(&a->faddr, &b->faddr) &&
+	       a->ifindex == b->ifindex;
+}
+
+/* Make room for one more. A peer does not need more than one for each lane; of
+ * others, the oldest that is silent goes, or the oldest of all.
+ */
+static void rds_tcp_make_room(struct rds_tcp_net *tn,
+			      const struct rds_peer *peer)
 	__must_hold(&tn->tn_lock)
 {
-	struct rds_tcp_stranger *ts;
+	struct rds_tcp_stranger *ts, *own = NULL, *silent = NULL, *oldest;
+	unsigned int nown = 0;
 
 	lockdep_assert_held(&tn->tn_lock);
-	if (tn->tn_nstrangers < RDS_TCP_MAX_STRANGERS)
-		return true;
 
-	list_for_each_entry(ts, &tn->tn_strangers, ts_item) {
-		if (!ts->ts_valid) {
-			rds_tcp_stranger_drop(ts);
-			return true;
+	list_for_each_entry_reverse(ts, &tn->tn_strangers, ts_item) {
+		if (!ts->ts_valid)
+			silent = ts;
+		if (rds_tcp_is_same_peer(&ts->ts_peer, peer)) {
+			own = ts;
+			nown++;
 		}
 	}
-	return false;
+	if (nown > RDS_MAX_PATHS) {
+		rds_tcp_stranger_drop(own);
+	} else if (tn->tn_nstrangers >= RDS_TCP_MAX_STRANGERS) {
+		oldest = list_first_entry(&tn->tn_strangers,
+					  struct rds_tcp_stranger, ts_item);
+		rds_tcp_stranger_drop(silent ?: oldest);
+	}
 }
 
 static void rds_tcp_admit(struct rds_tcp_net *tn, struct socket *sock,
 			  const struct rds_peer *peer)
 	__must_hold(&tn->tn_lock)
 {
-	struct rds_tcp_stranger *ts = NULL;
+	struct rds_tcp_stranger *ts;
 
 	lockdep_assert_held(&tn->tn_lock);
-	if (rds_tcp_make_room(tn))
-		ts = kzalloc(sizeof(*ts), GFP_KERNEL);
+	rds_tcp_make_room(tn, peer);
+	ts = kzalloc(sizeof(*ts), GFP_KERNEL);
 	if (!ts) {
 		rds_tcp_stat_inc(tn, tcp_listen_closed_stale);
 		rds_tcp_abort(sock);
@@ -184,7 +206,7 @@ static void rds_tcp_admit(struct rds_tcp_net *tn, struct socket *sock,
 	ts->ts_sock = sock;
 	ts->ts_peer = *peer;
 	ts->ts_born = jiffies;
-	ts->ts_ready = true;
+	set_bit(RDS_TCP_SF_READY, &ts->ts_flags);
 	list_add_tail(&ts->ts_item, &tn->tn_strangers);
 	tn->tn_nstrangers++;
 	rds_tcp_stranger_attach(ts);
@@ -267,7 +289,7 @@ static unsigned long rds_tcp_stranger_end(const struct rds_tcp_stranger *ts)
 static void rds_tcp_strangers_place(struct rds_tcp_net *tn)
 	__must_hold(&tn->tn_lock)
 {
-	bool again = xchg(&tn->tn_again, false);
+	bool again = test_and_clear_bit(RDS_TCP_NF_AGAIN, &tn->tn_flags);
 	struct rds_tcp_stranger *ts, *next;
 
 	lockdep_assert_held(&tn->tn_lock);
@@ -276,7 +298,8 @@ static void rds_tcp_strangers_place(struct rds_tcp_net *tn)
 			rds_tcp_stranger_drop(ts);
 			continue;
 		}
-		if (!xchg(&ts->ts_ready, false) && !(again && ts->ts_valid))
+		if (!test_and_clear_bit(RDS_TCP_SF_READY, &ts->ts_flags) &&
+		    !(again && ts->ts_valid))
 			continue;
 		if (!rds_tcp_stranger_place(ts))
 			rds_tcp_stranger_drop(ts);
@@ -284,11 +307,10 @@ static void rds_tcp_strangers_place(struct rds_tcp_net *tn)
 }
 
 /* When is somebody too old? */
-static void rds_tcp_accept_rearm(struct rds_tcp_net *tn)
+static void rds_tcp_accept_rearm(struct rds_tcp_net *tn, long delay)
 	__must_hold(&tn->tn_lock)
 {
 	struct rds_tcp_stranger *ts;
-	long delay = LONG_MAX;
 
 	lockdep_assert_held(&tn->tn_lock);
 	list_for_each_entry(ts, &tn->tn_strangers, ts_item)
@@ -297,6 +319,29 @@ static void rds_tcp_accept_rearm(struct rds_tcp_net *tn)
 	if (delay != LONG_MAX)
 		queue_delayed_work(rds_tcp_wq, &tn->tn_accept_work,
 				   max(delay, 0L));
+}
+
+/* Accept what the listener has. Returns when to do it again. */
+static long rds_tcp_accept_all(struct rds_tcp_net *tn)
+	__must_hold(&tn->tn_lock)
+{
+	unsigned int budget = RDS_TCP_ACCEPT_BATCH;
+	struct socket *sock;
+	int ret;
+
+	lockdep_assert_held(&tn->tn_lock);
+	if (!tn->tn_listener)
+		return LONG_MAX;
+
+	while (budget--) {
+		ret = kernel_accept(tn->tn_listener, &sock, O_NONBLOCK);
+		if (ret == -EAGAIN)
+			return LONG_MAX;
+		if (ret)
+			return RDS_TCP_ACCEPT_RETRY;
+		rds_tcp_accepted(tn, sock);
+	}
+	return 0;
 }
 
 /**
@@ -310,28 +355,20 @@ void rds_tcp_accept_work(struct work_struct *work)
 	struct rds_tcp_net *tn = container_of(to_delayed_work(work),
 					      struct rds_tcp_net,
 					      tn_accept_work);
-	unsigned int budget = RDS_TCP_ACCEPT_BATCH;
-	struct socket *sock;
+	long delay;
 
 	mutex_lock(&tn->tn_lock);
-	if (tn->tn_down)
-		goto out;
-
-	while (budget && !kernel_accept(tn->tn_listener, &sock, O_NONBLOCK)) {
-		rds_tcp_accepted(tn, sock);
-		budget--;
+	if (!tn->tn_down) {
+		delay = rds_tcp_accept_all(tn);
+		rds_tcp_strangers_place(tn);
+		rds_tcp_accept_rearm(tn, delay);
 	}
-	rds_tcp_strangers_place(tn);
-	if (!budget)
-		rds_tcp_accept_soon(tn);
-	rds_tcp_accept_rearm(tn);
-out:
 	mutex_unlock(&tn->tn_lock);
 }
 
 /**
  * rds_tcp_accept_stop() - no strangers any more
- * @tn: the namespace; its listener does not call us any more
+ * @tn: the namespace; its listener, if any, does not call us any more
  *
  * What the listener has not handed out yet goes too: from here on nobody
  * would see to it that those sockets keep the namespace's memory.
@@ -344,8 +381,9 @@ void rds_tcp_accept_stop(struct rds_tcp_net *tn)
 	struct socket *sock;
 
 	mutex_lock(&tn->tn_lock);
-	tn->tn_down = true;
-	while (!kernel_accept(tn->tn_listener, &sock, O_NONBLOCK)) {
+	WRITE_ONCE(tn->tn_down, true);
+	while (tn->tn_listener &&
+	       !kernel_accept(tn->tn_listener, &sock, O_NONBLOCK)) {
 		rds_tcp_hold_net(sock->sk);
 		rds_tcp_abort(sock);
 	}

@@ -66,6 +66,13 @@ static inline void rds_tcp_net_drop(struct net *net)
 }
 #endif
 
+/* Since 6.12 a packet may be in the memory of a device. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#define rds_tcp_skb_readable(skb)	skb_frags_readable(skb)
+#else
+#define rds_tcp_skb_readable(skb)	true
+#endif
+
 /* Addresses given to a socket have no fixed size since 6.19. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
 #define rds_tcp_sockaddr	sockaddr_unsized

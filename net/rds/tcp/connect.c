@@ -20,9 +20,17 @@
 /* Source ports tried in one attempt */
 #define RDS_TCP_BIND_TRIES	64
 
+/* Silence after which the peer is probed, at most, and the time between two
+ * probes, in seconds: several must get lost before the user timeout is over.
+ */
 #define RDS_TCP_KEEPIDLE	5
-#define RDS_TCP_KEEPINTVL	5
+#define RDS_TCP_KEEPINTVL	1
 #define RDS_TCP_KEEPCNT		5
+
+/* An attempt to connect is given up after 3 seconds: to begin anew is sooner
+ * noticed by a peer that comes back than the next SYN of an old one.
+ */
+#define RDS_TCP_SYN_RETRIES	1
 
 static void rds_tcp_tune_buffer(int *buf, int value, int least, int def,
 				u8 *locks, u8 lock)
@@ -75,13 +83,15 @@ void rds_tcp_tune_buffers(struct rds_tcp_net *tn, struct sock *sk)
  */
 void rds_tcp_tune(struct rds_tcp_net *tn, struct sock *sk)
 {
+	int timeout = READ_ONCE(tn->tn_sysctl.user_timeout_ms);
+
 	tcp_sock_set_nodelay(sk);
 	sock_set_keepalive(sk);
-	tcp_sock_set_keepidle(sk, RDS_TCP_KEEPIDLE);
+	tcp_sock_set_keepidle(sk, clamp(timeout / (2 * MSEC_PER_SEC), 1L,
+					(long)RDS_TCP_KEEPIDLE));
 	tcp_sock_set_keepintvl(sk, RDS_TCP_KEEPINTVL);
 	tcp_sock_set_keepcnt(sk, RDS_TCP_KEEPCNT);
-	tcp_sock_set_user_timeout(sk,
-				  READ_ONCE(tn->tn_sysctl.user_timeout_ms));
+	tcp_sock_set_user_timeout(sk, timeout);
 }
 
 /**
@@ -167,6 +177,7 @@ static int rds_tcp_dial(struct rds_tcp_path *tp)
 	rds_tcp_hold_net(sock->sk);
 	rds_tcp_tune(tp->tp_tn, sock->sk);
 	rds_tcp_tune_buffers(tp->tp_tn, sock->sk);
+	tcp_sock_set_syncnt(sock->sk, RDS_TCP_SYN_RETRIES);
 	ret = rds_tcp_bind(tp, sock);
 	if (ret) {
 		sock_release(sock);
@@ -221,9 +232,8 @@ static int rds_tcp_take(struct rds_tcp_path *tp, struct socket *sock, bool more)
 	rds_tcp_established(tp, sk);
 	gone = sk->sk_state != TCP_ESTABLISHED;
 	tp->tp_dropped = gone;
+	rds_path_taken(path);
 	rds_path_rx_retry(path);
-	if (more)
-		rds_path_offered(path);
 	rds_path_connect_done(path);
 	if (gone)
 		rds_path_drop(path, rds_tcp_reason(sk, true));

@@ -54,6 +54,12 @@ static inline void *rds_tcp_frame_room(struct rds_tcp_frame *fr)
 	return (u8 *)(&fr->fr_hdr + 1) - fr->fr_left;
 }
 
+/**
+ * rds_tcp_frame_next() - a header is next
+ * @fr: the stream
+ *
+ * Context: any.
+ */
 static inline void rds_tcp_frame_next(struct rds_tcp_frame *fr)
 {
 	fr->fr_phase = RDS_TCP_HEADER;

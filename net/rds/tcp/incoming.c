@@ -14,10 +14,8 @@
 #include <linux/slab.h>
 #include <linux/uio.h>
 
+#include "compat.h"
 #include "tcp.h"
-
-/* Payloads up to here are copied. */
-#define RDS_TCP_COPY_MAX	2048
 
 /* Packets that hold more than so many times their payload are copied. */
 #define RDS_TCP_TRUESIZE_MAX	4
@@ -50,6 +48,7 @@ struct rds_tcp_pieces {
  * @ti_inc: core's part
  * @ti_got: bytes of payload so far
  * @ti_last: the last pieces of a large message; NULL for a small one
+ * @ti_copies: memory that parts of a large message are copied to
  * @ti_data: payload of a small message
  * @ti_first: pieces of a large one
  */
@@ -57,11 +56,15 @@ struct rds_tcp_incoming {
 	struct rds_incoming		ti_inc;
 	u32				ti_got;
 	struct rds_tcp_pieces		*ti_last;
+	struct page_frag		ti_copies;
 	union {
 		DECLARE_FLEX_ARRAY(u8, ti_data);
 		struct rds_tcp_pieces	ti_first;
 	};
 };
+
+/* Payloads up to here are copied, and share the message's allocation. */
+#define RDS_TCP_COPY_MAX	(2048 - sizeof(struct rds_tcp_incoming))
 
 static struct rds_tcp_incoming *to_incoming(struct rds_incoming *inc)
 {
@@ -112,6 +115,8 @@ static void rds_tcp_incoming_free(struct rds_incoming *inc)
 	struct rds_tcp_pieces *pc, *next;
 
 	if (ti->ti_last) {
+		if (ti->ti_copies.page)
+			put_page(ti->ti_copies.page);
 		rds_tcp_put_pieces(&ti->ti_first);
 		for (pc = ti->ti_first.pc_next; pc; pc = next) {
 			next = pc->pc_next;
@@ -154,6 +159,7 @@ struct rds_tcp_incoming *rds_tcp_incoming_alloc(const struct rds_header *hdr)
 	else
 		size = sizeof(*ti) +
 		       RDS_TCP_FIRST_PIECES * sizeof(struct bio_vec);
+	size = kmalloc_size_roundup(size);
 
 	ti = kmalloc(size, RDS_TCP_GFP);
 	if (!ti)
@@ -166,6 +172,7 @@ struct rds_tcp_incoming *rds_tcp_incoming_alloc(const struct rds_header *hdr)
 	if (!small) {
 		rds_tcp_pieces_init(&ti->ti_first, RDS_TCP_FIRST_PIECES);
 		ti->ti_last = &ti->ti_first;
+		ti->ti_copies.page = NULL;
 		ti->ti_inc.i_stamps[RDS_RX_STAMP_HDR] = local_clock();
 		ti->ti_inc.i_stamps[RDS_RX_STAMP_START] =
 			ti->ti_inc.i_stamps[RDS_RX_STAMP_HDR];
@@ -216,15 +223,46 @@ static bool rds_tcp_add_page(struct rds_tcp_incoming *ti, struct page *page,
 	return true;
 }
 
-/* Copy to memory that the messages of a path share. */
-static u32 rds_tcp_add_copy(struct rds_tcp_incoming *ti, struct page_frag *pf,
+/* Memory to copy to: the message's own, so that it counts for what it keeps;
+ * no more than its rest needs, in one piece if there is one.
+ */
+static bool rds_tcp_refill(struct rds_tcp_incoming *ti, u32 left)
+{
+	unsigned int order;
+	struct page_frag *pf = &ti->ti_copies;
+	struct page *page = NULL;
+
+	if (pf->page && pf->offset < pf->size)
+		return true;
+
+	order = min(get_order(left), PAGE_ALLOC_COSTLY_ORDER);
+	if (order)
+		page = alloc_pages(RDS_TCP_GFP | __GFP_COMP | __GFP_NORETRY,
+				   order);
+	if (!page) {
+		order = 0;
+		page = alloc_page(RDS_TCP_GFP);
+	}
+	if (!page)
+		return false;
+
+	if (pf->page)
+		put_page(pf->page);
+	pf->page = page;
+	pf->offset = 0;
+	pf->size = PAGE_SIZE << order;
+	ti->ti_inc.i_truesize += pf->size;
+	return true;
+}
+
+static u32 rds_tcp_add_copy(struct rds_tcp_incoming *ti,
 			    const struct sk_buff *skb, u32 offset, u32 len)
 {
+	struct page_frag *pf = &ti->ti_copies;
+	u32 left = ti->ti_inc.i_len - ti->ti_got;
 	u32 added = 0, bytes;
 
-	while (added < len) {
-		if (!skb_page_frag_refill(1, pf, RDS_TCP_GFP))
-			break;
+	while (added < len && rds_tcp_refill(ti, left - added)) {
 		bytes = min(len - added, pf->size - pf->offset);
 		if (skb_copy_bits(skb, offset + added,
 				  page_address(pf->page) + pf->offset, bytes))
@@ -234,24 +272,23 @@ static u32 rds_tcp_add_copy(struct rds_tcp_incoming *ti, struct page_frag *pf,
 		pf->offset += bytes;
 		added += bytes;
 	}
-	ti->ti_inc.i_truesize += added;
 	return added;
 }
 
-static u32 rds_tcp_add_head(struct rds_tcp_incoming *ti, struct page_frag *pf,
+static u32 rds_tcp_add_head(struct rds_tcp_incoming *ti,
 			    const struct sk_buff *skb, u32 offset, u32 len)
 {
 	struct page *page;
 
 	if (!skb->head_frag)
-		return rds_tcp_add_copy(ti, pf, skb, offset, len);
+		return rds_tcp_add_copy(ti, skb, offset, len);
 
 	page = virt_to_head_page(skb->head);
 	offset += skb->data - (u8 *)page_address(page);
 	return rds_tcp_add_page(ti, page, offset, len) ? len : 0;
 }
 
-static u32 rds_tcp_add_frags(struct rds_tcp_incoming *ti, struct page_frag *pf,
+static u32 rds_tcp_add_frags(struct rds_tcp_incoming *ti,
 			     const struct sk_buff *skb, u32 offset, u32 len)
 {
 	u32 start = skb_headlen(skb), added = 0, bytes, end;
@@ -260,7 +297,7 @@ static u32 rds_tcp_add_frags(struct rds_tcp_incoming *ti, struct page_frag *pf,
 
 	if (offset < start) {
 		bytes = min(len, start - offset);
-		added = rds_tcp_add_head(ti, pf, skb, offset, bytes);
+		added = rds_tcp_add_head(ti, skb, offset, bytes);
 		if (added < bytes)
 			return added;
 	}
@@ -284,36 +321,36 @@ static u32 rds_tcp_add_frags(struct rds_tcp_incoming *ti, struct page_frag *pf,
 /* May the memory of a packet be kept for its payload? */
 static bool rds_tcp_may_refer(const struct sk_buff *skb)
 {
-	return !skb_has_frag_list(skb) &&
+	return !skb_has_frag_list(skb) && rds_tcp_skb_readable(skb) &&
 	       skb->truesize <= RDS_TCP_TRUESIZE_MAX * skb->len;
 }
 
 /**
  * rds_tcp_incoming_add() - add what has arrived to a message's payload
  * @ti: the message
- * @pf: where to copy to, if that is needed
  * @skb: the packet
  * @offset: where in it
  * @len: bytes, at least 1 and no more than the message lacks
  *
  * Context: deliver context.
- * Return: how many bytes were added; if less than @len, memory has run out.
+ * Return: how many bytes were added; if less than @len, memory has run out, or
+ * the packet cannot be read; -EFAULT if that is certain.
  */
-int rds_tcp_incoming_add(struct rds_tcp_incoming *ti, struct page_frag *pf,
-			 const struct sk_buff *skb, u32 offset, u32 len)
+int rds_tcp_incoming_add(struct rds_tcp_incoming *ti, const struct sk_buff *skb,
+			 u32 offset, u32 len)
 {
 	u32 added;
 
 	if (!ti->ti_last) {
 		if (skb_copy_bits(skb, offset, ti->ti_data + ti->ti_got, len))
-			return 0;
+			return -EFAULT;
 		added = len;
 	} else if (rds_tcp_may_refer(skb)) {
-		added = rds_tcp_add_frags(ti, pf, skb, offset, len);
+		added = rds_tcp_add_frags(ti, skb, offset, len);
 		ti->ti_inc.i_truesize += mul_u64_u32_div(skb->truesize, added,
 							 skb->len);
 	} else {
-		added = rds_tcp_add_copy(ti, pf, skb, offset, len);
+		added = rds_tcp_add_copy(ti, skb, offset, len);
 	}
 	ti->ti_got += added;
 	return added;

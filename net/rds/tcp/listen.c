@@ -14,17 +14,18 @@
 #define RDS_TCP_BACKLOG		1024
 
 /* Accepted sockets have this too, until somebody takes them: their user data
- * is NULL, see rds_tcp_listen_attach().
+ * is NULL, see rds_tcp_listen_attach(). A listener is not locked when TCP calls
+ * this.
  */
 static void rds_tcp_listen_data_ready(struct sock *sk)
 {
 	struct rds_tcp_net *tn;
 
-	rcu_read_lock();
-	tn = rcu_dereference_sk_user_data(sk);
+	read_lock_bh(&sk->sk_callback_lock);
+	tn = __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
 	if (tn)
 		rds_tcp_accept_soon(tn);
-	rcu_read_unlock();
+	read_unlock_bh(&sk->sk_callback_lock);
 }
 
 static void rds_tcp_listen_attach(struct rds_tcp_net *tn, struct sock *sk)
@@ -100,14 +101,26 @@ static int rds_tcp_listen_on(struct rds_tcp_net *tn, int family)
  * rds_tcp_listen() - begin to take connections
  * @tn: the namespace
  *
+ * If somebody else has the port, that is an error in the first namespace. In
+ * another one it must not keep the host from loading the module: that
+ * namespace can dial, but not be dialed.
+ *
  * Context: process, may sleep.
  * Return: 0 or an errno.
  */
 int rds_tcp_listen(struct rds_tcp_net *tn)
 {
+	int ret;
+
 	if (ipv6_mod_enabled() && !rds_tcp_listen_on(tn, AF_INET6))
 		return 0;
-	return rds_tcp_listen_on(tn, AF_INET);
+	ret = rds_tcp_listen_on(tn, AF_INET);
+	if (ret == -EADDRINUSE && !net_eq(tn->tn_net, &init_net)) {
+		pr_warn_once("rds_tcp: port %u is taken in a namespace\n",
+			     RDS_TCP_PORT);
+		return 0;
+	}
+	return ret;
 }
 
 /**
@@ -120,8 +133,10 @@ int rds_tcp_listen(struct rds_tcp_net *tn)
  */
 void rds_tcp_listen_stop(struct rds_tcp_net *tn)
 {
-	rds_tcp_listen_detach(tn, tn->tn_listener->sk);
+	if (tn->tn_listener)
+		rds_tcp_listen_detach(tn, tn->tn_listener->sk);
 	rds_tcp_accept_stop(tn);
-	sock_release(tn->tn_listener);
+	if (tn->tn_listener)
+		sock_release(tn->tn_listener);
 	tn->tn_listener = NULL;
 }

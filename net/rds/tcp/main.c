@@ -120,6 +120,8 @@ static int __net_init rds_tcp_memory_init(struct net *net)
 	tn->tn_net = net;
 	mutex_init(&tn->tn_lock);
 	INIT_LIST_HEAD(&tn->tn_strangers);
+	spin_lock_init(&tn->tn_partial_lock);
+	INIT_LIST_HEAD(&tn->tn_partials);
 	INIT_DELAYED_WORK(&tn->tn_accept_work, rds_tcp_accept_work);
 	tn->tn_sysctl = rds_tcp_sysctl_defaults;
 	tn->tn_stats = alloc_percpu(struct rds_tcp_stats);

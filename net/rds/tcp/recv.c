@@ -29,20 +29,25 @@
 #define RDS_TCP_DRAIN_TRIES	100
 #define RDS_TCP_DRAIN_SLEEP_MS	10
 
-/* Reads without an ack, at most, if none was asked for */
+/* Packets read without an ack, at most, if none was asked for */
 #define RDS_TCP_QUIET_MAX	1
+
+/* Frames read before others have a turn */
+#define RDS_TCP_RX_BUDGET	1024
 
 /**
  * struct rds_tcp_rx - one run of the receiver
  * @rx_tp: the path
  * @rx_sk: its socket
  * @rx_want_ack: the peer waits for an ack of what was read
+ * @rx_budget: frames that may still be read
  * @rx_batch: core's batch of deliveries
  */
 struct rds_tcp_rx {
 	struct rds_tcp_path	*rx_tp;
 	struct sock		*rx_sk;
 	bool			rx_want_ack;
+	unsigned int		rx_budget;
 	struct rds_rx_batch	rx_batch;
 };
 
@@ -95,8 +100,8 @@ static int rds_tcp_rx_take(struct rds_tcp_path *tp, struct sk_buff *skb,
 	case RDS_TCP_HEADER:
 		return rds_tcp_rx_header(tp, skb, offset, len);
 	case RDS_TCP_BODY:
-		return rds_tcp_incoming_add(tp->tp_inc, &tp->tp_frag, skb,
-					    offset, len) ?: -ENOMEM;
+		return rds_tcp_incoming_add(tp->tp_inc, skb, offset,
+					    len) ?: -ENOMEM;
 	case RDS_TCP_MAP:
 		return rds_tcp_rx_map(tp, skb, offset, len);
 	case RDS_TCP_SKIP:
@@ -114,6 +119,8 @@ static bool rds_tcp_rx_end(struct rds_tcp_rx *rx)
 
 	if (ti) {
 		tp->tp_inc = NULL;
+		if (tp->tp_partial_len)
+			rds_tcp_partial_end(tp);
 		if (tp->tp_frame.fr_hdr.h_flags & RDS_FLAG_ACK_REQUIRED)
 			rx->rx_want_ack = true;
 		if (rds_deliver(tp->tp_path, rds_tcp_incoming_end(ti),
@@ -123,9 +130,12 @@ static bool rds_tcp_rx_end(struct rds_tcp_rx *rx)
 		return false;
 	}
 
-	if (rds_tcp_frame_judge(&tp->tp_frame.fr_hdr) == RDS_TCP_MAP)
+	if (rds_tcp_frame_judge(&tp->tp_frame.fr_hdr) == RDS_TCP_MAP) {
 		rds_deliver_cong_map(tp->tp_path, tp->tp_map,
 				     RDS_CONG_MAP_BYTES);
+		kfree(tp->tp_map);
+		tp->tp_map = NULL;
+	}
 	return true;
 }
 
@@ -165,14 +175,16 @@ static int rds_tcp_rx_actor(read_descriptor_t *desc, struct sk_buff *skb,
 			break;
 		}
 		done += taken;
-		if (rds_tcp_frame_advance(fr, taken) && !rds_tcp_rx_end(rx))
+		if (rds_tcp_frame_advance(fr, taken) &&
+		    (!rds_tcp_rx_end(rx) || !--rx->rx_budget))
 			desc->count = 0;
 		if (unlikely(fr->fr_phase == RDS_TCP_OVERSIZED)) {
 			desc->error = -EMSGSIZE;
 			desc->count = 0;
 		}
 	}
-	rds_tcp_rx_quiet(rx);
+	if (done)
+		rds_tcp_rx_quiet(rx);
 	return done;
 }
 
@@ -200,12 +212,16 @@ static void rds_tcp_rx_error(struct rds_tcp_path *tp, int err)
  * @sk: its socket, locked
  *
  * Context: deliver context.
- * Return: 0; -ENOMEM if there may be more to read; another errno if the stream
- * has come to a bad end.
+ * Return: 0; -ENOMEM or -EAGAIN if there may be more to read, later or soon;
+ * another errno if the stream has come to a bad end.
  */
 int rds_tcp_recv(struct rds_tcp_path *tp, struct sock *sk)
 {
-	struct rds_tcp_rx rx = { .rx_tp = tp, .rx_sk = sk };
+	struct rds_tcp_rx rx = {
+		.rx_tp		= tp,
+		.rx_sk		= sk,
+		.rx_budget	= RDS_TCP_RX_BUDGET,
+	};
 	read_descriptor_t desc = { .arg.data = &rx, .count = 1 };
 
 	if (!tp->tp_up || tp->tp_stopped || tp->tp_broken)
@@ -214,6 +230,12 @@ int rds_tcp_recv(struct rds_tcp_path *tp, struct sock *sk)
 	rds_rx_batch_begin(&rx.rx_batch);
 	tcp_read_sock(sk, &desc, rds_tcp_rx_actor);
 	rds_rx_batch_end(&rx.rx_batch);
+	if (tp->tp_inc && !tp->tp_partial_len &&
+	    tp->tp_frame.fr_phase == RDS_TCP_BODY)
+		rds_tcp_partial_begin(tp,
+				      be32_to_cpu(tp->tp_frame.fr_hdr.h_len));
+	if (!rx.rx_budget && !desc.error)
+		return -EAGAIN;
 
 	/* Nothing of ours is urgent, and it would block the way. */
 	if (unlikely(tcp_sk(sk)->urg_data) && !desc.error)
@@ -243,6 +265,10 @@ void rds_tcp_recv_all(struct rds_tcp_path *tp, struct sock *sk)
 		local_bh_disable();
 		ret = rds_tcp_recv(tp, sk);
 		local_bh_enable();
+		if (ret == -EAGAIN) {
+			cond_resched();
+			continue;
+		}
 		if (ret != -ENOMEM || !tries--)
 			return;
 		release_sock(sk);
@@ -261,6 +287,8 @@ void rds_tcp_recv_reset(struct rds_tcp_path *tp)
 {
 	rds_tcp_incoming_drop(tp->tp_inc);
 	tp->tp_inc = NULL;
+	if (tp->tp_partial_len)
+		rds_tcp_partial_end(tp);
 	tp->tp_draining = false;
 	tp->tp_stopped = false;
 	tp->tp_broken = false;
@@ -270,28 +298,23 @@ void rds_tcp_recv_reset(struct rds_tcp_path *tp)
 
 	kfree(tp->tp_map);
 	tp->tp_map = NULL;
-	if (tp->tp_frag.page)
-		put_page(tp->tp_frag.page);
-	tp->tp_frag.page = NULL;
 }
 
 /**
  * rds_tcp_data_ready() - data, or the end of it, has come
- * @sk: the socket of a path, locked
+ * @sk: the socket of a path, locked; so it is the path's until we return
  *
  * Context: softirq or process.
  */
 void rds_tcp_data_ready(struct sock *sk)
 {
-	struct rds_tcp_path *tp;
+	struct rds_tcp_path *tp = sk->sk_user_data;
 
-	read_lock_bh(&sk->sk_callback_lock);
-	tp = sk->sk_user_data;
-	if (tp) {
-		rds_tcp_stat_inc(tp->tp_tn, tcp_data_ready_calls);
-		rds_tcp_recv(tp, sk);
-	}
-	read_unlock_bh(&sk->sk_callback_lock);
+	local_bh_disable();
+	rds_tcp_stat_inc(tp->tp_tn, tcp_data_ready_calls);
+	if (rds_tcp_recv(tp, sk) == -EAGAIN)
+		rds_path_rx_retry(tp->tp_path);
+	local_bh_enable();
 }
 
 /**
@@ -304,6 +327,7 @@ void rds_tcp_rx_resume(struct rds_path *path)
 {
 	struct rds_tcp_path *tp = path->data;
 	struct sock *sk;
+	int ret;
 
 	if (!tp->tp_sock)
 		return;
@@ -311,8 +335,11 @@ void rds_tcp_rx_resume(struct rds_path *path)
 	sk = tp->tp_sock->sk;
 	lock_sock(sk);
 	tp->tp_stopped = false;
-	local_bh_disable();
-	rds_tcp_recv(tp, sk);
-	local_bh_enable();
+	do {
+		local_bh_disable();
+		ret = rds_tcp_recv(tp, sk);
+		local_bh_enable();
+		cond_resched();
+	} while (ret == -EAGAIN);
 	release_sock(sk);
 }

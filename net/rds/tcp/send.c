@@ -281,6 +281,12 @@ void rds_tcp_acked(struct rds_tcp_path *tp, struct sock *sk)
 {
 	u32 una = tcp_sk(sk)->snd_una;
 
+	/* A peer that answers probes of its closed window is alive, however
+	 * long that stays closed: only silence is to count.
+	 */
+	if (unlikely(inet_csk(sk)->icsk_probes_tstamp))
+		inet_csk(sk)->icsk_probes_tstamp = tcp_jiffies32;
+
 	if (!tp->tp_up || una == tp->tp_una)
 		return;
 
@@ -308,8 +314,8 @@ void rds_tcp_send_reset(struct rds_tcp_path *tp)
 }
 
 /**
- * rds_tcp_write_space() - an ack has come
- * @sk: the socket of a path, locked
+ * rds_tcp_write_space() - TCP has sent something, or an ack has come
+ * @sk: the socket of a path, locked; so it is the path's until we return
  *
  * The bit that has TCP call us is left as it is.
  *
@@ -317,17 +323,14 @@ void rds_tcp_send_reset(struct rds_tcp_path *tp)
  */
 void rds_tcp_write_space(struct sock *sk)
 {
-	struct rds_tcp_path *tp;
+	struct rds_tcp_path *tp = sk->sk_user_data;
 
-	read_lock_bh(&sk->sk_callback_lock);
-	tp = sk->sk_user_data;
-	if (tp) {
-		rds_tcp_stat_inc(tp->tp_tn, tcp_write_space_calls);
-		rds_tcp_acked(tp, sk);
-		if (tp->tp_kick && sk_stream_is_writeable(sk)) {
-			tp->tp_kick = false;
-			rds_path_kick(tp->tp_path);
-		}
+	rds_tcp_stat_inc(tp->tp_tn, tcp_write_space_calls);
+	rds_tcp_acked(tp, sk);
+	if (tp->tp_kick && sk_stream_is_writeable(sk)) {
+		tp->tp_kick = false;
+		rds_path_kick(tp->tp_path);
 	}
-	read_unlock_bh(&sk->sk_callback_lock);
+	if (unlikely(tp->tp_dropped))
+		wake_up(&tp->tp_wait);
 }

@@ -38,7 +38,8 @@ static int rds_tcp_proc_buffer(RDS_TCP_CTL_CONST struct ctl_table *table,
 		return -EINVAL;
 
 	WRITE_ONCE(*(int *)table->data, value);
-	rds_tcp_tune_buffers(tn, tn->tn_listener->sk);
+	if (tn->tn_listener)
+		rds_tcp_tune_buffers(tn, tn->tn_listener->sk);
 	rds_paths_drop(tn->tn_net, &rds_tcp_transport, RDS_DROP_TUNED);
 	return 0;
 }

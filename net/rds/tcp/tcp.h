@@ -6,8 +6,8 @@
  * connection that the peer has made and that has no path yet.
  *
  * Locks, outer before inner: the path's transmit lock (core's) > the lock of
- * the TCP socket > its sk_callback_lock. tn_lock > the lock of a TCP socket.
- * tp_lock is a leaf.
+ * the TCP socket > its sk_callback_lock, or tn_partial_lock. tn_lock > the lock
+ * of a TCP socket. tp_lock is a leaf.
  */
 #ifndef _RDS_TCP_TCP_H
 #define _RDS_TCP_TCP_H
@@ -63,14 +63,19 @@ struct rds_tcp_callbacks {
 /**
  * struct rds_tcp_net - what a namespace has
  * @tn_net: the namespace
- * @tn_listener: takes connections; NULL once the namespace goes
+ * @tn_listener: takes connections; NULL if the port is somebody else's, or the
+ *	namespace goes
  * @tn_default: callbacks of sockets that we are done with
  * @tn_accept_work: all that happens to strangers
  * @tn_lock: guards @tn_strangers, @tn_nstrangers and @tn_down
  * @tn_strangers: in the order in which they came
  * @tn_nstrangers: how many
- * @tn_again: those that wait for a lane may ask again
+ * @tn_flags: bit 0: those that wait for a lane may ask again
  * @tn_down: no more of them
+ * @tn_partial_lock: guards @tn_partials and @tn_partial_bytes; a leaf but for
+ *	core's cp_lock
+ * @tn_partials: paths with a message of which only a part has come
+ * @tn_partial_bytes: length of those messages
  * @tn_stats: counters
  * @tn_sysctl: tunables
  * @tn_sysctl_hdr: their registration
@@ -83,8 +88,11 @@ struct rds_tcp_net {
 	struct mutex			tn_lock;	/* strangers */
 	struct list_head		tn_strangers;
 	unsigned int			tn_nstrangers;
-	bool				tn_again;
 	bool				tn_down;
+	unsigned long			tn_flags;
+	spinlock_t			tn_partial_lock; /* partial messages */
+	struct list_head		tn_partials;
+	unsigned long			tn_partial_bytes;
 	struct rds_tcp_stats __percpu	*tn_stats;
 	struct rds_tcp_sysctl		tn_sysctl;
 	struct ctl_table_header		*tn_sysctl_hdr;
@@ -97,7 +105,7 @@ struct rds_tcp_net {
  * @ts_sock: the socket
  * @ts_peer: who it is
  * @ts_born: when it was accepted, in jiffies
- * @ts_ready: something has come, so look again; set by callbacks
+ * @ts_flags: bit 0: something has come, so look again; set by callbacks
  * @ts_valid: its first header makes sense; it waits for a lane
  */
 struct rds_tcp_stranger {
@@ -106,7 +114,7 @@ struct rds_tcp_stranger {
 	struct socket		*ts_sock;
 	struct rds_peer		ts_peer;
 	unsigned long		ts_born;
-	bool			ts_ready;
+	unsigned long		ts_flags;
 	bool			ts_valid;
 };
 
@@ -143,18 +151,20 @@ struct rds_tcp_incoming;
  * @tp_noffers: how many
  * @tp_group: group of source ports for the next attempt
  * @tp_dialed: we made the connection; under the socket lock, like the next
- *	fourteen
+ *	seventeen
  * @tp_up: it is established, and announced to core
  * @tp_dropped: core knows that it is over
  * @tp_draining: nothing may stop the receiver any more
  * @tp_stopped: the receiver waits for rx_resume()
  * @tp_broken: the rest of the stream makes no sense
  * @tp_acks_asked: the peer says when it waits for an ack
- * @tp_quiet: reads since TCP was last let acknowledge at once
+ * @tp_quiet: packets read since TCP was last let acknowledge at once
  * @tp_frame: where the received stream stands
  * @tp_inc: message being received, or NULL
- * @tp_frag: memory for payload that is copied
- * @tp_map: congestion map being received; allocated at first need
+ * @tp_partial: on &rds_tcp_net.tn_partials while @tp_partial_len is not 0
+ * @tp_partial_len: length of the message being received, if it is listed
+ * @tp_partial_since: when it was listed, in jiffies
+ * @tp_map: congestion map being received, or NULL
  * @tp_una: how far the peer's acks have come
  * @tp_kick: xmit() waits for room
  * @tp_map_pending: a congestion map of ours is not yet acknowledged
@@ -187,7 +197,9 @@ struct rds_tcp_path {
 	u8			tp_quiet;
 	struct rds_tcp_frame	tp_frame;
 	struct rds_tcp_incoming	*tp_inc;
-	struct page_frag	tp_frag;
+	struct list_head	tp_partial;
+	u32			tp_partial_len;
+	unsigned long		tp_partial_since;
 	u8			*tp_map;
 	u32			tp_una;
 	bool			tp_kick;
@@ -234,10 +246,14 @@ void rds_tcp_wait_held(void);
 
 /* incoming.c */
 struct rds_tcp_incoming *rds_tcp_incoming_alloc(const struct rds_header *hdr);
-int rds_tcp_incoming_add(struct rds_tcp_incoming *ti, struct page_frag *pf,
-			 const struct sk_buff *skb, u32 offset, u32 len);
+int rds_tcp_incoming_add(struct rds_tcp_incoming *ti, const struct sk_buff *skb,
+			 u32 offset, u32 len);
 struct rds_incoming *rds_tcp_incoming_end(struct rds_tcp_incoming *ti);
 void rds_tcp_incoming_drop(struct rds_tcp_incoming *ti);
+
+/* partial.c */
+void rds_tcp_partial_begin(struct rds_tcp_path *tp, u32 len);
+void rds_tcp_partial_end(struct rds_tcp_path *tp);
 
 /* recv.c */
 int rds_tcp_recv(struct rds_tcp_path *tp, struct sock *sk);

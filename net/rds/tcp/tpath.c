@@ -7,14 +7,12 @@
  * Both happen with the socket locked, as every call by TCP does, so after the
  * latter nobody is left in here.
  *
- * In good order a connection ends like this: our FIN, after all that we gave
- * to TCP; reading on, and taking acks, until the peer's FIN, or until it has
- * taken too long; the last bytes; and only then the end of the socket, with a
- * reset if the peer has not sent its FIN. (If it has, and only lacks our last
- * bytes, TCP knows no reset: a peer that asks again gets one from nobody's
- * port.) Between the last bytes and the reset the lock is not let go, so TCP
- * acknowledges nothing that nobody reads. Timers of a kernel socket stop when
- * it is released: there is no lingering.
+ * In good order a connection ends like this: the acks of all that we gave to
+ * TCP; our FIN; reading on until the peer's FIN, or until it has taken too
+ * long; the last bytes; and only then the end of the socket, with a reset if
+ * it is not closed yet. Between the last bytes and the reset the lock is not
+ * let go, so TCP acknowledges nothing that nobody reads. Timers of a kernel
+ * socket stop when it is released: there is no lingering.
  */
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -24,6 +22,9 @@
 
 /* How long the peer's FIN is waited for */
 #define RDS_TCP_FIN_TIMEOUT	(2 * HZ)
+
+/* How long a namespace that goes away may have to wait for that */
+#define RDS_TCP_FIN_SLICE	(HZ / 10)
 
 /**
  * rds_tcp_reason() - why a connection has ended
@@ -103,13 +104,7 @@ static void rds_tcp_state_changed(struct rds_tcp_path *tp, struct sock *sk)
 
 static void rds_tcp_state_change(struct sock *sk)
 {
-	struct rds_tcp_path *tp;
-
-	read_lock_bh(&sk->sk_callback_lock);
-	tp = sk->sk_user_data;
-	if (tp)
-		rds_tcp_state_changed(tp, sk);
-	read_unlock_bh(&sk->sk_callback_lock);
+	rds_tcp_state_changed(sk->sk_user_data, sk);
 }
 
 static void rds_tcp_set_sock(struct rds_tcp_path *tp, struct socket *sock)
@@ -192,19 +187,44 @@ void rds_tcp_discard(struct rds_tcp_path *tp)
 	rds_tcp_send_reset(tp);
 }
 
-/* Send our FIN, and wait for the peer's. */
+/* Has the peer everything that TCP was given? */
+static bool rds_tcp_all_acked(const struct sock *sk)
+{
+	const struct tcp_sock *tcp = tcp_sk(sk);
+
+	return READ_ONCE(tcp->snd_una) == READ_ONCE(tcp->write_seq);
+}
+
+/* Is there nothing more to wait for? A peer that has connected anew has done
+ * with this connection.
+ */
+static bool rds_tcp_finished(const struct rds_tcp_path *tp,
+			     const struct sock *sk)
+{
+	return READ_ONCE(sk->sk_state) == TCP_CLOSE ||
+	       READ_ONCE(tp->tp_noffers) || READ_ONCE(tp->tp_tn->tn_down);
+}
+
+/* Send our FIN, and wait for the peer's. What comes is delivered meanwhile, but
+ * not beyond what core allows. The FIN waits for the acks of what is before
+ * it: if those do not come, TCP is still in a state where it can reset.
+ */
 static void rds_tcp_finish(struct rds_tcp_path *tp)
 {
+	unsigned long end = jiffies + RDS_TCP_FIN_TIMEOUT;
 	struct sock *sk = tp->tp_sock->sk;
+	bool fin = false;
 
-	lock_sock(sk);
-	rds_tcp_recv_all(tp, sk);
-	release_sock(sk);
-
-	kernel_sock_shutdown(tp->tp_sock, SHUT_WR);
-	wait_event_timeout(tp->tp_wait,
-			   READ_ONCE(sk->sk_state) == TCP_CLOSE,
-			   RDS_TCP_FIN_TIMEOUT);
+	while (!rds_tcp_finished(tp, sk) && time_before(jiffies, end)) {
+		if (!fin && rds_tcp_all_acked(sk)) {
+			kernel_sock_shutdown(tp->tp_sock, SHUT_WR);
+			fin = true;
+		}
+		wait_event_timeout(tp->tp_wait,
+				   rds_tcp_finished(tp, sk) ||
+				   (!fin && rds_tcp_all_acked(sk)),
+				   RDS_TCP_FIN_SLICE);
+	}
 }
 
 /**
@@ -306,6 +326,7 @@ int rds_tcp_path_offer(struct rds_path *path, void *offer)
 	raced = tp->tp_sock && tp->tp_dialed && !READ_ONCE(tp->tp_up);
 	spin_unlock_bh(&tp->tp_lock);
 
+	wake_up(&tp->tp_wait);
 	if (raced)
 		rds_tcp_stat_inc(tp->tp_tn, tcp_connect_raced);
 	return 0;
