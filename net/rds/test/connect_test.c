@@ -38,6 +38,33 @@ static void failures_back_off(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_dialling_again(test));
 }
 
+/* Who takes connections and resets them is not dialled at full speed. */
+static void silence_backs_off(struct kunit *test)
+{
+	static const u32 ceilings[] = { 0, 1, 2, 4, 8, 8 };
+	struct fake *fake = rig_fake(test);
+	unsigned int i;
+
+	fake->trans.caps = RDS_CAP_LOWER_DIALS | RDS_CAP_MULTIPATH;
+	rig_sysctl()->reconnect_min_ms = 1;
+	rig_sysctl()->reconnect_max_ms = 8;
+	fake->connect_later = true;
+	rig_send(test, rig_socket(test, RIG_PORT), 1);
+	for (i = 0; i < ARRAY_SIZE(ceilings); i++) {
+		rig_await(test, FAKE_CONNECTED, 1 + i);
+		rds_path_connect_done(rig_path(test));
+		rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	}
+	rig_await(test, FAKE_CONNECTED, 1 + i);
+	KUNIT_ASSERT_GE(test, fake->nr_backoff, i);
+	for (i = 0; i < ARRAY_SIZE(ceilings); i++)
+		KUNIT_EXPECT_EQ(test, fake->backoff_ms[i], ceilings[i]);
+
+	rds_path_connect_done(rig_path(test));
+	rig_map_from(test, 0);
+	KUNIT_EXPECT_EQ(test, rig_cpath(test)->cp_backoff_ms, 0U);
+}
+
 /* An attempt that waits is neither forgotten nor hurried by new messages. */
 static void messages_do_not_hurry_it(struct kunit *test)
 {
@@ -207,6 +234,7 @@ static void who_dials_again(struct kunit *test)
 
 static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(failures_back_off),
+	KUNIT_CASE(silence_backs_off),
 	KUNIT_CASE(messages_do_not_hurry_it),
 	KUNIT_CASE(eagain_leaves_it_to_the_peer),
 	KUNIT_CASE(success_may_come_later),

@@ -20,6 +20,10 @@ enum fault {
 	NO_XMIT,
 	NO_MAP,
 	NO_MAP_BUT_LOOPBACK,
+	NO_RESUME,
+	NO_RESUME_BUT_LOOPBACK,
+	NO_MAX_PATHS,
+	NO_MAX_PATHS_BUT_LANES,
 	NO_ALLOC_AND_FREE,
 	TYPE_OUT_OF_RANGE,
 	TYPE_HUGE,
@@ -42,6 +46,10 @@ static const struct register_row registers[] = {
 	{ "no_xmit",		NO_XMIT,		-EINVAL },
 	{ "no_map",		NO_MAP,			-EINVAL },
 	{ "no_map_on_loopback",	NO_MAP_BUT_LOOPBACK,	0 },
+	{ "no_rx_resume",	NO_RESUME,		-EINVAL },
+	{ "no_rx_resume_on_loopback", NO_RESUME_BUT_LOOPBACK, 0 },
+	{ "no_max_paths",	NO_MAX_PATHS,		0 },
+	{ "no_max_paths_with_lanes", NO_MAX_PATHS_BUT_LANES, -EINVAL },
 	{ "no_optional_op",	NO_ALLOC_AND_FREE,	0 },
 	{ "type_out_of_range",	TYPE_OUT_OF_RANGE,	-EINVAL },
 	{ "type_huge",		TYPE_HUGE,		-EINVAL },
@@ -85,6 +93,18 @@ static void spoil(struct fake *fake, enum fault fault)
 		fallthrough;
 	case NO_MAP:
 		fake->data_ops.xmit_cong_map = NULL;
+		break;
+	case NO_RESUME_BUT_LOOPBACK:
+		fake->trans.caps |= RDS_CAP_LOOPBACK;
+		fallthrough;
+	case NO_RESUME:
+		fake->data_ops.rx_resume = NULL;
+		break;
+	case NO_MAX_PATHS_BUT_LANES:
+		fake->trans.caps |= RDS_CAP_MULTIPATH;
+		fallthrough;
+	case NO_MAX_PATHS:
+		fake->conn_ops.max_paths = NULL;
 		break;
 	case NO_ALLOC_AND_FREE:
 		fake->conn_ops.path_alloc = NULL;

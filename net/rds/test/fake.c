@@ -7,11 +7,28 @@
 #include <linux/uio.h>
 #include <net/ipv6.h>
 
-#include "../core/path.h"
+#include "../core/conn.h"
 #include "fake.h"
 
 /* The debug kernel under emulation is slow, and its host may be busy. */
 #define FAKE_PATIENCE	(120 * HZ)
+
+/* Longer than any test takes */
+#define FAKE_AGES	(24 * 3600 * HZ)
+
+/**
+ * struct fake_path - what the transport has of a path
+ * @item: on &fake.paths
+ * @path: the path
+ * @inside: ops that run now and should be alone
+ * @offer: a connection made by the peer, or NULL
+ */
+struct fake_path {
+	struct list_head	item;
+	struct rds_path		*path;
+	atomic_t		inside;
+	void			*offer;
+};
 
 struct fake_incoming {
 	struct rds_incoming	inc;
@@ -27,20 +44,23 @@ static atomic_t fake_live_incomings = ATOMIC_INIT(0);
 /* The one that is registered; ops do not say whose they are. */
 static struct fake *the_fake;
 
-static void fake_enter(void)
+static void fake_enter(struct rds_path *path)
 {
+	struct fake_path *fp = path->data;
+
 	might_sleep();
-	if (atomic_inc_return(&the_fake->inside) != 1)
+	if (atomic_inc_return(&fp->inside) != 1)
 		the_fake->broken = "ops of one path overlap";
 }
 
-static void fake_log(const struct fake_call *call)
+static void fake_log(struct rds_path *path, const struct fake_call *call)
 {
 	struct fake *fake = the_fake;
 
 	spin_lock(&fake->lock);
 	if (fake->nr_calls < FAKE_MAX_CALLS) {
 		fake->calls[fake->nr_calls] = *call;
+		fake->calls[fake->nr_calls].lane = path->index;
 		fake->calls[fake->nr_calls].task = current;
 		fake->nr_calls++;
 	} else {
@@ -49,10 +69,12 @@ static void fake_log(const struct fake_call *call)
 	spin_unlock(&fake->lock);
 }
 
-static void fake_leave(const struct fake_call *call)
+static void fake_leave(struct rds_path *path, const struct fake_call *call)
 {
-	fake_log(call);
-	atomic_dec(&the_fake->inside);
+	struct fake_path *fp = path->data;
+
+	fake_log(path, call);
+	atomic_dec(&fp->inside);
 	wake_up_all(&the_fake->wait);
 }
 
@@ -77,36 +99,93 @@ static int fake_laddr_check(struct net *net, const struct in6_addr *addr,
 	return ipv6_addr_equal(addr, &fake_laddr) ? 0 : -EADDRNOTAVAIL;
 }
 
+static unsigned int fake_max_paths(struct net *net, bool legacy)
+{
+	return legacy ? the_fake->legacy_paths : the_fake->max_paths;
+}
+
 static int fake_path_alloc(struct rds_path *path)
 {
 	struct fake_call call = { .op = FAKE_ALLOC };
+	struct fake_path *fp = NULL;
 
 	might_sleep();
 	call.ret = fake_decide(&the_fake->alloc);
 	if (!call.ret) {
-		path->data = kzalloc(sizeof(u64), GFP_KERNEL);
-		if (!path->data)
+		fp = kzalloc(sizeof(*fp), GFP_KERNEL);
+		if (!fp)
 			call.ret = -ENOMEM;
 	}
-	if (!call.ret) {
+	fake_log(path, &call);
+	wake_up_all(&the_fake->wait);
+	if (!fp)
+		return call.ret;
+
+	fp->path = path;
+	path->data = fp;
+	spin_lock(&the_fake->lock);
+	list_add_tail(&fp->item, &the_fake->paths);
+	the_fake->live_paths++;
+	if (!the_fake->path)
 		the_fake->path = path;
-		the_fake->live_paths++;
-	}
-	fake_log(&call);
-	return call.ret;
+	spin_unlock(&the_fake->lock);
+	return 0;
 }
 
 static void fake_path_free(struct rds_path *path)
 {
 	struct fake_call call = { .op = FAKE_FREE };
+	struct fake_path *fp = path->data;
 
-	fake_enter();
-	kfree(path->data);
-	path->data = NULL;
+	fake_enter(path);
+	spin_lock(&the_fake->lock);
+	list_del(&fp->item);
+	the_fake->live_paths--;
 	if (the_fake->path == path)
 		the_fake->path = NULL;
-	the_fake->live_paths--;
-	fake_leave(&call);
+	spin_unlock(&the_fake->lock);
+	fake_leave(path, &call);
+	path->data = NULL;
+	kfree(fp);
+}
+
+static int fake_path_offer(struct rds_path *path, void *offer)
+{
+	struct fake_call call = { .op = FAKE_OFFER, .offer = offer };
+	struct fake_path *fp = path->data;
+
+	might_sleep();
+	call.ret = fake_decide(&the_fake->offer);
+	spin_lock(&the_fake->lock);
+	if (fp->offer)
+		the_fake->broken = "an offer to a path that has one";
+	if (!call.ret)
+		fp->offer = offer;
+	spin_unlock(&the_fake->lock);
+	fake_log(path, &call);
+	wake_up_all(&the_fake->wait);
+	return call.ret;
+}
+
+static void fake_accept_again(struct net *net)
+{
+	might_sleep();
+	atomic_inc(&the_fake->again_calls);
+	wake_up_all(&the_fake->wait);
+}
+
+static void *fake_take_offer(struct rds_path *path)
+{
+	struct fake_path *fp = path->data;
+	void *offer;
+
+	spin_lock(&the_fake->lock);
+	offer = fp->offer;
+	fp->offer = NULL;
+	spin_unlock(&the_fake->lock);
+	if (offer)
+		rds_path_taken(path);
+	return offer;
 }
 
 static int fake_path_connect(struct rds_path *path)
@@ -115,16 +194,19 @@ static int fake_path_connect(struct rds_path *path)
 	struct fake *fake = the_fake;
 	bool done;
 
-	fake_enter();
+	fake_enter(path);
 	if (fake->nr_backoff < ARRAY_SIZE(fake->backoff_ms))
 		fake->backoff_ms[fake->nr_backoff++] =
 			READ_ONCE(to_cpath(path)->cp_backoff_ms);
 	if (rds_cpath_state(to_cpath(path)) != RDS_PATH_CONNECTING)
 		fake->broken = "path_connect() in another state";
 
+	call.offer = fake_take_offer(path);
 	call.ret = fake_decide(&fake->connect);
+	if (!call.ret && !call.offer && fake->peer_dials)
+		call.ret = -EAGAIN;
 	done = !call.ret && !fake->connect_later;
-	fake_leave(&call);
+	fake_leave(path, &call);
 	/* Other ops may begin at that moment. */
 	if (done)
 		rds_path_connect_done(path);
@@ -134,13 +216,13 @@ static int fake_path_connect(struct rds_path *path)
 static void fake_path_shutdown(struct rds_path *path, bool abort)
 {
 	void (*hook)(struct rds_path *path) = the_fake->in_shutdown;
-	struct fake_call call = { .op = FAKE_SHUTDOWN };
+	struct fake_call call = { .op = FAKE_SHUTDOWN, .abort = abort };
 
-	fake_enter();
+	fake_enter(path);
 	the_fake->in_shutdown = NULL;
 	if (hook)
 		hook(path);
-	fake_leave(&call);
+	fake_leave(path, &call);
 }
 
 /**
@@ -190,6 +272,13 @@ static bool fake_bag_is_intact(const struct rds_bag *bag)
 	return false;
 }
 
+/* From ops that come before the gate is looked at */
+static void fake_hold_gate(struct rds_path *path)
+{
+	if (the_fake->hold_gate)
+		WRITE_ONCE(to_cpath(path)->cp_gate_at, jiffies + FAKE_AGES);
+}
+
 static int fake_xmit(struct rds_path *path, struct rds_message *msg, bool more)
 {
 	void (*hook)(struct rds_path *path, struct rds_message *msg);
@@ -204,13 +293,20 @@ static int fake_xmit(struct rds_path *path, struct rds_message *msg, bool more)
 		.intact	= fake_bag_is_intact(&msg->m_bag),
 	};
 
-	fake_enter();
+	fake_enter(path);
+	memcpy(call.exthdr, msg->m_exthdr, sizeof(call.exthdr));
+	if (!msg->m_seq)
+		fake_hold_gate(path);
 	call.ret = fake_decide(&the_fake->xmit) ?: RDS_XMIT_SENT;
+	if (call.ret == RDS_XMIT_SENT) {
+		the_fake->mark += sizeof(struct rds_header) + call.len;
+		msg->m_mark = the_fake->mark;
+	}
 	hook = the_fake->in_xmit;
 	the_fake->in_xmit = NULL;
 	if (hook)
 		hook(path, msg);
-	fake_leave(&call);
+	fake_leave(path, &call);
 	return call.ret;
 }
 
@@ -218,19 +314,32 @@ static int fake_xmit_cong_map(struct rds_path *path, const void *map)
 {
 	struct fake_call call = { .op = FAKE_MAP };
 
-	fake_enter();
+	fake_enter(path);
+	fake_hold_gate(path);
 	call.ret = fake_decide(&the_fake->map);
 	memcpy(the_fake->last_map, map, RDS_CONG_MAP_BYTES);
-	fake_leave(&call);
+	fake_leave(path, &call);
 	return call.ret;
 }
 
+/* Others may send meanwhile. */
 static void fake_rx_resume(struct rds_path *path)
 {
 	struct fake_call call = { .op = FAKE_RESUME };
 
-	fake_enter();
-	fake_leave(&call);
+	might_sleep();
+	fake_log(path, &call);
+	wake_up_all(&the_fake->wait);
+}
+
+static int fake_flush(struct rds_path *path)
+{
+	struct fake_call call = { .op = FAKE_FLUSH };
+
+	fake_enter(path);
+	call.ret = fake_decide(&the_fake->flush);
+	fake_leave(path, &call);
+	return call.ret;
 }
 
 /**
@@ -241,10 +350,16 @@ void fake_init(struct fake *fake)
 {
 	spin_lock_init(&fake->lock);
 	init_waitqueue_head(&fake->wait);
+	INIT_LIST_HEAD(&fake->paths);
+	fake->max_paths = RDS_MAX_PATHS;
+	fake->legacy_paths = 1;
 
 	fake->conn_ops.laddr_check = fake_laddr_check;
 	fake->conn_ops.path_alloc = fake_path_alloc;
 	fake->conn_ops.path_free = fake_path_free;
+	fake->conn_ops.max_paths = fake_max_paths;
+	fake->conn_ops.path_offer = fake_path_offer;
+	fake->conn_ops.accept_again = fake_accept_again;
 	fake->conn_ops.path_connect = fake_path_connect;
 	fake->conn_ops.path_shutdown = fake_path_shutdown;
 	fake->data_ops.xmit = fake_xmit;
@@ -256,6 +371,15 @@ void fake_init(struct fake *fake)
 	fake->trans.type = RDS_TRANS_TCP;
 	fake->trans.conn = &fake->conn_ops;
 	fake->trans.data = &fake->data_ops;
+}
+
+/**
+ * fake_batches() - have a flush op, too
+ * @fake: the transport, not in use
+ */
+void fake_batches(struct fake *fake)
+{
+	fake->data_ops.flush = fake_flush;
 }
 
 /**
@@ -388,16 +512,42 @@ bool fake_await(struct fake *fake, enum fake_op op, unsigned int count)
 	return done;
 }
 
+/* The n-th path that there is now, with a reference to its connection. */
+static struct rds_cpath *fake_hold_path(struct fake *fake, unsigned int n)
+{
+	struct rds_cpath *cp = NULL;
+	struct fake_path *fp;
+
+	spin_lock(&fake->lock);
+	list_for_each_entry(fp, &fake->paths, item) {
+		if (!n--) {
+			cp = to_cpath(fp->path);
+			rds_conn_hold(cp->cp_conn);
+			break;
+		}
+	}
+	spin_unlock(&fake->lock);
+	return cp;
+}
+
 /**
- * fake_settle() - wait until the path's work has nothing more to do
+ * fake_settle() - wait until no path's work has anything more to do
  * @fake: the transport
  *
- * A retry that is planned for later does not count, and stays planned.
+ * Works of lanes kick each other, hence the rounds. A retry that is planned
+ * for later does not count, and stays planned.
  */
 void fake_settle(struct fake *fake)
 {
-	if (fake->path)
-		flush_delayed_work(&to_cpath(fake->path)->cp_work);
+	struct rds_cpath *cp;
+	unsigned int i, round;
+
+	for (round = 0; round < 3; round++) {
+		for (i = 0; (cp = fake_hold_path(fake, i)); i++) {
+			flush_delayed_work(&cp->cp_work);
+			rds_path_put(&cp->cp_pub);
+		}
+	}
 }
 
 /**
@@ -420,7 +570,7 @@ const char *fake_ops(struct fake *fake, bool failed, char *buf, size_t size)
 		call = &fake->calls[i];
 		if (call->ret < 0 && !failed)
 			continue;
-		if (call->ret >= 0 && strchr("cmx", call->op))
+		if (call->ret >= 0 && strchr("cmoux", call->op))
 			buf[pos++] = toupper(call->op);
 		else
 			buf[pos++] = call->op;
@@ -462,6 +612,53 @@ const char *fake_sent(struct fake *fake, char *buf, size_t size)
 	return buf;
 }
 
+static const char *fake_kind(const struct fake_call *call)
+{
+	if (call->sport == RDS_PORT_PROBE && call->dport == RDS_PORT_PING)
+		return "p";
+	if (call->sport == RDS_PORT_PING && call->dport == RDS_PORT_PROBE)
+		return "y";
+	return "";
+}
+
+/**
+ * fake_said() - what one lane has sent, in short
+ * @fake: the transport
+ * @lane: its number
+ * @buf: where to write it
+ * @size: of @buf
+ *
+ * Return: @buf, with the sequence numbers; behind each a "p" for a probe, a
+ * "y" for the answer to one, and an "r" if it is marked as sent before. "M" is
+ * a congestion map.
+ */
+const char *fake_said(struct fake *fake, unsigned int lane, char *buf,
+		      size_t size)
+{
+	const struct fake_call *call;
+	size_t pos = 0;
+	unsigned int i;
+
+	buf[0] = '\0';
+	spin_lock(&fake->lock);
+	for (i = 0; i < fake->nr_calls; i++) {
+		call = &fake->calls[i];
+		if (call->lane != lane || call->ret < 0)
+			continue;
+		if (call->op == FAKE_MAP)
+			pos += scnprintf(buf + pos, size - pos, "%sM",
+					 pos ? " " : "");
+		if (call->op != FAKE_XMIT)
+			continue;
+		pos += scnprintf(buf + pos, size - pos, "%s%llu%s%s",
+				 pos ? " " : "", call->seq, fake_kind(call),
+				 call->flags & RDS_FLAG_RETRANSMITTED ?
+				 "r" : "");
+	}
+	spin_unlock(&fake->lock);
+	return buf;
+}
+
 static int fake_incoming_copy(struct rds_incoming *inc, u32 len,
 			      struct iov_iter *to)
 {
@@ -485,16 +682,18 @@ static const struct rds_incoming_ops fake_incoming_ops = {
 
 /**
  * fake_deliver() - let a message arrive from the peer
- * @fake: the transport, with a path
+ * @path: the path that it comes by
  * @hdr: its header; the payload is of fake_pattern()
  *
- * Return: 0 or -ENOMEM.
+ * Return: 1 if core would have more, 0 if not, or -ENOMEM.
  */
-int fake_deliver(struct fake *fake, const struct rds_header *hdr)
+int fake_deliver(struct rds_path *path, const struct rds_header *hdr)
 {
 	u32 i, len = be32_to_cpu(hdr->h_len);
 	struct fake_incoming *fake_inc;
 	struct rds_rx_batch batch;
+	u32 truesize;
+	int go_on;
 
 	fake_inc = kmalloc(struct_size(fake_inc, data, len), GFP_KERNEL);
 	if (!fake_inc)
@@ -502,15 +701,15 @@ int fake_deliver(struct fake *fake, const struct rds_header *hdr)
 	for (i = 0; i < len; i++)
 		fake_inc->data[i] = fake_pattern(i);
 	atomic_inc(&fake_live_incomings);
-	rds_incoming_init(&fake_inc->inc, &fake_incoming_ops, hdr,
-			  sizeof(*fake_inc) + len);
+	truesize = the_fake->truesize ?: sizeof(*fake_inc) + len;
+	rds_incoming_init(&fake_inc->inc, &fake_incoming_ops, hdr, truesize);
 
 	local_bh_disable();
 	rds_rx_batch_begin(&batch);
-	rds_deliver(fake->path, &fake_inc->inc, &batch);
+	go_on = rds_deliver(path, &fake_inc->inc, &batch);
 	rds_rx_batch_end(&batch);
 	local_bh_enable();
-	return 0;
+	return go_on;
 }
 
 /**

@@ -2,13 +2,14 @@
 /*
  * A transport that does what a test tells it to and records what core asks of
  * it. It sits in the slot of TCP, serves 192.0.2.1, and reaches any peer; a
- * test uses one peer, hence one path, at a time.
+ * test uses one peer, hence one connection, at a time, if it does not count
+ * paths only. Tests of lanes give it the capabilities of TCP.
  */
 #ifndef _RDS_TEST_FAKE_H
 #define _RDS_TEST_FAKE_H
 
 #include <linux/atomic.h>
-#include <linux/completion.h>
+#include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <net/rds/transport.h>
@@ -26,10 +27,14 @@ enum fake_op {
 	FAKE_CONNECTED	= 'C',
 	FAKE_MAP	= 'm',
 	FAKE_MAPPED	= 'M',
+	FAKE_OFFER	= 'o',
+	FAKE_OFFERED	= 'O',
 	FAKE_RESUME	= 'r',
 	FAKE_XMIT	= 'x',
 	FAKE_SENT	= 'X',
 	FAKE_SHUTDOWN	= 's',
+	FAKE_FLUSH	= 'u',
+	FAKE_FLUSHED	= 'U',
 	FAKE_FREE	= 'f',
 };
 
@@ -37,7 +42,10 @@ enum fake_op {
  * struct fake_call - a call of an op
  * @op: which, in small letters
  * @ret: what it returned; positive and zero are success
+ * @lane: number that the path had then
  * @task: who called
+ * @offer: the connection taken, or offered; NULL if we dialled
+ * @abort: a shutdown that does not wait for anything
  * @seq: of the message (FAKE_XMIT only), as all that follows
  * @sport: sending port
  * @dport: receiving port
@@ -45,11 +53,15 @@ enum fake_op {
  * @flags: of the header
  * @more: another message was to follow
  * @intact: the payload is what rig_send() had sent
+ * @exthdr: the extension headers
  */
 struct fake_call {
 	enum fake_op		op;
 	int			ret;
+	u8			lane;
 	struct task_struct	*task;
+	void			*offer;
+	bool			abort;
 	u64			seq;
 	u16			sport;
 	u16			dport;
@@ -57,6 +69,7 @@ struct fake_call {
 	u8			flags;
 	bool			more;
 	bool			intact;
+	u8			exthdr[RDS_EXTHDR_SPACE];
 };
 
 /**
@@ -75,11 +88,19 @@ struct fake_plan {
  * @conn_ops: its ops, open to change before fake_register()
  * @data_ops: likewise
  * @registered: it is
- * @path: the path, from path_alloc() to path_free()
+ * @path: the path that was made first, until path_free()
  * @alloc: plan for path_alloc()
  * @connect: plan for path_connect()
  * @xmit: plan for xmit()
  * @map: plan for xmit_cong_map()
+ * @offer: plan for path_offer()
+ * @flush: plan for flush(), if fake_batches() was called
+ * @max_paths: lanes offered to a peer whose ports name lanes
+ * @legacy_paths: lanes offered to others
+ * @peer_dials: without an offer, path_connect() leaves it to the peer
+ * @mark: where the stream of bytes is; moves with each message
+ * @truesize: what messages received say that they hold; 0 for what they do
+ * @hold_gate: gates do not open because time passes
  * @connect_later: path_connect() leaves it to the test to say that it is done
  * @in_xmit: called once, in the next xmit()
  * @in_shutdown: called once, in the next path_shutdown()
@@ -90,8 +111,9 @@ struct fake_plan {
  * @wait: woken by each call
  * @calls: the calls so far, forgotten by fake_forget()
  * @nr_calls: how many
- * @live_paths: allocated and not freed
- * @inside: ops that run now and should be alone
+ * @paths: those allocated and not freed
+ * @live_paths: how many
+ * @again_calls: calls of accept_again()
  * @broken: what a test should fail for in any case, or NULL
  */
 struct fake {
@@ -105,6 +127,14 @@ struct fake {
 	struct fake_plan	connect;
 	struct fake_plan	xmit;
 	struct fake_plan	map;
+	struct fake_plan	offer;
+	struct fake_plan	flush;
+	unsigned int		max_paths;
+	unsigned int		legacy_paths;
+	bool			peer_dials;
+	u32			mark;
+	u32			truesize;
+	bool			hold_gate;
 	bool			connect_later;
 	void (*in_xmit)(struct rds_path *path, struct rds_message *msg);
 	void (*in_shutdown)(struct rds_path *path);
@@ -117,14 +147,16 @@ struct fake {
 	wait_queue_head_t	wait;
 	struct fake_call	calls[FAKE_MAX_CALLS];
 	unsigned int		nr_calls;
+	struct list_head	paths;
 	int			live_paths;
-	atomic_t		inside;
+	atomic_t		again_calls;
 	const char		*broken;
 };
 
 extern const struct in6_addr fake_laddr;
 
 void fake_init(struct fake *fake);
+void fake_batches(struct fake *fake);
 int fake_register(struct fake *fake);
 void fake_unregister(struct fake *fake);
 
@@ -139,9 +171,11 @@ bool fake_await(struct fake *fake, enum fake_op op, unsigned int count);
 void fake_settle(struct fake *fake);
 const char *fake_ops(struct fake *fake, bool failed, char *buf, size_t size);
 const char *fake_sent(struct fake *fake, char *buf, size_t size);
+const char *fake_said(struct fake *fake, unsigned int lane, char *buf,
+		      size_t size);
 
 u8 fake_pattern(u32 offset);
-int fake_deliver(struct fake *fake, const struct rds_header *hdr);
+int fake_deliver(struct rds_path *path, const struct rds_header *hdr);
 int fake_incomings(void);
 
 #endif /* _RDS_TEST_FAKE_H */

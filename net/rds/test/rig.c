@@ -36,10 +36,31 @@ int rig_init(struct kunit *test)
 
 	test->priv = rig;
 	rig->peer = RIG_FADDR;
+	/* What was said in this very jiffy has been said before. */
+	rig->offers_age = -1;
 	rig->saved = *rig_sysctl();
 	rig->module_refs = module_refcount(THIS_MODULE);
 	fake_init(&rig->fake);
 	return fake_register(&rig->fake);
+}
+
+/**
+ * rig_init_lanes() - likewise, with what TCP can do
+ * @test: the test; its priv is the rig afterwards
+ *
+ * How fast the machine is does not matter: gates wait until they are told.
+ *
+ * Return: 0 or an errno.
+ */
+int rig_init_lanes(struct kunit *test)
+{
+	int ret = rig_init(test);
+
+	if (ret)
+		return ret;
+	rig_fake(test)->trans.caps = RDS_CAP_LOWER_DIALS | RDS_CAP_MULTIPATH;
+	rig_fake(test)->hold_gate = true;
+	return 0;
 }
 
 /**
@@ -278,6 +299,23 @@ void rig_recv(struct kunit *test, struct socket *sock, struct rig_got *got)
 }
 
 /**
+ * rig_receive() - let a message arrive by a path
+ * @test: the test
+ * @path: the path
+ * @hdr: the header
+ *
+ * Return: true if core would have more.
+ */
+bool rig_receive(struct kunit *test, struct rds_path *path,
+		 const struct rds_header *hdr)
+{
+	int ret = fake_deliver(path, hdr);
+
+	KUNIT_ASSERT_GE(test, ret, 0);
+	return ret;
+}
+
+/**
  * rig_deliver() - let a message arrive from the peer
  * @test: the test
  * @seq: its number
@@ -297,7 +335,7 @@ void rig_deliver(struct kunit *test, u64 seq, u16 sport, u16 dport, u32 len,
 		.h_flags	= flags,
 	};
 
-	KUNIT_ASSERT_EQ(test, 0, fake_deliver(rig_fake(test), &hdr));
+	rig_receive(test, rig_path(test), &hdr);
 }
 
 /**
@@ -323,6 +361,168 @@ void rig_deliver_map(struct kunit *test, const u16 *ports, unsigned int nr,
 	rds_deliver_cong_map(rig_path(test), map, len);
 	local_bh_enable();
 	kunit_kfree(test, map);
+}
+
+/**
+ * rig_map_from() - let an empty congestion map arrive by a lane
+ * @test: the test
+ * @lane: the lane
+ */
+void rig_map_from(struct kunit *test, unsigned int lane)
+{
+	void *map = kunit_kzalloc(test, RDS_CONG_MAP_BYTES, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, map);
+	local_bh_disable();
+	rds_deliver_cong_map(&rig_lane(test, lane)->cp_pub, map,
+			     RDS_CONG_MAP_BYTES);
+	local_bh_enable();
+	kunit_kfree(test, map);
+}
+
+static void rig_write_exthdr(u8 *exthdr, const struct rig_peer *peer)
+{
+	const struct rds_hello_self self = {
+		.npaths = peer->npaths,
+		.gen = peer->gen,
+		.epoch = peer->epoch,
+	};
+	__be16 npaths = htons(peer->npaths);
+	__be32 gen = htonl(peer->gen);
+	unsigned int pos = 0;
+	u8 zero = 0;
+
+	if (peer->kind == RIG_OURS) {
+		rds_hello_write(exthdr, &self);
+		return;
+	}
+	rds_exthdr_add(exthdr, &pos, RDS_EXTHDR_NPATHS, &npaths);
+	if (peer->kind == RIG_OLD)
+		return;
+	rds_exthdr_add(exthdr, &pos, RDS_EXTHDR_GEN_NUM, &gen);
+	rds_exthdr_add(exthdr, &pos, RDS_EXTHDR_SPORT_IDX, &zero);
+}
+
+static void rig_greet(struct kunit *test, unsigned int lane,
+		      struct rds_header *hdr, const struct rig_peer *peer)
+{
+	struct rds_cpath *cp = rig_lane(test, lane);
+
+	KUNIT_ASSERT_NOT_NULL(test, cp);
+	rig_write_exthdr(hdr->h_exthdr, peer);
+	KUNIT_EXPECT_TRUE(test, rig_receive(test, &cp->cp_pub, hdr));
+	fake_settle(rig_fake(test));
+}
+
+/**
+ * rig_probe_flags() - let a probe arrive, and what follows from it happen
+ * @test: the test
+ * @lane: the lane that it comes by
+ * @seq: its number; 0 if it has none
+ * @flags: of the header
+ * @peer: what it says
+ */
+void rig_probe_flags(struct kunit *test, unsigned int lane, u64 seq, u8 flags,
+		     const struct rig_peer *peer)
+{
+	struct rds_header hdr = {
+		.h_sequence	= cpu_to_be64(seq),
+		.h_sport	= htons(RDS_PORT_PROBE),
+		.h_dport	= htons(RDS_PORT_PING),
+		.h_flags	= flags,
+	};
+
+	rig_greet(test, lane, &hdr, peer);
+}
+
+/**
+ * rig_probe() - the same without flags
+ * @test: the test
+ * @lane: the lane that it comes by
+ * @seq: its number; 0 if it has none
+ * @peer: what it says
+ */
+void rig_probe(struct kunit *test, unsigned int lane, u64 seq,
+	       const struct rig_peer *peer)
+{
+	rig_probe_flags(test, lane, seq, 0, peer);
+}
+
+/**
+ * rig_reply() - let the answer to a probe arrive, likewise
+ * @test: the test
+ * @lane: the lane that it comes by
+ * @seq: its number; 0 if it has none
+ * @peer: what it says
+ */
+void rig_reply(struct kunit *test, unsigned int lane, u64 seq,
+	       const struct rig_peer *peer)
+{
+	struct rds_header hdr = {
+		.h_sequence	= cpu_to_be64(seq),
+		.h_sport	= htons(RDS_PORT_PING),
+		.h_dport	= htons(RDS_PORT_PROBE),
+	};
+
+	rig_greet(test, lane, &hdr, peer);
+}
+
+static void rig_name_peer(struct kunit *test, struct rds_peer *peer)
+{
+	memset(peer, 0, sizeof(*peer));
+	peer->laddr = fake_laddr;
+	ipv6_addr_set_v4mapped(htonl(rig_of(test)->peer), &peer->faddr);
+}
+
+/**
+ * rig_offer_only() - the peer makes a connection; what follows may take a while
+ * @test: the test
+ * @lane: the lane that its port names
+ * @offer: what stands for the connection
+ *
+ * Return: as rds_path_accept().
+ */
+int rig_offer_only(struct kunit *test, u8 lane, void *offer)
+{
+	struct rds_peer peer;
+
+	rig_name_peer(test, &peer);
+	peer.lane = lane;
+	peer.since = jiffies - rig_of(test)->offers_age;
+	return rds_path_accept(&init_net, &rig_fake(test)->trans, &peer, offer);
+}
+
+/**
+ * rig_offer() - the peer makes a connection, and what follows happens
+ * @test: the test
+ * @lane: the lane that its port names
+ * @offer: what stands for the connection
+ *
+ * Return: as rds_path_accept().
+ */
+int rig_offer(struct kunit *test, u8 lane, void *offer)
+{
+	int ret = rig_offer_only(test, lane, offer);
+
+	fake_settle(rig_fake(test));
+	return ret;
+}
+
+/**
+ * rig_knock() - the peer, who may not dial, wants to be called
+ * @test: the test
+ *
+ * Return: as rds_path_knock().
+ */
+int rig_knock(struct kunit *test)
+{
+	struct rds_peer peer;
+	int ret;
+
+	rig_name_peer(test, &peer);
+	ret = rds_path_knock(&init_net, &rig_fake(test)->trans, &peer);
+	fake_settle(rig_fake(test));
+	return ret;
 }
 
 /**
@@ -454,4 +654,18 @@ const char *rig_sent(struct kunit *test)
 	struct rig *rig = rig_of(test);
 
 	return fake_sent(&rig->fake, rig->text, sizeof(rig->text));
+}
+
+/**
+ * rig_said() - what one lane has sent, in short; see rig_expect_said()
+ * @test: the test
+ * @lane: its number
+ *
+ * Return: as fake_said().
+ */
+const char *rig_said(struct kunit *test, unsigned int lane)
+{
+	struct rig *rig = rig_of(test);
+
+	return fake_said(&rig->fake, lane, rig->text, sizeof(rig->text));
 }

@@ -11,6 +11,8 @@
 #include <linux/net.h>
 #include <linux/workqueue.h>
 
+#include "../core/conn.h"
+#include "../core/hello.h"
 #include "../core/rds_net.h"
 #include "../core/sock.h"
 #include "fake.h"
@@ -20,6 +22,7 @@
 /* Addresses: the fake transport's, and the peer's */
 #define RIG_LADDR	0xc0000201	/* 192.0.2.1 */
 #define RIG_FADDR	0xc0000202	/* 192.0.2.2 */
+#define RIG_LOWER	0xc0000102	/* 192.0.1.2, a peer who dials us */
 
 /* Ports: of our sockets, and of the peer's that we send to */
 #define RIG_PORT	4000
@@ -30,6 +33,8 @@
  * @fake: the transport
  * @socks: sockets to be closed at the end
  * @peer: the peer's IPv4 address; 192.0.2.2 unless a test changes it
+ * @offers_age: since when the peer's connections wait when they are offered,
+ *	in jiffies; none of them, unless a test changes it
  * @saved: sysctls as they were
  * @module_refs: references to this module at the beginning
  * @text: for fake_ops() and fake_sent()
@@ -38,6 +43,7 @@ struct rig {
 	struct fake		fake;
 	struct socket		*socks[RIG_SOCKS];
 	u32			peer;
+	long			offers_age;
 	struct rds_sysctl	saved;
 	int			module_refs;
 	char			text[512];
@@ -59,6 +65,32 @@ struct rig_got {
 	u16	sport;
 	u64	cong;
 	bool	intact;
+};
+
+/**
+ * enum rig_kind - what peers there are
+ * @RIG_OLD: says only how many lanes it has
+ * @RIG_NEW: announces a generation, too, and that its ports name lanes
+ * @RIG_OURS: is of this implementation
+ */
+enum rig_kind {
+	RIG_OLD,
+	RIG_NEW,
+	RIG_OURS,
+};
+
+/**
+ * struct rig_peer - what a peer says of itself
+ * @kind: of which kind it is
+ * @npaths: lanes that it offers
+ * @gen: its generation number
+ * @epoch: its epoch
+ */
+struct rig_peer {
+	enum rig_kind	kind;
+	u16		npaths;
+	u32		gen;
+	u32		epoch;
 };
 
 /**
@@ -106,6 +138,18 @@ static inline struct rds_path *rig_path(struct kunit *test)
 	return rig_fake(test)->path;
 }
 
+static inline struct rds_conn *rig_conn(struct kunit *test)
+{
+	return to_cpath(rig_path(test))->cp_conn;
+}
+
+/* A lane by its number now, or NULL */
+static inline struct rds_cpath *rig_lane(struct kunit *test, unsigned int i)
+{
+	return rds_conn_lane(rig_conn(test), i);
+}
+
+int rig_init_lanes(struct kunit *test);
 struct socket *rig_open(struct kunit *test);
 int rig_bind(struct socket *sock, u32 ip, u16 port);
 struct socket *rig_socket(struct kunit *test, u16 port);
@@ -121,6 +165,18 @@ void rig_deliver(struct kunit *test, u64 seq, u16 sport, u16 dport, u32 len,
 		 u8 flags);
 void rig_deliver_map(struct kunit *test, const u16 *ports, unsigned int nr,
 		     u32 len);
+bool rig_receive(struct kunit *test, struct rds_path *path,
+		 const struct rds_header *hdr);
+void rig_map_from(struct kunit *test, unsigned int lane);
+void rig_probe_flags(struct kunit *test, unsigned int lane, u64 seq, u8 flags,
+		     const struct rig_peer *peer);
+void rig_probe(struct kunit *test, unsigned int lane, u64 seq,
+	       const struct rig_peer *peer);
+void rig_reply(struct kunit *test, unsigned int lane, u64 seq,
+	       const struct rig_peer *peer);
+int rig_offer_only(struct kunit *test, u8 lane, void *offer);
+int rig_offer(struct kunit *test, u8 lane, void *offer);
+int rig_knock(struct kunit *test);
 int rig_setsockopt(struct socket *sock, int name, void *value, int len);
 unsigned int rig_poll(struct socket *sock);
 void rig_set_bufs(struct socket *sock, int bytes);
@@ -130,6 +186,7 @@ u64 rig_stat_sum(size_t offset);
 bool rig_stat_reaches(size_t offset, u64 value);
 const char *rig_ops(struct kunit *test, bool failed);
 const char *rig_sent(struct kunit *test);
+const char *rig_said(struct kunit *test, unsigned int lane);
 
 /* Value of a counter of init_net */
 #define rig_stat(name)	rig_stat_sum(offsetof(struct rds_stats, name))
@@ -153,6 +210,13 @@ const char *rig_sent(struct kunit *test);
 	struct kunit *__test = (_test);					\
 									\
 	KUNIT_EXPECT_STREQ(__test, rig_sent(__test), sent);		\
+} while (0)
+
+/* What one lane has sent, see fake_said() */
+#define rig_expect_said(_test, lane, said) do {				\
+	struct kunit *__test = (_test);					\
+									\
+	KUNIT_EXPECT_STREQ(__test, rig_said(__test, lane), said);	\
 } while (0)
 
 /* Wait for so many calls since the log began. */

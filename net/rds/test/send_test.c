@@ -263,6 +263,26 @@ static void budget_asks_for_acks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_stat(send_ack_required), before + asked);
 }
 
+/* Acks that come by themselves need not be asked for. */
+static void self_acked_asks_for_none(struct kunit *test)
+{
+	u64 before = rig_stat(send_ack_required);
+	struct socket *sock;
+	unsigned int i;
+
+	rig_fake(test)->trans.caps = RDS_CAP_SELF_ACKED;
+	rig_sysctl()->max_unacked_packets = 1;
+	sock = rig_socket(test, RIG_PORT);
+	rig_set_bufs(sock, 100);
+	for (i = 0; i < 3; i++)
+		rig_send(test, sock, 30);
+	rig_await(test, FAKE_SENT, 3);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_SENT, 6);
+	rig_expect_sent(test, "1 2 3 1r 2r 3r");
+	KUNIT_EXPECT_EQ(test, rig_stat(send_ack_required), before);
+}
+
 static void half_a_sndbuf_asks_for_an_ack(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -396,6 +416,7 @@ static struct kunit_case send_cases[] = {
 	KUNIT_CASE(in_hand_goes_anew_after_a_drop),
 	KUNIT_CASE(every_drop_sends_again),
 	KUNIT_CASE_PARAM(budget_asks_for_acks, budgets_gen_params),
+	KUNIT_CASE(self_acked_asks_for_none),
 	KUNIT_CASE(half_a_sndbuf_asks_for_an_ack),
 	KUNIT_CASE(eagain_waits_for_a_kick),
 	KUNIT_CASE(kick_beside_a_refusal_is_not_lost),

@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Connections that the peer makes, net/rds/core/accept.c, and what becomes of
+ * those that nobody here uses, conn_reap.c. Here the peer is the lower address
+ * and dials.
+ */
+#include <linux/iopoll.h>
+
+#include "rig.h"
+
+/* As conn_reap.c has it */
+#define STRANGERS_MAX	1024
+
+static const struct rig_peer ours_1 = { RIG_OURS, 1, 77, 5 };
+static const struct rig_peer ours_8 = { RIG_OURS, 8, 77, 5 };
+static const struct rig_peer old_1 = { RIG_OLD, 1, 0, 0 };
+static const struct rig_peer old_8 = { RIG_OLD, 8, 0, 0 };
+
+static char offers[RDS_MAX_PATHS];
+
+static int accept_init(struct kunit *test)
+{
+	int ret = rig_init_lanes(test);
+
+	if (ret)
+		return ret;
+	rig_of(test)->peer = RIG_LOWER;
+	rig_fake(test)->peer_dials = true;
+	return 0;
+}
+
+static int live_paths(struct kunit *test)
+{
+	return READ_ONCE(rig_fake(test)->live_paths);
+}
+
+static bool paths_become(struct kunit *test, int want)
+{
+	int n;
+
+	return !read_poll_timeout(live_paths, n, n == want, 10000,
+				  120 * USEC_PER_SEC, false, test);
+}
+
+/* Our addresses' connection is used, so that it stays. */
+static struct socket *in_use(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	rig_send(test, sock, 1);
+	fake_settle(rig_fake(test));
+	return sock;
+}
+
+/* Another that nobody uses has come and gone since, and the reaper with it. */
+static void expect_kept(struct kunit *test)
+{
+	u32 peer = rig_of(test)->peer;
+	int kept = live_paths(test);
+
+	rig_of(test)->peer = peer - 1;
+	fake_fail(&rig_fake(test)->offer, -EBUSY, 1);
+	KUNIT_EXPECT_EQ(test, -EBUSY, rig_offer(test, 0, offers));
+	KUNIT_EXPECT_EQ(test, live_paths(test), kept + 1);
+	KUNIT_EXPECT_TRUE(test, paths_become(test, kept));
+	KUNIT_EXPECT_NOT_NULL(test, rig_path(test));
+	rig_of(test)->peer = peer;
+}
+
+static void expect_taken(struct kunit *test, unsigned int n, unsigned int lane,
+			 void *offer)
+{
+	const struct fake_call *call = fake_nth(rig_fake(test), FAKE_CONNECTED,
+						n);
+
+	KUNIT_ASSERT_NOT_NULL(test, call);
+	KUNIT_EXPECT_EQ(test, call->lane, lane);
+	KUNIT_EXPECT_PTR_EQ(test, call->offer, offer);
+}
+
+static enum rds_path_state state_of(struct kunit *test, unsigned int lane)
+{
+	return rds_cpath_state(rig_lane(test, lane));
+}
+
+static bool is_taken(struct kunit *test, unsigned int lane)
+{
+	return test_bit(RDS_PF_TAKEN, &rig_lane(test, lane)->cp_flags);
+}
+
+static void offer_makes_the_connection(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 0, offers));
+	rig_expect_ops(test, "aOCMX");
+	expect_taken(test, 0, 0, offers);
+	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
+	KUNIT_EXPECT_TRUE(test, is_taken(test, 0));
+}
+
+static void unused_connection_goes(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
+	rig_probe(test, 0, 1, &ours_1);
+	/* To a port that nobody has bound */
+	rig_deliver(test, 2, RIG_PEER_PORT, RIG_PORT, 5, 0);
+	KUNIT_EXPECT_EQ(test, live_paths(test), 1);
+
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_CLOSED);
+	KUNIT_EXPECT_TRUE(test, paths_become(test, 0));
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECT), 1U);
+}
+
+static void unused_lanes_go_with_it(struct kunit *test)
+{
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
+	rig_reply(test, 0, 1, &ours_8);
+	for (i = 1; i < 8; i++)
+		KUNIT_ASSERT_EQ(test, 0, rig_offer(test, i, offers + i));
+	KUNIT_EXPECT_EQ(test, live_paths(test), 8);
+	for (i = 1; i < 8; i++) {
+		rds_path_drop(&rig_lane(test, i)->cp_pub,
+			      RDS_DROP_PEER_CLOSED);
+		fake_settle(rig_fake(test));
+	}
+	/* One is UP still; a round of the reaper leaves it alone. */
+	flush_delayed_work(&rds_net(&init_net)->rn_reap);
+	KUNIT_ASSERT_EQ(test, live_paths(test), 8);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_CLOSED);
+	KUNIT_EXPECT_TRUE(test, paths_become(test, 0));
+}
+
+static void delivery_is_use(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+	struct rig_got got;
+
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
+	rig_deliver(test, 1, RIG_PEER_PORT, RIG_PORT, 5, 0);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_CLOSED);
+	fake_settle(rig_fake(test));
+	expect_kept(test);
+
+	/* What has been received is known. */
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
+	rig_deliver(test, 1, RIG_PEER_PORT, RIG_PORT, 5,
+		    RDS_FLAG_RETRANSMITTED);
+	rig_recv(test, sock, &got);
+	KUNIT_EXPECT_EQ(test, got.ret, 5);
+	rig_recv(test, sock, &got);
+	KUNIT_EXPECT_EQ(test, got.ret, -EAGAIN);
+}
+
+static void sending_is_use(struct kunit *test)
+{
+	in_use(test);
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_CLOSED);
+	fake_settle(rig_fake(test));
+	expect_kept(test);
+}
+
+static void refused_offer_leaves_nothing(struct kunit *test)
+{
+	fake_fail(&rig_fake(test)->offer, -EBUSY, 1);
+	KUNIT_EXPECT_EQ(test, -EBUSY, rig_offer(test, 0, offers));
+	KUNIT_EXPECT_TRUE(test, paths_become(test, 0));
+
+	fake_fail(&rig_fake(test)->alloc, -ENOMEM, 1);
+	KUNIT_EXPECT_EQ(test, -ENOMEM, rig_offer(test, 0, offers));
+	KUNIT_EXPECT_EQ(test, live_paths(test), 0);
+}
+
+static void failed_attempt_leaves_nothing(struct kunit *test)
+{
+	fake_fail(&rig_fake(test)->connect, -ENOTCONN, 1);
+	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 0, offers));
+	KUNIT_EXPECT_TRUE(test, paths_become(test, 0));
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECT), 1U);
+}
+
+static void offer_does_not_wait_for_the_back_off(struct kunit *test)
+{
+	rig_sysctl()->reconnect_max_ms = 1000 * 1000;
+	rig_sysctl()->reconnect_min_ms = 1000 * 1000;
+	fake_fail(&rig_fake(test)->connect, -ECONNREFUSED, FAKE_FOR_EVER);
+	in_use(test);
+	rig_await(test, FAKE_CONNECT, 2);
+	fake_fail(&rig_fake(test)->connect, 0, 0);
+
+	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 0, offers));
+	expect_taken(test, 0, 0, offers);
+	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
+	KUNIT_EXPECT_FALSE(test, test_bit(RDS_PF_CONNECT,
+					  &rig_lane(test, 0)->cp_flags));
+}
+
+/* Both have dialled at once. */
+static void offer_beats_our_attempt(struct kunit *test)
+{
+	rig_fake(test)->peer_dials = false;
+	rig_fake(test)->connect_later = true;
+	in_use(test);
+	rig_await(test, FAKE_CONNECTED, 1);
+	KUNIT_ASSERT_EQ(test, state_of(test, 0), RDS_PATH_CONNECTING);
+	rig_fake(test)->connect_later = false;
+
+	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 0, offers));
+	rig_await(test, FAKE_MAPPED, 1);
+	rig_expect_done(test, "aCOsCMXX");
+	expect_taken(test, 1, 0, offers);
+	KUNIT_EXPECT_EQ(test, rig_lane(test, 0)->cp_drop_reason,
+			RDS_DROP_RACED);
+	KUNIT_EXPECT_TRUE(test, is_taken(test, 0));
+}
+
+/* The peer has lost the old one; we are about to. */
+static void offer_waits_while_up(struct kunit *test)
+{
+	int before;
+
+	in_use(test);
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
+	rig_reply(test, 0, 1, &ours_1);
+	fake_forget(rig_fake(test));
+
+	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 0, offers + 1));
+	/* What would be answered by a reset, if it was lost */
+	rig_expect_said(test, 0, "0p");
+	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
+
+	before = atomic_read(&rig_fake(test)->again_calls);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_GT(test, atomic_read(&rig_fake(test)->again_calls),
+			before);
+	fake_forget(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 0, offers + 1));
+	expect_taken(test, 0, 0, offers + 1);
+	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
+}
+
+/* It has answered since: there is nothing to find out. */
+static void offer_beside_one_that_is_alive(struct kunit *test)
+{
+	in_use(test);
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
+	rig_reply(test, 0, 1, &ours_1);
+	fake_forget(rig_fake(test));
+	rig_of(test)->offers_age = 3600 * HZ;
+	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 0, offers + 1));
+	rig_expect_ops(test, "");
+}
+
+/* One that is being taken is not given up for another. */
+static void offer_beside_one_just_taken(struct kunit *test)
+{
+	rig_fake(test)->connect_later = true;
+	in_use(test);
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
+	KUNIT_ASSERT_EQ(test, state_of(test, 0), RDS_PATH_CONNECTING);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 0, offers + 1));
+	rds_path_connect_done(rig_path(test));
+	rig_await(test, FAKE_MAPPED, 1);
+	expect_taken(test, 0, 0, offers);
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_SHUTDOWN), 0U);
+}
+
+/* Which lane it is shows when the peer has greeted us. */
+static void second_waits_for_the_greeting(struct kunit *test)
+{
+	int before;
+
+	in_use(test);
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 2, offers + 2));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 5, offers + 5));
+	KUNIT_EXPECT_EQ(test, live_paths(test), 1);
+
+	before = atomic_read(&rig_fake(test)->again_calls);
+	rig_reply(test, 0, 1, &ours_8);
+	KUNIT_EXPECT_GT(test, atomic_read(&rig_fake(test)->again_calls),
+			before);
+	KUNIT_EXPECT_EQ(test, rig_path(test)->index, 2);
+	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 5, offers + 5));
+	expect_taken(test, 1, 5, offers + 5);
+}
+
+static void shutdown_lets_others_ask_again(struct kunit *test)
+{
+	int before;
+
+	in_use(test);
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 0, offers + 1));
+	before = atomic_read(&rig_fake(test)->again_calls);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_GT(test, atomic_read(&rig_fake(test)->again_calls),
+			before);
+	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 0, offers + 1));
+	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
+}
+
+/* A peer with one lane that has lost it, and we have not noticed */
+static void old_peer_comes_back_by_its_lane(struct kunit *test)
+{
+	struct socket *sock = in_use(test);
+
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 3, offers));
+	rig_reply(test, 0, 1, &old_1);
+	fake_forget(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 6, offers + 1));
+	/* The probe asks whether it is there still. */
+	rig_expect_said(test, 0, "3p");
+
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 6, offers + 1));
+	KUNIT_EXPECT_EQ(test, live_paths(test), 1);
+	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
+	fake_forget(rig_fake(test));
+	rig_send(test, sock, 5);
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_SENT), 1U);
+}
+
+static void old_peer_s_lanes_in_turn(struct kunit *test)
+{
+	unsigned int i;
+
+	rig_fake(test)->legacy_paths = 8;
+	in_use(test);
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 3, offers));
+	rig_reply(test, 0, 1, &old_8);
+	rig_of(test)->offers_age = 3600 * HZ;
+	for (i = 1; i < 8; i++) {
+		KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 3, offers + i));
+		expect_taken(test, i, i, offers + i);
+	}
+	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 3, offers));
+}
+
+static void no_offers_after_unregister(struct kunit *test)
+{
+	struct rds_peer peer = { .laddr = fake_laddr };
+
+	fake_unregister(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, -ESHUTDOWN,
+			rds_path_accept(&init_net, &rig_fake(test)->trans,
+					&peer, offers));
+	KUNIT_EXPECT_EQ(test, -ESHUTDOWN,
+			rds_path_knock(&init_net, &rig_fake(test)->trans,
+				       &peer));
+	rig_expect_ops(test, "");
+}
+
+static void unregister_while_up(struct kunit *test)
+{
+	in_use(test);
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
+	fake_forget(rig_fake(test));
+	fake_unregister(rig_fake(test));
+	rig_expect_done(test, "sf");
+	KUNIT_EXPECT_TRUE(test, fake_nth(rig_fake(test), FAKE_SHUTDOWN,
+					 0)->abort);
+}
+
+/* From here on the peer is the higher address, and we dial. */
+static void knock_is_answered_by_a_call(struct kunit *test)
+{
+	rig_of(test)->peer = RIG_FADDR;
+	rig_fake(test)->peer_dials = false;
+	KUNIT_EXPECT_EQ(test, 0, rig_knock(test));
+	rig_await(test, FAKE_MAPPED, 1);
+	expect_taken(test, 0, 0, NULL);
+	KUNIT_EXPECT_FALSE(test, is_taken(test, 0));
+}
+
+static void knock_does_not_wait_for_the_back_off(struct kunit *test)
+{
+	rig_of(test)->peer = RIG_FADDR;
+	rig_fake(test)->peer_dials = false;
+	rig_sysctl()->reconnect_max_ms = 1000 * 1000;
+	rig_sysctl()->reconnect_min_ms = 1000 * 1000;
+	fake_fail(&rig_fake(test)->connect, -ECONNREFUSED, FAKE_FOR_EVER);
+	in_use(test);
+	rig_await(test, FAKE_CONNECT, 2);
+	fake_fail(&rig_fake(test)->connect, 0, 0);
+	KUNIT_EXPECT_EQ(test, 0, rig_knock(test));
+	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
+}
+
+static void knock_at_an_open_door(struct kunit *test)
+{
+	rig_of(test)->peer = RIG_FADDR;
+	rig_fake(test)->peer_dials = false;
+	KUNIT_ASSERT_EQ(test, 0, rig_knock(test));
+	rig_await(test, FAKE_MAPPED, 1);
+	rig_reply(test, 0, 1, &ours_1);
+	fake_forget(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, 0, rig_knock(test));
+	rig_expect_said(test, 0, "0p");
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECT), 0U);
+}
+
+/* It has something to send, and may not dial itself. */
+static void caller_is_called_again(struct kunit *test)
+{
+	rig_of(test)->peer = RIG_FADDR;
+	rig_fake(test)->peer_dials = false;
+	KUNIT_ASSERT_EQ(test, 0, rig_knock(test));
+	rig_await(test, FAKE_MAPPED, 1);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_CLOSED);
+	rig_await(test, FAKE_MAPPED, 2);
+
+	/* Not for ever */
+	WRITE_ONCE(rig_conn(test)->c_called_at, jiffies - 3600 * HZ);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_CLOSED);
+	KUNIT_EXPECT_TRUE(test, paths_become(test, 0));
+}
+
+static void nobody_uses_who_knocked(struct kunit *test)
+{
+	rig_of(test)->peer = RIG_FADDR;
+	rig_fake(test)->peer_dials = false;
+	fake_fail(&rig_fake(test)->connect, -ECONNREFUSED, FAKE_FOR_EVER);
+	KUNIT_EXPECT_EQ(test, 0, rig_knock(test));
+	KUNIT_EXPECT_TRUE(test, paths_become(test, 0));
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECT), 1U);
+}
+
+static u32 stranger_address(unsigned int n)
+{
+	return 0xc0000100 - 1 - n;
+}
+
+static int stranger(struct kunit *test, unsigned int n)
+{
+	rig_of(test)->peer = stranger_address(n);
+	return rig_offer_only(test, 0, offers);
+}
+
+static bool is_known(struct kunit *test, unsigned int n)
+{
+	struct rds_net *rn = rds_net(&init_net);
+	struct rds_conn *conn;
+	bool found = false;
+
+	mutex_lock(&rn->rn_lock);
+	list_for_each_entry(conn, &rn->rn_conn_list, c_item)
+		found |= conn->c_key.faddr.s6_addr32[3] ==
+			 htonl(stranger_address(n));
+	mutex_unlock(&rn->rn_lock);
+	return found;
+}
+
+/* They stay connected; no more than so many have a place, and a new one gets
+ * the place of the one that has had it longest.
+ */
+static void strangers_are_bounded(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < STRANGERS_MAX; i++)
+		KUNIT_ASSERT_EQ(test, 0, stranger(test, i));
+	KUNIT_EXPECT_EQ(test, live_paths(test), STRANGERS_MAX);
+	for (; i < STRANGERS_MAX + 5; i++)
+		KUNIT_EXPECT_EQ(test, 0, stranger(test, i));
+
+	KUNIT_EXPECT_TRUE(test, paths_become(test, STRANGERS_MAX));
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_FREE), 5U);
+	for (i = 0; i < 5; i++)
+		KUNIT_EXPECT_FALSE(test, is_known(test, i));
+	for (; i < STRANGERS_MAX + 5; i++)
+		KUNIT_EXPECT_TRUE(test, is_known(test, i));
+}
+
+static struct kunit_case accept_cases[] = {
+	KUNIT_CASE(offer_makes_the_connection),
+	KUNIT_CASE(unused_connection_goes),
+	KUNIT_CASE(unused_lanes_go_with_it),
+	KUNIT_CASE(delivery_is_use),
+	KUNIT_CASE(sending_is_use),
+	KUNIT_CASE(refused_offer_leaves_nothing),
+	KUNIT_CASE(failed_attempt_leaves_nothing),
+	KUNIT_CASE(offer_does_not_wait_for_the_back_off),
+	KUNIT_CASE(offer_beats_our_attempt),
+	KUNIT_CASE(offer_waits_while_up),
+	KUNIT_CASE(offer_beside_one_that_is_alive),
+	KUNIT_CASE(offer_beside_one_just_taken),
+	KUNIT_CASE(second_waits_for_the_greeting),
+	KUNIT_CASE(shutdown_lets_others_ask_again),
+	KUNIT_CASE(old_peer_comes_back_by_its_lane),
+	KUNIT_CASE(old_peer_s_lanes_in_turn),
+	KUNIT_CASE(no_offers_after_unregister),
+	KUNIT_CASE(unregister_while_up),
+	KUNIT_CASE(knock_is_answered_by_a_call),
+	KUNIT_CASE(knock_does_not_wait_for_the_back_off),
+	KUNIT_CASE(knock_at_an_open_door),
+	KUNIT_CASE(caller_is_called_again),
+	KUNIT_CASE(nobody_uses_who_knocked),
+	KUNIT_CASE(strangers_are_bounded),
+	{}
+};
+
+static struct kunit_suite accept_suite = {
+	.name		= "rds_accept",
+	.init		= accept_init,
+	.exit		= rig_exit,
+	.test_cases	= accept_cases,
+};
+
+kunit_test_suite(accept_suite);

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * When a path that is UP may carry messages, net/rds/core/gate.c. Gates do not
+ * open because time passes unless a test lets them (rig_init_lanes()).
+ */
+#include "rig.h"
+
+static const struct rig_peer ours = { RIG_OURS, 1, 77, 5 };
+static const struct rig_peer new = { RIG_NEW, 1, 77, 0 };
+static const struct rig_peer old = { RIG_OLD, 1, 0, 0 };
+
+static char offer;
+
+/* One message waits to be sent, and the path is UP, dialled by us. */
+static struct socket *up_and_waiting(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_MAPPED, 1);
+	return sock;
+}
+
+/* After that the peer has said who it is, the connection was lost, and another
+ * has come UP; the message is to be sent again.
+ */
+static struct socket *up_again(struct kunit *test, const struct rig_peer *peer)
+{
+	struct socket *sock = up_and_waiting(test);
+
+	rig_map_from(test, 0);
+	if (peer)
+		rig_reply(test, 0, 1, peer);
+	fake_settle(rig_fake(test));
+	rig_expect_said(test, 0, "M 1p 2");
+	rds_path_ack(rig_path(test), 1);
+
+	fake_forget(rig_fake(test));
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_MAPPED, 1);
+	return sock;
+}
+
+static void data_from_peer(struct kunit *test, u64 seq)
+{
+	rig_deliver(test, seq, RIG_PEER_PORT, RIG_PORT + 9, 5, 0);
+	fake_settle(rig_fake(test));
+}
+
+static void map_from_peer(struct kunit *test)
+{
+	rig_map_from(test, 0);
+	fake_settle(rig_fake(test));
+}
+
+/* A stock acceptor may yet reset what it has acknowledged. If it was but a
+ * probe, another will follow.
+ */
+static void dialler_waits_for_a_map(struct kunit *test)
+{
+	up_and_waiting(test);
+	rig_expect_said(test, 0, "M 1p");
+	map_from_peer(test);
+	rig_expect_said(test, 0, "M 1p 2");
+}
+
+static void dialler_waits_for_anything(struct kunit *test)
+{
+	up_and_waiting(test);
+	data_from_peer(test, 1);
+	rig_expect_said(test, 0, "M 1p 2");
+}
+
+static void open_gate_stays_open(struct kunit *test)
+{
+	struct socket *sock = up_and_waiting(test);
+
+	map_from_peer(test);
+	rig_send(test, sock, 1);
+	rig_send(test, sock, 1);
+	rig_expect_said(test, 0, "M 1p 2 3 4");
+}
+
+/* Nothing is to be expected of one who does not greet. */
+static void dialler_does_not_wait_for_ever(struct kunit *test)
+{
+	rig_fake(test)->hold_gate = false;
+	up_and_waiting(test);
+	rig_await(test, FAKE_SENT, 2);
+	rig_expect_said(test, 0, "M 1p 2");
+}
+
+static void acceptor_does_not_wait(struct kunit *test)
+{
+	rig_of(test)->peer = RIG_LOWER;
+	rig_fake(test)->peer_dials = true;
+	rig_send(test, rig_socket(test, RIG_PORT), 1);
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, &offer));
+	rig_expect_said(test, 0, "M 1p 2");
+}
+
+static void ours_has_to_greet_again(struct kunit *test)
+{
+	up_again(test, &ours);
+	rig_expect_said(test, 0, "M 0p");
+	map_from_peer(test);
+	rig_expect_said(test, 0, "M 0p");
+	rig_probe(test, 0, 0, &ours);
+	rig_expect_said(test, 0, "M 0p 0y 2r");
+}
+
+static void answer_of_ours_is_a_greeting(struct kunit *test)
+{
+	up_again(test, &ours);
+	rig_reply(test, 0, 0, &ours);
+	rig_expect_said(test, 0, "M 0p 2r");
+}
+
+static void every_connection_is_to_be_greeted(struct kunit *test)
+{
+	up_again(test, &ours);
+	rig_probe(test, 0, 0, &ours);
+	fake_forget(rig_fake(test));
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_MAPPED, 1);
+	rig_expect_said(test, 0, "M 0p");
+	rig_probe(test, 0, 0, &ours);
+	rig_expect_said(test, 0, "M 0p 0y 2r");
+}
+
+static void ours_that_does_not_greet(struct kunit *test)
+{
+	rig_fake(test)->hold_gate = false;
+	up_again(test, &ours);
+	rig_await(test, FAKE_SENT, 2);
+	rig_expect_said(test, 0, "M 0p 2r");
+}
+
+/* It greets with numbers, and so do we, behind what is sent again. */
+static void new_has_to_greet_again(struct kunit *test)
+{
+	up_again(test, &new);
+	map_from_peer(test);
+	rig_expect_said(test, 0, "M");
+	rig_probe(test, 0, 2, &new);
+	rig_expect_said(test, 0, "M 2r 3p 4y");
+}
+
+static void new_that_does_not_greet(struct kunit *test)
+{
+	rig_fake(test)->hold_gate = false;
+	up_again(test, &new);
+	rig_await(test, FAKE_SENT, 2);
+	rig_expect_said(test, 0, "M 2r 3p");
+}
+
+/* It has nothing to tell it from its former self by. */
+static void old_need_not_greet(struct kunit *test)
+{
+	up_again(test, &old);
+	rig_expect_said(test, 0, "M");
+	map_from_peer(test);
+	rig_expect_said(test, 0, "M 2r 3p");
+}
+
+/* It may be any of them. */
+static void unknown_has_to_greet(struct kunit *test)
+{
+	up_again(test, NULL);
+	map_from_peer(test);
+	KUNIT_EXPECT_NULL(test, strstr(rig_said(test, 0), "2r"));
+	rig_probe(test, 0, 1, &ours);
+	KUNIT_EXPECT_NOT_NULL(test, strstr(rig_said(test, 0), "2r"));
+}
+
+/* If both of two waited, neither would hear the other. */
+static void probe_does_not_wait_for_unknown(struct kunit *test)
+{
+	rig_fake(test)->connect_later = true;
+	rig_send(test, rig_socket(test, RIG_PORT), 1);
+	rig_await(test, FAKE_CONNECTED, 1);
+	rds_path_connect_done(rig_path(test));
+	rig_await(test, FAKE_SENT, 1);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_CONNECTED, 2);
+	fake_forget(rig_fake(test));
+	rds_path_connect_done(rig_path(test));
+	rig_await(test, FAKE_SENT, 1);
+	rig_expect_said(test, 0, "M 1pr");
+	rig_probe(test, 0, 1, &ours);
+	rig_expect_said(test, 0, "M 1pr 2 3p 4y");
+}
+
+/* Whether it may send is nothing that a peer has to wait for to learn. */
+static void map_passes(struct kunit *test)
+{
+	struct socket *sock = up_again(test, &ours);
+	unsigned int i;
+
+	rig_set_bufs(sock, 100);
+	for (i = 1; i <= 3; i++)
+		rig_deliver(test, 10 + i, RIG_PEER_PORT, RIG_PORT, 50, 0);
+	rig_await(test, FAKE_MAPPED, 2);
+	rig_expect_said(test, 0, "M 0p M");
+	KUNIT_EXPECT_TRUE(test, rig_fake(test)->last_map[RIG_PORT / 8] &
+				1 << RIG_PORT % 8);
+}
+
+static void pong_waits_as_messages_do(struct kunit *test)
+{
+	const struct fake_call *call;
+
+	up_again(test, &ours);
+	rig_deliver(test, 7, 4321, RDS_PORT_PING, 0, 0);
+	fake_settle(rig_fake(test));
+	rig_expect_said(test, 0, "M 0p");
+	rig_probe(test, 0, 0, &ours);
+	rig_expect_said(test, 0, "M 0p 0y 2r 3");
+	call = fake_nth(rig_fake(test), FAKE_SENT, 3);
+	KUNIT_EXPECT_EQ(test, call->dport, 4321);
+}
+
+/* Loopback, and others without a handshake */
+static void no_gate_without_lanes(struct kunit *test)
+{
+	rig_fake(test)->trans.caps = 0;
+	up_and_waiting(test);
+	rig_await(test, FAKE_SENT, 1);
+	rig_expect_said(test, 0, "M 1");
+}
+
+/* With as many lanes as the peer, so that nobody offers others. */
+static int gate_init(struct kunit *test)
+{
+	int ret = rig_init_lanes(test);
+
+	if (!ret)
+		rig_fake(test)->max_paths = 1;
+	return ret;
+}
+
+static struct kunit_case gate_cases[] = {
+	KUNIT_CASE(dialler_waits_for_a_map),
+	KUNIT_CASE(dialler_waits_for_anything),
+	KUNIT_CASE(open_gate_stays_open),
+	KUNIT_CASE(dialler_does_not_wait_for_ever),
+	KUNIT_CASE(acceptor_does_not_wait),
+	KUNIT_CASE(ours_has_to_greet_again),
+	KUNIT_CASE(answer_of_ours_is_a_greeting),
+	KUNIT_CASE(every_connection_is_to_be_greeted),
+	KUNIT_CASE(ours_that_does_not_greet),
+	KUNIT_CASE(new_has_to_greet_again),
+	KUNIT_CASE(new_that_does_not_greet),
+	KUNIT_CASE(old_need_not_greet),
+	KUNIT_CASE(unknown_has_to_greet),
+	KUNIT_CASE(probe_does_not_wait_for_unknown),
+	KUNIT_CASE(map_passes),
+	KUNIT_CASE(pong_waits_as_messages_do),
+	KUNIT_CASE(no_gate_without_lanes),
+	{}
+};
+
+static struct kunit_suite gate_suite = {
+	.name		= "rds_gate",
+	.init		= gate_init,
+	.exit		= rig_exit,
+	.test_cases	= gate_cases,
+};
+
+kunit_test_suite(gate_suite);

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Messages that nobody reads, net/rds/core/{deliver,incoming}.c: when a
+ * transport is to stop reading a path, and when it is to go on.
+ */
+#include "rig.h"
+
+/* Each message says that it holds so much. */
+#define HOLDS		1000
+#define HELD_MAX	10000
+#define UNTOLD_FACTOR	4
+
+/* Payload: with a receive buffer of ROOM the port is congested by MANY. */
+#define LEN		10
+#define ROOM		50
+#define MANY		5
+
+
+static struct socket *hold_up(struct kunit *test)
+{
+	struct socket *sock = rig_up(test);
+
+	rig_sysctl()->rx_held_max = HELD_MAX;
+	rig_fake(test)->truesize = HOLDS;
+	rig_set_bufs(sock, ROOM);
+	return sock;
+}
+
+/* The next message to a port; true if core would have more. */
+static bool next(struct kunit *test, u64 *seq, u16 port)
+{
+	const struct rds_header hdr = {
+		.h_sequence	= cpu_to_be64(++*seq),
+		.h_len		= htonl(LEN),
+		.h_sport	= htons(RIG_PEER_PORT),
+		.h_dport	= htons(port),
+	};
+
+	return rig_receive(test, rig_path(test), &hdr);
+}
+
+/* The port is congested, and the peer has been told. */
+static void congest(struct kunit *test, u64 *seq)
+{
+	unsigned int i;
+
+	for (i = 0; i < MANY; i++)
+		KUNIT_ASSERT_TRUE(test, next(test, seq, RIG_PORT));
+	rig_await(test, FAKE_MAPPED, 1);
+	rds_path_map_acked(rig_path(test));
+}
+
+/* Messages until core wants no more, the one that it stopped at included */
+static unsigned int until_stopped(struct kunit *test, u64 *seq, u16 port)
+{
+	unsigned int n = 1;
+
+	while (next(test, seq, port)) {
+		n++;
+		KUNIT_ASSERT_LT(test, n, 1000U);
+	}
+	return n;
+}
+
+static void read_some(struct kunit *test, struct socket *sock, unsigned int n)
+{
+	struct rig_got got;
+
+	while (n--) {
+		rig_recv(test, sock, &got);
+		KUNIT_ASSERT_EQ(test, got.ret, LEN);
+	}
+	fake_settle(rig_fake(test));
+}
+
+static unsigned int resumed(struct kunit *test)
+{
+	return fake_count(rig_fake(test), FAKE_RESUME);
+}
+
+static long held(struct kunit *test)
+{
+	return atomic_long_read(&rig_conn(test)->c_rx_held);
+}
+
+static void read_half(struct kunit *test, struct socket *sock)
+{
+	while (held(test) >= HELD_MAX / 2)
+		read_some(test, sock, 1);
+}
+
+static void peer_that_goes_on_is_not_read(struct kunit *test)
+{
+	u64 before = rig_stat(recv_path_stopped), seq = 0;
+
+	hold_up(test);
+	congest(test, &seq);
+	until_stopped(test, &seq, RIG_PORT);
+	KUNIT_EXPECT_GT(test, held(test), HELD_MAX);
+	KUNIT_EXPECT_LE(test, held(test), HELD_MAX + HOLDS);
+	KUNIT_EXPECT_EQ(test, rig_stat(recv_path_stopped), before + 1);
+	/* Nothing is lost by that: a socket never refuses. */
+	KUNIT_EXPECT_EQ(test, fake_incomings(), (int)seq);
+}
+
+/* It may not have had the chance to stop; but not for ever. */
+static void peer_that_was_not_told(struct kunit *test)
+{
+	u64 seq = 0;
+
+	hold_up(test);
+	until_stopped(test, &seq, RIG_PORT);
+	KUNIT_EXPECT_GT(test, held(test), UNTOLD_FACTOR * HELD_MAX);
+	KUNIT_EXPECT_LE(test, held(test), UNTOLD_FACTOR * (HELD_MAX + HOLDS));
+}
+
+/* A map that was acknowledged before does not say that the port is full. */
+static void peer_that_has_an_older_map(struct kunit *test)
+{
+	u64 seq = 0;
+
+	hold_up(test);
+	rds_path_map_acked(rig_path(test));
+	until_stopped(test, &seq, RIG_PORT);
+	KUNIT_EXPECT_GT(test, held(test), UNTOLD_FACTOR * HELD_MAX);
+}
+
+/* Whose port is not congested has done nothing wrong. */
+static void big_buffer_is_no_reason(struct kunit *test)
+{
+	struct socket *sock = hold_up(test);
+	u64 seq = 0;
+
+	rig_set_bufs(sock, 1 << 20);
+	while (seq < 100)
+		KUNIT_ASSERT_TRUE(test, next(test, &seq, RIG_PORT));
+	KUNIT_EXPECT_EQ(test, fake_incomings(), 100);
+}
+
+static void other_ports_go_on_until_then(struct kunit *test)
+{
+	struct socket *other;
+	struct rig_got got;
+	u64 seq = 0;
+
+	hold_up(test);
+	other = rig_socket(test, RIG_PORT + 1);
+	congest(test, &seq);
+	until_stopped(test, &seq, RIG_PORT);
+	/* The transport may have some more in hand, all of which it may pass. */
+	KUNIT_EXPECT_TRUE(test, next(test, &seq, RIG_PORT + 1));
+	rig_recv(test, other, &got);
+	KUNIT_EXPECT_EQ(test, got.ret, LEN);
+}
+
+static void reading_half_goes_on(struct kunit *test)
+{
+	struct socket *sock = hold_up(test);
+	unsigned int total;
+	u64 seq = 0;
+
+	congest(test, &seq);
+	until_stopped(test, &seq, RIG_PORT);
+	total = seq;
+	while (held(test) >= HELD_MAX / 2) {
+		KUNIT_EXPECT_EQ(test, resumed(test), 0U);
+		read_some(test, sock, 1);
+		total--;
+	}
+	KUNIT_EXPECT_EQ(test, resumed(test), 1U);
+
+	/* Once is enough. */
+	read_some(test, sock, total);
+	KUNIT_EXPECT_EQ(test, resumed(test), 1U);
+	KUNIT_EXPECT_EQ(test, held(test), 0L);
+}
+
+static void stops_and_goes_again(struct kunit *test)
+{
+	struct socket *sock = hold_up(test);
+	unsigned int i;
+	u64 seq = 0;
+
+	congest(test, &seq);
+	for (i = 1; i <= 3; i++) {
+		until_stopped(test, &seq, RIG_PORT);
+		read_half(test, sock);
+		KUNIT_EXPECT_EQ(test, resumed(test), i);
+		/* Congested once more, and told so */
+		while (!rds_sk(sock->sk)->rs_congested)
+			KUNIT_ASSERT_TRUE(test, next(test, &seq, RIG_PORT));
+		fake_settle(rig_fake(test));
+		rds_path_map_acked(rig_path(test));
+	}
+}
+
+static void resume_comes_from_the_work(struct kunit *test)
+{
+	struct socket *sock = hold_up(test);
+	u64 seq = 0;
+
+	congest(test, &seq);
+	until_stopped(test, &seq, RIG_PORT);
+	read_half(test, sock);
+	KUNIT_ASSERT_EQ(test, resumed(test), 1U);
+	KUNIT_EXPECT_PTR_NE(test, fake_nth(rig_fake(test), FAKE_RESUME,
+					   0)->task, current);
+}
+
+static void closing_goes_on(struct kunit *test)
+{
+	struct socket *sock = hold_up(test);
+	u64 seq = 0;
+
+	congest(test, &seq);
+	until_stopped(test, &seq, RIG_PORT);
+	rig_close(test, sock);
+	rig_await(test, FAKE_RESUME, 1);
+	KUNIT_EXPECT_EQ(test, held(test), 0L);
+}
+
+/* What another socket leaves unread, within its own bounds, stops nobody. */
+static void slow_neighbour_does_not_keep_it(struct kunit *test)
+{
+	struct socket *sock = hold_up(test), *other;
+	unsigned int i, unread;
+	u64 seq = 0;
+
+	other = rig_socket(test, RIG_PORT + 1);
+	rig_set_bufs(other, 1 << 20);
+	for (i = 0; i < 2 * HELD_MAX / HOLDS; i++)
+		KUNIT_ASSERT_TRUE(test, next(test, &seq, RIG_PORT + 1));
+	unread = seq;
+	congest(test, &seq);
+	until_stopped(test, &seq, RIG_PORT);
+	read_some(test, sock, seq - unread);
+	KUNIT_EXPECT_EQ(test, resumed(test), 1U);
+}
+
+/* It would only bring more. */
+static void new_connection_waits_for_readers(struct kunit *test)
+{
+	struct socket *sock = hold_up(test);
+	u64 seq = 0;
+
+	congest(test, &seq);
+	until_stopped(test, &seq, RIG_PORT);
+	fake_forget(rig_fake(test));
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	fake_settle(rig_fake(test));
+	rig_expect_ops(test, "s");
+	read_half(test, sock);
+	rig_await(test, FAKE_MAPPED, 1);
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECTED), 1U);
+	KUNIT_EXPECT_TRUE(test, next(test, &seq, RIG_PORT));
+}
+
+/* Freed when they are read, wherever the connection is then. */
+static void held_outlives_the_path(struct kunit *test)
+{
+	struct socket *sock = hold_up(test);
+	u64 seq = 0;
+
+	congest(test, &seq);
+	until_stopped(test, &seq, RIG_PORT);
+	fake_unregister(rig_fake(test));
+	KUNIT_EXPECT_NULL(test, rig_path(test));
+	KUNIT_EXPECT_EQ(test, fake_incomings(), (int)seq);
+	while (seq--) {
+		struct rig_got got;
+
+		rig_recv(test, sock, &got);
+		KUNIT_ASSERT_EQ(test, got.ret, LEN);
+	}
+	KUNIT_EXPECT_EQ(test, fake_incomings(), 0);
+}
+
+static void retry_reads_on_soon(struct kunit *test)
+{
+	u64 before = rig_stat(recv_delayed_retry);
+
+	rig_up(test);
+	rds_path_rx_retry(rig_path(test));
+	rig_await(test, FAKE_RESUME, 1);
+	rig_expect_ops(test, "r");
+	KUNIT_EXPECT_EQ(test, rig_stat(recv_delayed_retry), before + 1);
+}
+
+/* What has come before the path is UP is read as well. */
+static void retry_while_connecting(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	rig_fake(test)->connect_later = true;
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_CONNECTED, 1);
+	rds_path_rx_retry(rig_path(test));
+	rig_await(test, FAKE_RESUME, 1);
+	rig_expect_ops(test, "aCr");
+}
+
+/* Not of a connection that is no more. */
+static void drop_forgets_the_retry(struct kunit *test)
+{
+	rig_up(test);
+	rds_path_rx_retry(rig_path(test));
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_MAPPED, 1);
+	KUNIT_EXPECT_FALSE(test, test_bit(RDS_PF_RX,
+					  &to_cpath(rig_path(test))->cp_flags));
+}
+
+static struct kunit_case hold_cases[] = {
+	KUNIT_CASE(peer_that_goes_on_is_not_read),
+	KUNIT_CASE(peer_that_was_not_told),
+	KUNIT_CASE(peer_that_has_an_older_map),
+	KUNIT_CASE(big_buffer_is_no_reason),
+	KUNIT_CASE(other_ports_go_on_until_then),
+	KUNIT_CASE(reading_half_goes_on),
+	KUNIT_CASE(stops_and_goes_again),
+	KUNIT_CASE(resume_comes_from_the_work),
+	KUNIT_CASE(closing_goes_on),
+	KUNIT_CASE(slow_neighbour_does_not_keep_it),
+	KUNIT_CASE(new_connection_waits_for_readers),
+	KUNIT_CASE(held_outlives_the_path),
+	KUNIT_CASE(retry_reads_on_soon),
+	KUNIT_CASE(retry_while_connecting),
+	KUNIT_CASE(drop_forgets_the_retry),
+	{}
+};
+
+static struct kunit_suite hold_suite = {
+	.name		= "rds_hold",
+	.init		= rig_init,
+	.exit		= rig_exit,
+	.test_cases	= hold_cases,
+};
+
+kunit_test_suite(hold_suite);

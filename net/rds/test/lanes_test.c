@@ -1,0 +1,885 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The lanes of a connection, net/rds/core/lanes.c: the handshake, growing, the
+ * barrier, and peers that come back as another.
+ */
+#include <linux/delay.h>
+
+#include "../core/lanes.h"
+#include "rig.h"
+
+/* Peers; the first has not seen that our ports name lanes. */
+static const struct rig_peer ours_1 = { RIG_OURS, 1, 77, 5 };
+static const struct rig_peer ours_8 = { RIG_OURS, 8, 77, 5 };
+static const struct rig_peer reborn = { RIG_OURS, 1, 78, 6 };
+static const struct rig_peer reborn_8 = { RIG_OURS, 8, 78, 6 };
+static const struct rig_peer forgetful = { RIG_OURS, 1, 77, 6 };
+static const struct rig_peer new_1 = { RIG_NEW, 1, 79, 0 };
+static const struct rig_peer old_8 = { RIG_OLD, 8, 0, 0 };
+static const struct rig_peer old_1 = { RIG_OLD, 1, 0, 0 };
+
+static char offers[RDS_MAX_PATHS];
+
+/* A socket at RIG_PORT; one message and the first probe have been sent by lane
+ * 0, which we dialled, and acknowledged. The peer has said nothing.
+ */
+static struct socket *dialled(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_MAPPED, 1);
+	rig_map_from(test, 0);
+	rig_await(test, FAKE_SENT, 2);
+	rig_expect_said(test, 0, "M 1p 2");
+	rds_path_ack(rig_path(test), 2);
+	fake_forget(rig_fake(test));
+	return sock;
+}
+
+/* The same, but the peer has dialled, and its port names this lane. */
+static struct socket *accepted(struct kunit *test, u8 named)
+{
+	struct socket *sock;
+
+	rig_of(test)->peer = RIG_LOWER;
+	rig_fake(test)->peer_dials = true;
+	sock = rig_socket(test, RIG_PORT);
+	rig_send(test, sock, 1);
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, named, offers + named));
+	rig_await(test, FAKE_SENT, 2);
+	rig_expect_said(test, 0, "M 1p 2");
+	rds_path_ack(rig_path(test), 2);
+	fake_forget(rig_fake(test));
+	return sock;
+}
+
+static void expect_hello(struct kunit *test, unsigned int n, u16 npaths)
+{
+	const struct fake_call *call = fake_nth(rig_fake(test), FAKE_SENT, n);
+	struct rds_hello hello;
+
+	KUNIT_ASSERT_NOT_NULL(test, call);
+	rds_hello_read(call->exthdr, &hello);
+	KUNIT_EXPECT_EQ(test, hello.npaths, npaths);
+	KUNIT_EXPECT_TRUE(test, hello.names_lanes);
+	KUNIT_EXPECT_TRUE(test, hello.ours);
+	KUNIT_EXPECT_EQ(test, (u32)(hello.id >> 32),
+			rds_net(&init_net)->rn_gen);
+}
+
+static unsigned int npaths(struct kunit *test)
+{
+	return rig_conn(test)->c_npaths;
+}
+
+/* A port of the peer's such that messages from @sock's go by this lane */
+static u16 port_of_lane(struct kunit *test, u16 sport, unsigned int lane)
+{
+	const struct rds_cpath *want = rig_lane(test, lane);
+	u16 port;
+
+	for (port = RIG_PEER_PORT; port < RIG_PEER_PORT + 1000; port++) {
+		if (rds_lanes_pick(rig_conn(test), htons(sport),
+				   htons(port)) == want)
+			return port;
+	}
+	KUNIT_ASSERT_TRUE_MSG(test, false, "no port takes lane %u", lane);
+	return 0;
+}
+
+static void send_by(struct kunit *test, struct socket *sock, unsigned int lane)
+{
+	u16 port = port_of_lane(test, RIG_PORT, lane);
+
+	KUNIT_ASSERT_EQ(test, 5, rig_try_send(test, sock, port, 5,
+					      MSG_DONTWAIT));
+	fake_settle(rig_fake(test));
+}
+
+/* Every lane has been greeted; all but the fan-out's wait for the barrier. */
+static void greet_lanes(struct kunit *test, const struct rig_peer *peer)
+{
+	unsigned int i;
+
+	for (i = 0; i < npaths(test); i++) {
+		if (rds_cpath_state(rig_lane(test, i)) == RDS_PATH_UP)
+			rig_probe(test, i, 0, peer);
+	}
+}
+
+/* dialled(), and eight lanes are open. */
+static struct socket *eight_lanes(struct kunit *test)
+{
+	struct socket *sock = dialled(test);
+
+	rig_reply(test, 0, 1, &ours_8);
+	rig_await(test, FAKE_CONNECTED, 7);
+	greet_lanes(test, &ours_8);
+	rig_reply(test, 0, 2, &ours_8);
+	KUNIT_ASSERT_EQ(test, npaths(test), 8U);
+	KUNIT_ASSERT_EQ(test, rig_conn(test)->c_fan, RDS_FAN_OPEN);
+	rds_path_ack(rig_path(test), 3);
+	fake_forget(rig_fake(test));
+	return sock;
+}
+
+static void drop_all(struct kunit *test, enum rds_drop_reason reason)
+{
+	unsigned int i;
+
+	for (i = 0; i < RDS_MAX_PATHS; i++) {
+		if (rig_lane(test, i))
+			rds_path_drop(&rig_lane(test, i)->cp_pub, reason);
+	}
+	fake_settle(rig_fake(test));
+}
+
+static unsigned int data_sent(struct kunit *test)
+{
+	const struct fake_call *call;
+	unsigned int i, n = 0;
+
+	for (i = 0; (call = fake_nth(rig_fake(test), FAKE_SENT, i)); i++)
+		n += call->sport == RIG_PORT;
+	return n;
+}
+
+static void first_number_is_a_probe_s(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_MAPPED, 1);
+	rig_map_from(test, 0);
+	rig_await(test, FAKE_SENT, 2);
+	rig_expect_said(test, 0, "M 1p 2");
+	/* More lanes are for those whose ports name them. */
+	expect_hello(test, 0, 1);
+}
+
+struct answer_row {
+	const char		*name;
+	const struct rig_peer	*peer;
+	u64			seq;
+	const char		*said;
+	u16			npaths;
+};
+
+static const struct answer_row answers[] = {
+	{ "old",		&old_1, 1, "3y", 1 },
+	{ "old_with_8",		&old_8, 1, "3y", 1 },
+	{ "ours",		&ours_1, 1, "3y", 8 },
+	{ "ours_later",		&ours_1, 9, "3y", 8 },
+	{ "ours_unnumbered",	&ours_1, 0, "0y", 8 },
+};
+
+static void answer_desc(const struct answer_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(answers, answers, answer_desc);
+
+static void probe_is_answered(struct kunit *test)
+{
+	const struct answer_row *row = test->param_value;
+
+	dialled(test);
+	rig_probe(test, 0, row->seq, row->peer);
+	rig_expect_said(test, 0, row->said);
+	expect_hello(test, 0, row->npaths);
+	KUNIT_EXPECT_EQ(test, fake_nth(rig_fake(test), FAKE_SENT, 0)->len, 0U);
+	KUNIT_EXPECT_EQ(test, npaths(test), 1U);
+	KUNIT_EXPECT_EQ(test, fake_incomings(), 0);
+}
+
+/* Pings of users may be off; peers wait for an answer to their probes. */
+static void probe_is_answered_in_any_case(struct kunit *test)
+{
+	rig_sysctl()->ping_enable = 0;
+	dialled(test);
+	rig_probe(test, 0, 1, &old_1);
+	rig_expect_said(test, 0, "3y");
+}
+
+/* Messages on lane 0, waiting or on their way */
+static unsigned int queued(struct kunit *test)
+{
+	struct rds_cpath *cp = rig_lane(test, 0);
+	struct list_head *item;
+	unsigned int n = 0;
+
+	spin_lock_bh(&cp->cp_lock);
+	list_for_each(item, &cp->cp_send_queue)
+		n++;
+	list_for_each(item, &cp->cp_retrans)
+		n++;
+	spin_unlock_bh(&cp->cp_lock);
+	return n;
+}
+
+/* A peer that asks and does not read must not fill our memory. */
+static void answers_are_bounded(struct kunit *test)
+{
+	unsigned int i;
+
+	dialled(test);
+	fake_fail(&rig_fake(test)->xmit, -EAGAIN, FAKE_FOR_EVER);
+	for (i = 1; i <= 300; i++)
+		rig_probe(test, 0, i, &old_1);
+	KUNIT_EXPECT_GE(test, queued(test), 1U);
+	KUNIT_EXPECT_LE(test, queued(test), 64U);
+
+	fake_unblock(rig_fake(test));
+	fake_settle(rig_fake(test));
+	rds_path_ack(rig_path(test), U64_MAX);
+	KUNIT_EXPECT_EQ(test, queued(test), 0U);
+	fake_forget(rig_fake(test));
+	rig_probe(test, 0, i, &old_1);
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_SENT), 1U);
+}
+
+struct repeat_row {
+	const char		*name;
+	const struct rig_peer	*peer;
+	u64			seq;
+	u8			flags;
+	bool			dropped;
+};
+
+/* A probe that comes after one with number 5 */
+static const struct repeat_row repeats[] = {
+	{ "old_same",		&old_1, 5, 0, false },
+	{ "old_marked",		&old_1, 5, RDS_FLAG_RETRANSMITTED, true },
+	{ "old_next",		&old_1, 6, RDS_FLAG_RETRANSMITTED, false },
+	{ "ours_same",		&ours_1, 5, 0, true },
+	{ "ours_marked",	&ours_1, 4, RDS_FLAG_RETRANSMITTED, true },
+	{ "ours_next",		&ours_1, 6, RDS_FLAG_RETRANSMITTED, false },
+	{ "ours_unnumbered",	&ours_1, 0, 0, false },
+	{ "another_same",	&reborn, 5, RDS_FLAG_RETRANSMITTED, false },
+};
+
+static void repeat_desc(const struct repeat_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(repeats, repeats, repeat_desc);
+
+static void probe_comes_again(struct kunit *test)
+{
+	const struct repeat_row *row = test->param_value;
+	u64 dropped = rig_stat(recv_drop_old_seq);
+	struct rig_peer first = *row->peer;
+
+	if (row->peer == &reborn)
+		first = ours_1;
+	dialled(test);
+	rig_probe(test, 0, 5, &first);
+	rig_probe_flags(test, 0, row->seq, row->flags, row->peer);
+	KUNIT_EXPECT_EQ(test, rig_stat(recv_drop_old_seq),
+			dropped + row->dropped);
+}
+
+struct lanes_row {
+	const char	*name;
+	enum rig_kind	kind;
+	u16		theirs;
+	unsigned int	ours;
+	unsigned int	legacy;
+	unsigned int	lanes;
+};
+
+static const struct lanes_row lanes[] = {
+	{ "0",			RIG_OURS, 0, 8, 1, 1 },
+	{ "1",			RIG_OURS, 1, 8, 1, 1 },
+	{ "2",			RIG_OURS, 2, 8, 1, 2 },
+	{ "3",			RIG_OURS, 3, 8, 1, 2 },
+	{ "7",			RIG_OURS, 7, 8, 1, 4 },
+	{ "8",			RIG_OURS, 8, 8, 1, 8 },
+	{ "65535",		RIG_OURS, 65535, 8, 1, 8 },
+	{ "8_against_3",	RIG_OURS, 8, 3, 1, 2 },
+	{ "8_against_1",	RIG_OURS, 8, 1, 1, 1 },
+	{ "8_against_0",	RIG_OURS, 8, 0, 1, 1 },
+	{ "8_against_100",	RIG_OURS, 8, 100, 1, 8 },
+	{ "new",		RIG_NEW, 8, 8, 1, 8 },
+	{ "old",		RIG_OLD, 8, 8, 1, 1 },
+	{ "old_allowed_8",	RIG_OLD, 8, 8, 8, 8 },
+	{ "old_allowed_2",	RIG_OLD, 8, 8, 2, 2 },
+};
+
+static void lanes_desc(const struct lanes_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(lanes, lanes, lanes_desc);
+
+static void lanes_that_both_have(struct kunit *test)
+{
+	const struct lanes_row *row = test->param_value;
+	const struct rig_peer peer = { row->kind, row->theirs, 77, 5 };
+	unsigned int i;
+
+	rig_fake(test)->max_paths = row->ours;
+	rig_fake(test)->legacy_paths = row->legacy;
+	dialled(test);
+	rig_reply(test, 0, 1, &peer);
+
+	KUNIT_EXPECT_EQ(test, npaths(test), row->lanes);
+	KUNIT_EXPECT_EQ(test, rig_fake(test)->live_paths, (int)row->lanes);
+	rig_await(test, FAKE_CONNECTED, row->lanes - 1);
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECT),
+			row->lanes - 1);
+	for (i = 0; i < row->lanes; i++) {
+		KUNIT_ASSERT_NOT_NULL(test, rig_lane(test, i));
+		KUNIT_EXPECT_EQ(test, rig_lane(test, i)->cp_pub.index, i);
+		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, i)),
+				RDS_PATH_UP);
+	}
+}
+
+/* Two that did not know of each other have both offered one lane. */
+static void offers_again_when_it_knows(struct kunit *test)
+{
+	dialled(test);
+	rig_reply(test, 0, 1, &ours_1);
+	rig_expect_said(test, 0, "0p");
+	expect_hello(test, 0, 8);
+	KUNIT_EXPECT_EQ(test, npaths(test), 1U);
+
+	rig_reply(test, 0, 0, &ours_8);
+	KUNIT_EXPECT_EQ(test, npaths(test), 8U);
+}
+
+static void pairs_spread_and_stay(struct kunit *test)
+{
+	struct socket *sock = eight_lanes(test);
+	unsigned int i, lane, used = 0;
+	const struct fake_call *call;
+	u8 lane_of[64];
+
+	for (i = 0; i < 128; i++)
+		KUNIT_ASSERT_EQ(test, 5, rig_try_send(test, sock,
+						      RIG_PEER_PORT + i % 64,
+						      5, MSG_DONTWAIT));
+	rig_await(test, FAKE_SENT, 128);
+
+	for (i = 0; i < 128; i++) {
+		call = fake_nth(rig_fake(test), FAKE_SENT, i);
+		lane = call->lane;
+		used |= BIT(lane);
+		if (i < 64)
+			lane_of[i] = lane;
+		else
+			KUNIT_EXPECT_EQ(test, lane, lane_of[i - 64]);
+		KUNIT_EXPECT_EQ(test, call->dport, RIG_PEER_PORT + i % 64);
+	}
+	/* Each lane of 8 is missed by 64 once in 650 runs; half of them, never. */
+	KUNIT_EXPECT_GE(test, hweight32(used), 5U);
+}
+
+/* A barrier is behind what was sent before messages began to spread. */
+static void others_wait_for_the_answer(struct kunit *test)
+{
+	struct socket *sock = dialled(test);
+
+	rig_send(test, sock, 1);
+	rig_reply(test, 0, 1, &ours_8);
+	rig_await(test, FAKE_CONNECTED, 7);
+	rig_expect_said(test, 0, "3 4p");
+	greet_lanes(test, &ours_8);
+	send_by(test, sock, 3);
+	send_by(test, sock, 0);
+	rig_expect_said(test, 3, "0p 0y");
+	rig_expect_said(test, 0, "3 4p 0y 5");
+
+	rig_reply(test, 0, 2, &ours_8);
+	rig_expect_said(test, 3, "0p 0y 1");
+	send_by(test, sock, 3);
+	rig_expect_said(test, 3, "0p 0y 1 2");
+}
+
+/* It answers a greeting that overtakes everything. */
+static void unnumbered_answer_opens_nothing(struct kunit *test)
+{
+	struct socket *sock = dialled(test);
+
+	rig_send(test, sock, 1);
+	rig_reply(test, 0, 1, &ours_8);
+	rig_await(test, FAKE_CONNECTED, 7);
+	greet_lanes(test, &ours_8);
+	send_by(test, sock, 3);
+	rig_reply(test, 0, 0, &ours_8);
+	rig_reply(test, 3, 0, &ours_8);
+	rig_expect_said(test, 3, "0p 0y");
+
+	rig_reply(test, 0, 2, &ours_8);
+	rig_expect_said(test, 3, "0p 0y 1");
+}
+
+static void no_answer_opens_after_a_while(struct kunit *test)
+{
+	u64 before = rig_stat(mprds_catchup_tx0_retries);
+	struct socket *sock = dialled(test);
+
+	rig_send(test, sock, 1);
+	rig_reply(test, 0, 1, &ours_8);
+	rig_await(test, FAKE_CONNECTED, 7);
+	greet_lanes(test, &ours_8);
+	send_by(test, sock, 3);
+
+	/* Not while anything is on its way. */
+	rds_path_ack(rig_path(test), 3);
+	msleep(1500);
+	fake_settle(rig_fake(test));
+	rig_expect_said(test, 3, "0p 0y");
+	KUNIT_EXPECT_EQ(test, rig_stat(mprds_catchup_tx0_retries), before);
+
+	rds_path_ack(rig_path(test), 4);
+	rig_await_stat(test, mprds_catchup_tx0_retries, before + 1);
+	fake_settle(rig_fake(test));
+	rig_expect_said(test, 3, "0p 0y 1");
+}
+
+static void nothing_sent_nothing_to_wait_for(struct kunit *test)
+{
+	rig_of(test)->peer = RIG_LOWER;
+	rig_fake(test)->peer_dials = true;
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
+	rig_expect_said(test, 0, "M 1p");
+	rig_reply(test, 0, 1, &ours_8);
+	KUNIT_EXPECT_EQ(test, rig_conn(test)->c_fan, RDS_FAN_OPEN);
+	rig_expect_said(test, 0, "M 1p 0p");
+}
+
+/* The higher address leaves it to the lower. */
+static void higher_does_not_dial_lanes(struct kunit *test)
+{
+	struct socket *sock = accepted(test, 0);
+	unsigned int i;
+
+	rig_reply(test, 0, 1, &ours_8);
+	KUNIT_EXPECT_EQ(test, npaths(test), 8U);
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECT), 0U);
+
+	rig_reply(test, 0, 2, &ours_8);
+	for (i = 7; i > 0; i--) {
+		KUNIT_EXPECT_EQ(test, 0, rig_offer(test, i, offers + i));
+		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, i)),
+				RDS_PATH_UP);
+		KUNIT_EXPECT_PTR_EQ(test, fake_nth(rig_fake(test),
+						   FAKE_CONNECTED,
+						   7 - i)->offer,
+				    (void *)(offers + i));
+	}
+	greet_lanes(test, &ours_8);
+	send_by(test, sock, 6);
+	rig_expect_said(test, 6, "0p 0y 1");
+}
+
+/* We learn only from the peer's greeting that it has not come by lane 0. */
+static void first_connection_gets_its_number(struct kunit *test)
+{
+	struct socket *sock = accepted(test, 3);
+	struct rds_path *first = rig_path(test);
+	u16 port;
+
+	rig_send(test, sock, 5);
+	rig_reply(test, 0, 1, &ours_8);
+	KUNIT_EXPECT_EQ(test, first->index, 3);
+	KUNIT_EXPECT_PTR_EQ(test, &rig_lane(test, 3)->cp_pub, first);
+	KUNIT_ASSERT_PTR_NE(test, &rig_lane(test, 0)->cp_pub, first);
+	KUNIT_EXPECT_EQ(test, rig_lane(test, 0)->cp_pub.index, 0);
+	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, 0)),
+			RDS_PATH_DOWN);
+	KUNIT_EXPECT_EQ(test, rig_fake(test)->live_paths, 8);
+
+	/* It goes on as it did; the others wait for what it has carried. */
+	send_by(test, sock, 3);
+	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 0, offers));
+	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, 0)), RDS_PATH_UP);
+	rig_probe(test, 0, 0, &ours_8);
+	port = port_of_lane(test, RIG_PORT, 0);
+	KUNIT_EXPECT_EQ(test, 5, rig_try_send(test, sock, port, 5,
+					      MSG_DONTWAIT));
+	fake_settle(rig_fake(test));
+	rig_expect_said(test, 0, "3 M 0p 0y");
+	rig_expect_said(test, 3, "4p 5");
+
+	rig_reply(test, 3, 2, &ours_8);
+	rig_expect_said(test, 0, "3 M 0p 0y 1");
+}
+
+/* Lanes of a peer that has eight come before we know that it has. */
+static void lane_waits_until_it_exists(struct kunit *test)
+{
+	unsigned int i;
+	int before;
+
+	accepted(test, 0);
+	rig_probe(test, 0, 1, &ours_1);
+	KUNIT_ASSERT_EQ(test, npaths(test), 1U);
+	for (i = 1; i < 8; i++)
+		KUNIT_EXPECT_EQ(test, rig_offer(test, i, offers + i), -EAGAIN);
+
+	before = atomic_read(&rig_fake(test)->again_calls);
+	rig_reply(test, 0, 2, &ours_8);
+	KUNIT_EXPECT_GT(test, atomic_read(&rig_fake(test)->again_calls),
+			before);
+	for (i = 1; i < 8; i++) {
+		KUNIT_EXPECT_EQ(test, rig_offer(test, i, offers + i), 0);
+		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, i)),
+				RDS_PATH_UP);
+	}
+}
+
+static void growth_without_memory_is_tried_again(struct kunit *test)
+{
+	dialled(test);
+	fake_fail(&rig_fake(test)->alloc, -ENOMEM, 3);
+	rig_reply(test, 0, 1, &ours_8);
+	rig_await(test, FAKE_ALLOC, 3 + 7);
+	KUNIT_EXPECT_EQ(test, npaths(test), 8U);
+	KUNIT_EXPECT_EQ(test, rig_fake(test)->live_paths, 8);
+	/* Barriers that were not sent have not used up numbers. */
+	rig_expect_said(test, 0, "3p");
+}
+
+/* Lanes that carry messages cannot take over pairs from each other. */
+static void lanes_do_not_grow_twice(struct kunit *test)
+{
+	static const struct rig_peer ours_4 = { RIG_OURS, 4, 77, 5 };
+	struct socket *sock = dialled(test);
+	u16 port;
+
+	rig_reply(test, 0, 1, &ours_4);
+	rig_await(test, FAKE_CONNECTED, 3);
+	greet_lanes(test, &ours_4);
+	rig_reply(test, 0, 2, &ours_4);
+	KUNIT_ASSERT_EQ(test, npaths(test), 4U);
+	port = port_of_lane(test, RIG_PORT, 2);
+	rig_try_send(test, sock, port, 5, MSG_DONTWAIT);
+	rig_probe(test, 0, 0, &ours_8);
+	KUNIT_EXPECT_PTR_EQ(test, rds_lanes_pick(rig_conn(test),
+						 htons(RIG_PORT), htons(port)),
+			    rig_lane(test, 2));
+}
+
+struct restart_row {
+	const char		*name;
+	const struct rig_peer	*before;
+	const struct rig_peer	*after;
+	u64			seq;
+	bool			flushed;
+};
+
+static const struct restart_row restarts[] = {
+	{ "same",		&ours_1, &ours_1, 0, false },
+	{ "same_numbered",	&ours_1, &ours_1, 2, false },
+	{ "other_generation",	&ours_1, &reborn, 1, true },
+	{ "other_unnumbered",	&ours_1, &reborn, 0, true },
+	{ "forgot_us",		&ours_1, &forgetful, 1, false },
+	{ "became_new",		&ours_1, &new_1, 1, true },
+	{ "became_old",		&ours_1, &old_1, 1, true },
+	{ "was_old",		&old_1, &ours_1, 1, true },
+	{ "is_old",		&old_1, &old_1, 1, false },
+};
+
+static void restart_desc(const struct restart_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(restarts, restarts, restart_desc);
+
+/* What was for the peer's former self is given up, and nobody else's. */
+static void restart_flushes(struct kunit *test)
+{
+	const struct restart_row *row = test->param_value;
+	u64 before = rig_stat(send_drop_restarted);
+	struct socket *sock = dialled(test);
+	unsigned int i;
+
+	rig_reply(test, 0, 1, row->before);
+	for (i = 0; i < 3; i++)
+		rig_send(test, sock, 10);
+	fake_settle(rig_fake(test));
+	KUNIT_ASSERT_EQ(test, data_sent(test), 3U);
+	fake_forget(rig_fake(test));
+
+	rig_fake(test)->connect_later = true;
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_CONNECTED, 1);
+	rig_send(test, sock, 10);
+	rds_path_connect_done(rig_path(test));
+	rig_await(test, FAKE_MAPPED, 1);
+	KUNIT_EXPECT_EQ(test, data_sent(test), 0U);
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 4);
+
+	rig_probe(test, 0, row->seq, row->after);
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), row->flushed ? 0 : 4);
+	KUNIT_EXPECT_EQ(test, data_sent(test), row->flushed ? 0U : 4U);
+	KUNIT_EXPECT_EQ(test, rig_stat(send_drop_restarted) != before,
+			row->flushed);
+
+	/* The connection is the new one's: it is not dropped for that. */
+	rig_send(test, sock, 10);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, data_sent(test), row->flushed ? 1U : 5U);
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_SHUTDOWN), 1U);
+}
+
+/* What a peer numbers anew is no duplicate; of the same one, it is. */
+static void restart_resets_what_is_received(struct kunit *test)
+{
+	struct socket *sock = dialled(test);
+	struct rig_got got;
+
+	rig_probe(test, 0, 1, &ours_1);
+	rig_deliver(test, 2, RIG_PEER_PORT, RIG_PORT, 5, 0);
+	rig_deliver(test, 3, RIG_PEER_PORT, RIG_PORT, 5, 0);
+	rig_recv(test, sock, &got);
+	rig_recv(test, sock, &got);
+	KUNIT_EXPECT_EQ(test, got.ret, 5);
+
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_MAPPED, 1);
+	rig_probe(test, 0, 0, &ours_1);
+	rig_deliver(test, 3, RIG_PEER_PORT, RIG_PORT, 5, 0);
+	rig_recv(test, sock, &got);
+	KUNIT_EXPECT_EQ(test, got.ret, -EAGAIN);
+
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_MAPPED, 2);
+	rig_probe(test, 0, 1, &reborn);
+	rig_deliver(test, 2, RIG_PEER_PORT, RIG_PORT, 5,
+		    RDS_FLAG_RETRANSMITTED);
+	rig_recv(test, sock, &got);
+	KUNIT_EXPECT_EQ(test, got.ret, 5);
+}
+
+/*
+ * Its greeting may come late, after it has had messages of ours: then what
+ * follows must not look older than those.
+ */
+static void numbers_do_not_go_back(struct kunit *test)
+{
+	struct socket *sock = dialled(test);
+	const struct fake_call *call;
+	u64 highest = 0;
+	unsigned int i;
+
+	rig_reply(test, 0, 1, &ours_1);
+	for (i = 0; i < 20; i++)
+		rig_send(test, sock, 10);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_MAPPED, 1);
+	fake_forget(rig_fake(test));
+	WRITE_ONCE(rig_lane(test, 0)->cp_gate_at, jiffies);
+	rds_path_kick(rig_path(test));
+	rig_await(test, FAKE_SENT, 20);
+	for (i = 0; (call = fake_nth(rig_fake(test), FAKE_SENT, i)); i++)
+		highest = max(highest, call->seq);
+
+	rig_probe(test, 0, 1, &reborn);
+	fake_forget(rig_fake(test));
+	rig_send(test, sock, 10);
+	fake_settle(rig_fake(test));
+	KUNIT_ASSERT_EQ(test, data_sent(test), 1U);
+	for (i = 0; (call = fake_nth(rig_fake(test), FAKE_SENT, i)); i++) {
+		if (call->sport == RIG_PORT)
+			KUNIT_EXPECT_GT(test, call->seq, highest);
+	}
+}
+
+/* A peer that comes back with one lane leaves nothing on the others. */
+static void lanes_that_are_no_more(struct kunit *test)
+{
+	struct socket *sock = eight_lanes(test);
+	unsigned int i;
+
+	for (i = 0; i < 8; i++)
+		send_by(test, sock, i);
+	KUNIT_ASSERT_EQ(test, rig_msgs(sock), 8);
+	drop_all(test, RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_MAPPED, 1);
+	rig_probe(test, 0, 1, &old_1);
+	KUNIT_EXPECT_EQ(test, npaths(test), 1U);
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
+	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, 0)), RDS_PATH_UP);
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECT), 1U);
+	for (i = 1; i < 8; i++)
+		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, i)),
+				RDS_PATH_DOWN);
+
+	fake_forget(rig_fake(test));
+	for (i = 0; i < 16; i++)
+		KUNIT_ASSERT_EQ(test, 5, rig_try_send(test, sock,
+						      RIG_PEER_PORT + i, 5,
+						      MSG_DONTWAIT));
+	rig_await(test, FAKE_SENT, 16);
+	for (i = 0; i < 16; i++)
+		KUNIT_EXPECT_EQ(test, fake_nth(rig_fake(test), FAKE_SENT,
+					       i)->lane, 0);
+}
+
+/* The same where the peer dials: by a port that means nothing any more. */
+static void names_no_lanes_any_more(struct kunit *test)
+{
+	struct socket *sock = accepted(test, 0);
+	unsigned int i;
+
+	rig_reply(test, 0, 1, &ours_8);
+	for (i = 1; i < 8; i++)
+		KUNIT_ASSERT_EQ(test, 0, rig_offer(test, i, offers + i));
+	greet_lanes(test, &ours_8);
+	rig_reply(test, 0, 2, &ours_8);
+	drop_all(test, RDS_DROP_PEER_RESET);
+	fake_forget(rig_fake(test));
+
+	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 3, offers + 3));
+	rig_await(test, FAKE_CONNECTED, 1);
+	i = fake_nth(rig_fake(test), FAKE_CONNECTED, 0)->lane;
+	rig_probe(test, i, 1, &old_1);
+	fake_forget(rig_fake(test));
+
+	KUNIT_EXPECT_EQ(test, npaths(test), 1U);
+	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, 0)), RDS_PATH_UP);
+	rig_send(test, sock, 5);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, data_sent(test), 1U);
+}
+
+/* Its other lanes are the lower address's to dial, who may have to be told. */
+static void higher_calls_by_lane_0(struct kunit *test)
+{
+	struct socket *sock = accepted(test, 0);
+	const struct fake_call *call;
+	unsigned int i;
+
+	rig_reply(test, 0, 1, &ours_8);
+	for (i = 1; i < 8; i++)
+		KUNIT_ASSERT_EQ(test, 0, rig_offer(test, i, offers + i));
+	greet_lanes(test, &ours_8);
+	rig_reply(test, 0, 2, &ours_8);
+	rds_path_ack(rig_path(test), 3);
+	rds_path_drop(&rig_lane(test, 3)->cp_pub, RDS_DROP_PEER_RESET);
+	fake_settle(rig_fake(test));
+	fake_forget(rig_fake(test));
+
+	/* Who is connected need not be called. */
+	send_by(test, sock, 3);
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECT), 0U);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_CONNECT, 1);
+	for (i = 0; (call = fake_nth(rig_fake(test), FAKE_CONNECT, i)); i++)
+		KUNIT_EXPECT_EQ(test, call->lane, 0);
+
+	/* It has been told. */
+	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 3, offers + 3));
+	rig_probe(test, 3, 0, &ours_8);
+	KUNIT_EXPECT_EQ(test, data_sent(test), 1U);
+}
+
+/* It may be that the peer has gone as a whole: then its lanes are nobody's. */
+static void lanes_wait_for_lane_0(struct kunit *test)
+{
+	unsigned int i;
+
+	eight_lanes(test);
+	drop_all(test, RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_MAPPED, 1);
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECT), 1U);
+	for (i = 1; i < 8; i++)
+		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, i)),
+				RDS_PATH_DOWN);
+	rig_probe(test, 0, 0, &ours_8);
+	rig_await(test, FAKE_CONNECTED, 8);
+}
+
+/* And where it comes back with as many, and greets by lane 0 first. */
+static void lanes_come_back(struct kunit *test)
+{
+	struct socket *sock = eight_lanes(test);
+	unsigned int i;
+
+	drop_all(test, RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_MAPPED, 1);
+	rig_probe(test, 0, 1, &reborn);
+	rig_reply(test, 0, 0, &reborn_8);
+	KUNIT_EXPECT_EQ(test, npaths(test), 8U);
+	rig_await(test, FAKE_CONNECTED, 8);
+	greet_lanes(test, &reborn_8);
+	/* Those connections are the new one's already. */
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_SHUTDOWN), 8U);
+	rig_reply(test, 0, 2, &reborn_8);
+
+	fake_forget(rig_fake(test));
+	for (i = 0; i < 8; i++) {
+		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, i)),
+				RDS_PATH_UP);
+		send_by(test, sock, i);
+		KUNIT_EXPECT_EQ(test, data_sent(test), i + 1);
+	}
+}
+
+/* An address that moves to another host, and back again */
+static void former_self_may_return(struct kunit *test)
+{
+	struct socket *sock = dialled(test);
+
+	rig_reply(test, 0, 1, &ours_1);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_MAPPED, 1);
+	rig_probe(test, 0, 1, &reborn);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_MAPPED, 2);
+	rig_probe(test, 0, 0, &ours_1);
+
+	fake_forget(rig_fake(test));
+	rig_send(test, sock, 10);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, data_sent(test), 1U);
+	rig_expect_ops(test, "X");
+}
+
+static struct kunit_case lanes_cases[] = {
+	KUNIT_CASE(first_number_is_a_probe_s),
+	KUNIT_CASE_PARAM(probe_is_answered, answers_gen_params),
+	KUNIT_CASE(probe_is_answered_in_any_case),
+	KUNIT_CASE(answers_are_bounded),
+	KUNIT_CASE_PARAM(probe_comes_again, repeats_gen_params),
+	KUNIT_CASE_PARAM(lanes_that_both_have, lanes_gen_params),
+	KUNIT_CASE(offers_again_when_it_knows),
+	KUNIT_CASE(pairs_spread_and_stay),
+	KUNIT_CASE(others_wait_for_the_answer),
+	KUNIT_CASE(unnumbered_answer_opens_nothing),
+	KUNIT_CASE(no_answer_opens_after_a_while),
+	KUNIT_CASE(nothing_sent_nothing_to_wait_for),
+	KUNIT_CASE(higher_does_not_dial_lanes),
+	KUNIT_CASE(first_connection_gets_its_number),
+	KUNIT_CASE(lane_waits_until_it_exists),
+	KUNIT_CASE(growth_without_memory_is_tried_again),
+	KUNIT_CASE(lanes_do_not_grow_twice),
+	KUNIT_CASE_PARAM(restart_flushes, restarts_gen_params),
+	KUNIT_CASE(restart_resets_what_is_received),
+	KUNIT_CASE(numbers_do_not_go_back),
+	KUNIT_CASE(lanes_that_are_no_more),
+	KUNIT_CASE(names_no_lanes_any_more),
+	KUNIT_CASE(higher_calls_by_lane_0),
+	KUNIT_CASE(lanes_wait_for_lane_0),
+	KUNIT_CASE(lanes_come_back),
+	KUNIT_CASE(former_self_may_return),
+	{}
+};
+
+static struct kunit_suite lanes_suite = {
+	.name		= "rds_lanes",
+	.init		= rig_init_lanes,
+	.exit		= rig_exit,
+	.test_cases	= lanes_cases,
+};
+
+kunit_test_suite(lanes_suite);
