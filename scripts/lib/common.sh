@@ -19,6 +19,10 @@ export RDS_TOP RDS_CACHE RDS_BUILD
 RDS_GUEST_KERNELS="stock-6.1 stock-6.12 debug"
 export RDS_GUEST_KERNELS
 
+# Those that run only with their own RDS modules, as somebody to talk to.
+RDS_PEER_KERNELS="stock-7.2"
+export RDS_PEER_KERNELS
+
 say() {
 	printf '%s\n' "$*"
 }

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <arpa/inet.h>
+#include <err.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "backlog.h"
+
+/* Returns a list that the caller frees, and its size. */
+static void *info(int fd, int what, socklen_t *size)
+{
+	void *list = NULL;
+	int ret;
+
+	*size = 0;
+	for (;;) {
+		ret = getsockopt(fd, SOL_RDS, what, list, size);
+		if (ret >= 0)
+			return list;
+		if (errno == EAGAIN)
+			continue;
+		if (errno != ENOSPC)
+			err(1, "RDS_INFO %d", what);
+		/* There may be more of them by the next time. */
+		*size += 4096;
+		list = realloc(list, *size);
+		if (!list)
+			err(1, "no memory");
+	}
+}
+
+static unsigned int count_messages(int fd, int what, unsigned int from,
+				   unsigned int to)
+{
+	struct rds6_info_message *list;
+	unsigned int port, count = 0;
+	socklen_t size, i;
+
+	list = info(fd, what, &size);
+	for (i = 0; i < size / sizeof(*list); i++) {
+		port = ntohs(list[i].lport);
+		if (port >= from && port <= to)
+			count++;
+	}
+	free(list);
+	return count;
+}
+
+unsigned int backlog_messages(int fd, unsigned int from, unsigned int to)
+{
+	return count_messages(fd, RDS6_INFO_SEND_MESSAGES, from, to) +
+	       count_messages(fd, RDS6_INFO_RETRANS_MESSAGES, from, to);
+}
+
+void counters_read(int fd, struct counters *counters)
+{
+	socklen_t size;
+	void *list;
+
+	list = info(fd, RDS_INFO_COUNTERS, &size);
+	if (size > sizeof(counters->entry))
+		size = sizeof(counters->entry);
+	memcpy(counters->entry, list, size);
+	counters->count = size / sizeof(counters->entry[0]);
+	free(list);
+}
+
+uint64_t counters_value(const struct counters *counters, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < counters->count; i++)
+		if (!strncmp((const char *)counters->entry[i].name, name,
+			     sizeof(counters->entry[i].name)))
+			return counters->entry[i].value;
+	return 0;
+}

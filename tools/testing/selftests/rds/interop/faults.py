@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0
+"""
+What goes wrong while messages flow. A fault is begun when they do, in one or
+both guests, and goes on until all have been sent; it then leaves things as they
+were. What it counts goes into the results.
+"""
+import os
+import pathlib
+import random
+import time
+
+import net
+import paths
+
+LINK_DOWN = float(os.environ.get("RDS_LINK_DOWN", 3))
+RESULTS = pathlib.Path(os.environ["RDS_RESULTS"])
+
+
+class Fault:
+    """Nothing goes wrong."""
+
+    def __init__(self, pair, addresses, directory):
+        self.pair = pair
+        self.addresses = addresses
+        self.dir = directory
+        self.counts = {}
+
+    def prepare(self):
+        """Before there is a connection"""
+
+    def run(self, stop):
+        """While messages flow, until stop is set or it has had enough"""
+
+    def restore(self):
+        """When all is over"""
+
+    def tell_gone(self):
+        """Say that the other guest's RDS is no more, while it is so."""
+        (self.dir / "gone").touch()
+        deadline = time.monotonic() + 10
+        while not (self.dir / "a.1.noted").exists():
+            if time.monotonic() > deadline:
+                raise RuntimeError("nobody noted that the peer is gone")
+            time.sleep(0.02)
+
+    def count(self, what):
+        self.counts[what] = self.counts.get(what, 0) + 1
+
+
+class Netem(Fault):
+    """The wire is bad, from the first packet on."""
+
+    WHAT = {
+        "loss": ["loss", "5%"],
+        "corruption": ["corrupt", "2%"],
+        "duplication": ["duplicate", "2%"],
+        "reordering": ["delay", "10ms", "reorder", "25%", "50%"],
+        "delay": ["delay", "20ms"],
+    }
+
+    def __init__(self, pair, addresses, directory, what):
+        super().__init__(pair, addresses, directory)
+        self.what = self.WHAT[what]
+
+    def prepare(self):
+        self.pair.netem(*self.what)
+
+    def restore(self):
+        self.pair.no_netem()
+
+
+class LinkDown(Fault):
+    """The wire is cut for a while."""
+
+    def run(self, stop):
+        time.sleep(0.3)
+        self.pair.link("down")
+        self.count("link down")
+        time.sleep(LINK_DOWN)
+        self.pair.link("up")
+
+
+class Distance(Fault):
+    """So far away that a path which is dropped has something on it"""
+
+    def prepare(self):
+        self.pair.netem("delay", "5ms", "3ms", "loss", "1%")
+
+    def restore(self):
+        self.pair.no_netem()
+
+
+class KillPaths(Distance):
+    """Every 200 ms a TCP connection is aborted, any of them."""
+
+    def prepare(self):
+        super().prepare()
+        # The first time, the kernel loads modules for it.
+        paths.established([])
+
+    def run(self, stop):
+        while not stop.wait(0.2):
+            living = paths.established(self.addresses)
+            if not living:
+                self.count("not there")
+            elif paths.abort(random.choice(living)):
+                self.count("killed")
+
+
+class Buffers(Distance):
+    """Every second the buffer sizes are set, which takes all paths down."""
+
+    SIZES = [65536, 131072, 1048576]
+
+    def set(self, name, value):
+        net.sysctl(f"net/rds/tcp/rds_tcp_{name}", value)
+
+    def run(self, stop):
+        while not stop.wait(1):
+            size = random.choice(self.SIZES)
+            self.set("sndbuf", size)
+            self.set("rcvbuf", size)
+            self.count("rewritten")
+
+    def restore(self):
+        super().restore()
+        # There is no way back to the default, which lets TCP choose.
+        self.set("sndbuf", 1048576)
+        self.set("rcvbuf", 1048576)
+
+
+class AddressGone(Fault):
+    """The addresses are taken away, and come back."""
+
+    def run(self, stop):
+        time.sleep(0.2 if self.pair.me == "a" else 2)
+        for address in self.addresses:
+            self.pair.address("del", address)
+        self.count("removed")
+        time.sleep(1)
+        for address in self.addresses:
+            self.pair.address("add", address)
+
+
+class AddressMoves(Fault):
+    """The addresses go to another device of the host."""
+
+    def run(self, stop):
+        time.sleep(0.2 if self.pair.me == "a" else 1.5)
+        for address in self.addresses:
+            self.pair.address("del", address)
+            self.pair.address("add", address, self.pair.SPARE)
+        self.count("moved")
+
+    def restore(self):
+        for address in self.addresses:
+            self.pair.address("del", address, self.pair.SPARE)
+            self.pair.address("add", address)
+
+
+class Reboot(Fault):
+    """The other guest is switched off and on; asked for from this one."""
+
+    def run(self, stop):
+        time.sleep(0.7)
+        request = RESULTS / "reboot-b"
+        request.touch()
+        while request.exists():
+            time.sleep(0.05)
+        self.tell_gone()
+        self.count("rebooted")

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One end of messages between two machines: several streams each way, every
+ * message checked for content, order, and that it comes once. Run on both of
+ * them. Needs nothing that not every RDS has.
+ */
+#include <err.h>
+#include <getopt.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backlog.h"
+#include "meeting.h"
+#include "message.h"
+#include "report.h"
+#include "stream.h"
+
+#define SECOND 1000000000ULL
+#define TICK (SECOND / 40)
+/* Once the last message of the peer has left, what is to come comes soon. */
+#define QUIET (3 * SECOND)
+/* Seconds that a peer may need to come back */
+#define BOOT_TIME 30
+
+static const char help[] =
+"usage: flows OPTIONS\n"
+"  --me a|b          which end this is\n"
+"  --dir DIR         that both ends see, empty at first\n"
+"  --group NAME,LOCAL,REMOTE,STARTER\n"
+"                    streams between two addresses; STARTER, who sends first,\n"
+"                    is a, b or both; may be repeated\n"
+"  --sockets N       socket pairs of each group (default 4)\n"
+"  --messages N      to be sent in all, by both (default 2000)\n"
+"  --seconds S       spread over that time from when all flow (default 2)\n"
+"  --life N          this is the N-th time that this end is started\n"
+"  --returns         the other end will be started again on the way\n"
+"  --whole           no message too short to tell all about itself\n"
+"  --limit S         give up when nothing happens for so long (default 20),\n"
+"                    not counting the time that the other end is away\n"
+"The file DIR/gone tells the one that goes on that the other is no more; it\n"
+"answers with DIR/END.LIFE.noted. Writes DIR/END.LIFE.result, as JSON.\n";
+
+static struct group groups[STREAM_GROUPS];
+static struct stream streams[STREAM_GROUPS * STREAM_SOCKETS];
+static struct stream *streams_end = streams;
+static struct meeting meeting = { .me = 'a', .my_life = 1, .peer_life = 1 };
+static struct report report = { .groups = groups };
+static unsigned int sockets = 4, messages = 2000, life = 1, limit = 20;
+static unsigned int total;
+static bool returns, whole;
+static double seconds = 2;
+
+/* When something last happened, and when a message last came */
+static uint64_t progress, arrival;
+/* Since when messages flow in all groups both ways */
+static uint64_t flowing;
+
+static uint64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * SECOND + ts.tv_nsec;
+}
+
+static void add_group(char *text)
+{
+	struct group *group = &groups[report.count];
+
+	if (report.count == STREAM_GROUPS)
+		errx(2, "too many groups");
+	group->name = strsep(&text, ",");
+	group->local = strsep(&text, ",");
+	group->remote = strsep(&text, ",");
+	group->starter = text;
+	if (!text)
+		errx(2, "a group lacks something");
+	report.count++;
+}
+
+static void parse(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "me", required_argument, NULL, 'm' },
+		{ "dir", required_argument, NULL, 'd' },
+		{ "group", required_argument, NULL, 'g' },
+		{ "sockets", required_argument, NULL, 's' },
+		{ "messages", required_argument, NULL, 'n' },
+		{ "seconds", required_argument, NULL, 't' },
+		{ "life", required_argument, NULL, 'l' },
+		{ "returns", no_argument, NULL, 'r' },
+		{ "whole", no_argument, NULL, 'w' },
+		{ "limit", required_argument, NULL, 'x' },
+		{}
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (option) {
+		case 'm':
+			meeting.me = *optarg;
+			break;
+		case 'd':
+			meeting.dir = optarg;
+			break;
+		case 'g':
+			add_group(optarg);
+			break;
+		case 's':
+			sockets = atoi(optarg);
+			break;
+		case 'n':
+			messages = atoi(optarg);
+			break;
+		case 't':
+			seconds = atof(optarg);
+			break;
+		case 'l':
+			life = atoi(optarg);
+			break;
+		case 'r':
+			returns = true;
+			break;
+		case 'w':
+			whole = true;
+			break;
+		case 'x':
+			limit = atoi(optarg);
+			break;
+		default:
+			fputs(help, stderr);
+			exit(2);
+		}
+	}
+	if (!meeting.dir || !report.count || optind < argc || !sockets ||
+	    sockets > STREAM_SOCKETS || !life || life > STREAM_LIVES) {
+		fputs(help, stderr);
+		exit(2);
+	}
+}
+
+static void open_stream(struct group *group, unsigned int i)
+{
+	unsigned int number = (group - groups) * STREAM_SOCKETS + i;
+	unsigned int direction = meeting.me == 'b';
+	struct stream *stream = streams_end++;
+
+	stream->group = group;
+	stream->out = number * 2 + direction;
+	stream->in = number * 2 + !direction;
+	stream->life = life;
+	stream->whole = whole;
+	stream->total = total;
+	stream_open(stream, STREAM_PORT + number);
+}
+
+static void open_streams(void)
+{
+	struct group *group;
+	unsigned int i;
+
+	total = messages / (report.count * sockets * 2);
+	if (life > 1 || returns)
+		total = (total + 1) / 2;
+	for (group = groups; group < groups + report.count; group++) {
+		group->stream = streams_end;
+		group->count = sockets;
+		for (i = 0; i < sockets; i++)
+			open_stream(group, i);
+	}
+}
+
+/* Nothing is sent before it can be received. */
+static void meet(void)
+{
+	meeting.peer = meeting.me == 'a' ? 'b' : 'a';
+	meeting.my_life = life;
+	meeting_say(&meeting, "bound");
+	while (!meeting_said(&meeting, "bound"))
+		usleep(10000);
+	report.start = now();
+	progress = report.start;
+	if (life > 1)
+		report.met = report.start;
+}
+
+static bool may_start(const struct group *group)
+{
+	return *group->starter == meeting.me || group->heard[0] ||
+	       !strcmp(group->starter, "both");
+}
+
+/*
+ * How many a stream should have sent by now. The time that they are spread over
+ * begins when all flow, so that it is that long whatever the start takes.
+ */
+static uint32_t due(const struct stream *stream, uint64_t time)
+{
+	uint32_t early = total / 8 + 1, count;
+
+	if (!may_start(stream->group))
+		return 0;
+	if (!flowing)
+		return early < total ? early : total;
+	count = (double)(time - flowing) / SECOND / seconds * total;
+	count += early;
+	/* Goes on until the peer is back, and from there as many again. */
+	if (returns && !stream->group->heard[1])
+		return count;
+	return count < stream->total ? count : stream->total;
+}
+
+/* What is sent from when the peer is back is for its new life. */
+static void note_return(struct group *group)
+{
+	struct stream *stream = group->stream;
+
+	for (; stream < group->stream + group->count; stream++) {
+		stream->stale = stream->sent;
+		stream->total = stream->sent + total;
+	}
+}
+
+/* Whether it sends into the void, which is no progress */
+static bool alone(const struct group *group)
+{
+	return returns && flowing && !group->heard[1];
+}
+
+/* Sends what is due, and returns whether all has been sent. */
+static bool transmit(uint64_t time)
+{
+	struct stream *stream;
+	bool all = true;
+
+	for (stream = streams; stream < streams_end; stream++) {
+		while (!stream->full && time >= stream->congested &&
+		       stream->sent < due(stream, time) &&
+		       stream_send(stream, time))
+			if (!alone(stream->group))
+				progress = time;
+		if (stream->sent < stream->total ||
+		    (returns && !stream->group->heard[1]))
+			all = false;
+	}
+	return all;
+}
+
+static bool hopeless(uint64_t time)
+{
+	uint64_t patience = limit;
+
+	if (returns && !report.met)
+		patience += BOOT_TIME;
+	return time > progress + patience * SECOND;
+}
+
+static void wait_and_receive(void)
+{
+	struct pollfd fds[STREAM_GROUPS * STREAM_SOCKETS], *fd = fds;
+	struct stream *stream;
+	uint64_t time, before;
+
+	for (stream = streams; stream < streams_end; stream++)
+		*fd++ = (struct pollfd){
+			.fd = stream->fd,
+			.events = POLLIN | (stream->full ? POLLOUT : 0),
+		};
+	if (poll(fds, fd - fds, 5) <= 0)
+		return;
+	time = now();
+	fd = fds;
+	for (stream = streams; stream < streams_end; stream++) {
+		if (fd->revents & POLLOUT)
+			stream->full = false;
+		before = stream->group->heard[1];
+		if (fd->revents & POLLIN && stream_receive(stream, time)) {
+			progress = time;
+			arrival = time;
+		}
+		if (stream->group->heard[1] != before)
+			note_return(stream->group);
+		fd++;
+	}
+}
+
+static void say_sent(void)
+{
+	FILE *file = meeting_write(&meeting, "sent");
+	struct stream *stream;
+
+	for (stream = streams; stream < streams_end; stream++)
+		fprintf(file, "%u %u %u\n", stream->sent, stream->queued,
+			stream->stale);
+	meeting_publish(&meeting, "sent", file);
+}
+
+/* Whether the peer has sent all, and if so how much that is */
+static bool hear_sent(void)
+{
+	FILE *file = meeting_read(&meeting, "sent");
+	struct stream *stream;
+
+	if (!file)
+		return false;
+	for (stream = streams; stream < streams_end; stream++)
+		if (fscanf(file, "%u %u %u", &stream->peer_sent,
+			   &stream->peer_queued, &stream->peer_stale) != 3)
+			errx(1, "the peer's list is too short");
+	fclose(file);
+	return true;
+}
+
+static bool all_flow(void)
+{
+	struct group *group;
+
+	for (group = groups; group < groups + report.count; group++)
+		if (!group->heard[0])
+			return false;
+	return true;
+}
+
+static bool complete(void)
+{
+	struct stream *stream;
+
+	for (stream = streams; stream < streams_end; stream++)
+		if (ledger_missing(&stream->ledger[returns], stream->peer_stale,
+				   stream->peer_sent))
+			return false;
+	return true;
+}
+
+/* How far the conversation is; each step is taken when the last one is done */
+static struct {
+	bool flows;
+	bool noted;
+	bool sent;
+	bool heard_sent;
+	bool drained;
+	bool done;
+} so_far;
+
+static unsigned int backlog(void)
+{
+	return backlog_messages(streams->fd, STREAM_PORT,
+				STREAM_PORT + STREAM_GROUPS * STREAM_SOCKETS);
+}
+
+static void finish_sending(uint64_t time)
+{
+	static unsigned int last = -1;
+
+	if (so_far.drained)
+		return;
+	report.stuck = backlog();
+	if (report.stuck < last)
+		progress = time;
+	last = report.stuck;
+	if (!report.stuck) {
+		meeting_say(&meeting, "drained");
+		so_far.drained = true;
+	}
+}
+
+/* What has been sent so far is for a peer that is no more. */
+static void note_end(void)
+{
+	struct stream *stream;
+
+	for (stream = streams; stream < streams_end; stream++)
+		stream->queued = stream->sent;
+	meeting_say(&meeting, "noted");
+	so_far.noted = true;
+}
+
+static void look_for_peer(uint64_t time)
+{
+	if (!returns || !flowing || report.met)
+		return;
+	if (!so_far.noted && meeting_told(&meeting, "gone"))
+		note_end();
+	if (meeting_said(&meeting, "bound")) {
+		report.met = time;
+		progress = time;
+	}
+}
+
+/* Returns false when all is over. */
+static bool tick(uint64_t time, bool sent)
+{
+	look_for_peer(time);
+	if (!so_far.flows && all_flow()) {
+		counters_read(streams->fd, &report.before);
+		meeting_say(&meeting, "flows");
+		so_far.flows = true;
+	}
+	if (so_far.flows && !flowing && meeting_said(&meeting, "flows")) {
+		flowing = time;
+		/* From now on all that is asked is about its next life. */
+		meeting.peer_life += returns;
+	}
+	if (sent && !so_far.sent) {
+		say_sent();
+		so_far.sent = true;
+	}
+	if (so_far.sent)
+		finish_sending(time);
+	so_far.heard_sent = so_far.heard_sent || hear_sent();
+	if (so_far.drained && so_far.heard_sent && !so_far.done &&
+	    (complete() || (meeting_said(&meeting, "drained") &&
+			    time > arrival + QUIET))) {
+		meeting_say(&meeting, "done");
+		so_far.done = true;
+	}
+	return !so_far.done || !meeting_said(&meeting, "done");
+}
+
+static void converse(void)
+{
+	uint64_t time, next = 0;
+	bool sent;
+
+	for (;;) {
+		time = now();
+		sent = transmit(time);
+		wait_and_receive();
+		if (time < next)
+			continue;
+		next = time + TICK;
+		if (!tick(time, sent))
+			return;
+		if (hopeless(time)) {
+			report.gave_up = true;
+			return;
+		}
+	}
+}
+
+static void finish(void)
+{
+	FILE *file;
+
+	report.end = now();
+	report.returns = returns;
+	counters_read(streams->fd, &report.after);
+	file = meeting_write(&meeting, "result");
+	report_write(file, &report);
+	meeting_publish(&meeting, "result", file);
+}
+
+int main(int argc, char **argv)
+{
+	parse(argc, argv);
+	message_init();
+	open_streams();
+	meet();
+	converse();
+	finish();
+	return 0;
+}

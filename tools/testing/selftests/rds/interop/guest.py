@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""
+Run in both guests of a pair at once: go through the cases, in order, with
+messages between them in each. Results go to $RDS_RESULTS, which both share.
+
+Environment:
+  RDS_CASES      regular expression of the cases wanted (default: all)
+  RDS_MESSAGES   in each case (default 2000)
+  RDS_SECONDS    that these are spread over (default 3)
+  RDS_LINK_DOWN  seconds that the link is down (default 3)
+  RDS_LIMIT      give a case up when nothing happens for so long (default 20)
+  RDS_WHOLE      regular expression of the cases without messages that are too
+                 short to say which they are (default: none)
+  RDS_TRACE      tracepoints of ours to be recorded, with blanks between them
+"""
+import functools
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import threading
+import time
+
+import faults
+import net
+
+ME = os.environ["RDS_GUEST"]
+BOOT = int(os.environ["RDS_BOOT"])
+RESULTS = pathlib.Path(os.environ["RDS_RESULTS"])
+FLOWS = os.environ["RDS_FLOWS"]
+MESSAGES = int(os.environ.get("RDS_MESSAGES", 2000))
+SECONDS = float(os.environ.get("RDS_SECONDS", 3))
+LIMIT = int(os.environ.get("RDS_LIMIT", 20))
+WHOLE = os.environ.get("RDS_WHOLE", "^$")
+
+TRACING = pathlib.Path("/sys/kernel/tracing")
+
+
+def trace_on():
+    if os.environ["RDS_MODULES"] == "ours":
+        for event in os.environ.get("RDS_TRACE", "").split():
+            (TRACING / "events/rds" / event / "enable").write_text("1")
+
+
+def trace_store(file):
+    """What was recorded since the last time"""
+    text = (TRACING / "trace").read_text()
+    (TRACING / "trace").write_text("")
+    if "#P:" in text and re.search("^[^#]", text, re.M):
+        file.write_text(text)
+
+
+class Group:
+    """Two addresses: which guest has the lower one, and who sends first."""
+
+    def __init__(self, family, lower, starter):
+        self.family = family
+        self.lower = lower
+        self.starter = starter
+        self.name = f"IPv{family} {lower} lower"
+        if starter != "both":
+            self.name += f" {starter} starts"
+
+    def address(self, case, number, guest):
+        low = 1 if guest == self.lower else 2
+        if self.family == 4:
+            return f"10.{64 + case}.{number}.{low}"
+        return f"fdc0:{case}:{number}::{low}"
+
+
+TWO = [Group(4, "a", "both"), Group(6, "b", "both")]
+ALL = [Group(family, lower, starter) for family in (4, 6)
+       for lower in "ab" for starter in ("a", "b", "both")]
+
+
+class Case:
+    """
+    One kind of fault, in those guests that are named, and what is wrong in the
+    others. If somebody returns, it is guest b: its modules are loaded again or
+    it is booted again.
+    """
+
+    def __init__(self, name, fault=faults.Fault, where="ab",
+                 elsewhere=faults.Fault, groups=None, returns=None):
+        self.name = name
+        self.fault = fault
+        self.where = where
+        self.elsewhere = elsewhere
+        self.groups = groups or TWO
+        self.returns = returns
+
+
+def netem(what):
+    return functools.partial(faults.Netem, what=what)
+
+
+CASES = [
+    Case("contact", groups=ALL),
+    Case("loss", netem("loss")),
+    Case("corruption", netem("corruption")),
+    Case("duplication", netem("duplication")),
+    Case("reordering", netem("reordering")),
+    Case("delay", netem("delay")),
+    Case("link-down", faults.LinkDown, "b"),
+    Case("paths-killed-a", faults.KillPaths, "a", faults.Distance),
+    Case("paths-killed-b", faults.KillPaths, "b", faults.Distance),
+    Case("buffers", faults.Buffers),
+    Case("address-gone", faults.AddressGone),
+    Case("address-moves", faults.AddressMoves),
+    Case("modules-reloaded", returns="modules"),
+    Case("rebooted", faults.Reboot, "a", returns="machine"),
+]
+
+
+class Run:
+    """This guest's part in one case"""
+
+    def __init__(self, pair, case):
+        self.pair = pair
+        self.case = case
+        self.index = CASES.index(case) + 1
+        self.dir = RESULTS / case.name
+        self.dir.mkdir(exist_ok=True)
+        self.addresses = [self.address(number, ME)
+                          for number in range(len(case.groups))]
+        fault = case.fault if ME in case.where else case.elsewhere
+        self.fault = fault(pair, self.addresses, self.dir)
+
+    def address(self, number, guest):
+        return self.case.groups[number].address(self.index, number, guest)
+
+    def start_flows(self, life):
+        command = [FLOWS, "--me", ME, "--dir", self.dir, "--life", life,
+                   "--messages", MESSAGES, "--seconds", SECONDS,
+                   "--limit", LIMIT]
+        if len(self.case.groups) > len(TWO):
+            command += ["--sockets", 2]
+        if self.case.returns or re.search(WHOLE, self.case.name):
+            command += ["--whole"]
+        if self.case.returns and ME == "a":
+            command += ["--returns"]
+        for number, group in enumerate(self.case.groups):
+            words = [group.name, self.address(number, ME),
+                     self.address(number, self.pair.peer), group.starter]
+            command += ["--group", ",".join(words)]
+        return subprocess.Popen([str(word) for word in command])
+
+    def said(self, guest, what, life=1):
+        return (self.dir / f"{guest}.{life}.{what}").exists()
+
+    def await_both(self, what, process, life):
+        """Whether both ends got so far, and not one of them ended before."""
+        lives = {ME: life, self.pair.peer:
+                 2 if self.case.returns and ME == "a" and what == "sent"
+                 else 1}
+        while process.poll() is None:
+            if all(self.said(guest, what, lives[guest]) for guest in lives):
+                return True
+            time.sleep(0.05)
+        return False
+
+    def follow(self, process, life):
+        """Let things go wrong while messages flow."""
+        if life > 1 or not self.await_both("flows", process, life):
+            process.wait()
+            return process
+        stop = threading.Event()
+        trouble = threading.Thread(target=self.fault.run, args=[stop])
+        trouble.start()
+        if self.case.returns == "modules" and ME == "b":
+            process = self.reload(process)
+        else:
+            self.await_both("sent", process, life)
+        stop.set()
+        trouble.join()
+        process.wait()
+        return process
+
+    def reload(self, process):
+        """Take the modules away from under the peer, and come back."""
+        time.sleep(0.7)
+        process.kill()
+        process.wait()
+        loaded = pathlib.Path("/proc/modules").read_text()
+        modules = [module for module in ("rds_tcp", "rds_loop", "rds")
+                   if re.search(rf"^{module} ", loaded, re.M)]
+        for module in modules:
+            unload(module)
+        self.fault.tell_gone()
+        for module in ("rds", "rds_tcp"):
+            net.run("modprobe", module)
+        trace_on()
+        self.fault.count("reloaded")
+        return self.start_flows(2)
+
+    def run(self, life):
+        started = time.monotonic()
+        for address in self.addresses:
+            self.pair.address("add", address)
+        self.fault.prepare()
+        process = self.follow(self.start_flows(life), life)
+        self.fault.restore()
+        trace_store(self.dir / f"{ME}.{life}.trace")
+        self.note(process.returncode, time.monotonic() - started)
+
+    def note(self, status, seconds):
+        print(f"{self.case.name}: {seconds:.1f} s, status {status}, "
+              f"{self.fault.counts or ''}", flush=True)
+        counts = json.dumps(self.fault.counts)
+        (self.dir / f"{ME}.faults").write_text(counts)
+
+
+def unload(module):
+    """As soon as nobody uses it"""
+    for attempt in range(50):
+        try:
+            net.run("rmmod", module)
+            return
+        except RuntimeError:
+            if attempt == 49:
+                raise
+            time.sleep(0.1)
+
+
+def current(case=None):
+    """The case that b is in: it may be switched off in the middle of one."""
+    file = RESULTS / "current"
+    if case:
+        file.write_text(case.name)
+    return file.read_text()
+
+
+def main():
+    wanted = re.compile(os.environ.get("RDS_CASES", "."))
+    cases = [case for case in CASES if wanted.search(case.name)]
+    if BOOT > 1:
+        while cases[0].name != current():
+            cases.pop(0)
+    pair = net.Pair(ME)
+    pair.set_up()
+    trace_on()
+    for case in cases:
+        again = BOOT > 1 and case.name == current()
+        if ME == "b":
+            current(case)
+        Run(pair, case).run(2 if again else 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""
+Judge what guest.py left: a line of TAP for each case of each pairing.
+
+usage: judge.py NAME=DIR... [--control NAME=DIR...]
+
+NAME says whose RDS ran in guests a and b: "ours", or that of a kernel, as in
+ours-6.1. Of a control run, of two guests with a kernel's own RDS, nothing is
+asked: it shows how much is lost without us.
+
+Between two of ours every message arrives once and in order, whatever happens,
+so long as both ends live. With one of the others, so it does where no path is
+dropped; where one is, the other side's RDS loses messages by itself: ours must
+neither double nor reorder any, and no more are lost than in the control run.
+"""
+import json
+import pathlib
+import sys
+
+FAULTS = ["lost", "duplicated", "reordered", "corrupt"]
+CASES = ["contact", "loss", "corruption", "duplication", "reordering", "delay",
+         "link-down", "paths-killed-a", "paths-killed-b", "buffers",
+         "address-gone", "address-moves", "modules-reloaded", "rebooted"]
+
+# Cases in which paths are dropped on purpose
+DROPS = {"paths-killed-a", "paths-killed-b", "buffers", "address-gone",
+         "address-moves", "modules-reloaded", "rebooted"}
+# Cases in which no path is dropped but those that are killed one by one
+QUIET = {"loss", "corruption", "duplication", "reordering", "delay",
+         "paths-killed-a", "paths-killed-b"}
+RETURNS = {"modules-reloaded", "rebooted"}
+# In these, each guest named has to have done what the case is about.
+INJECTED = {"link-down": "b", "paths-killed-a": "a", "paths-killed-b": "b",
+            "buffers": "ab", "address-gone": "ab", "address-moves": "ab",
+            "modules-reloaded": "b", "rebooted": "a"}
+
+# RDS that announces which life of it one talks to
+TELLING = {"ours", "7.2"}
+
+# Milliseconds until messages flow again when the peer is back: if it is the
+# one that connects, and if we first have to find out that it was gone.
+SOON = 3000
+LATER = 13000
+
+
+def load(file):
+    return json.loads(file.read_text()) if file.exists() else None
+
+
+class Outcome:
+    """One case of one pairing"""
+
+    def __init__(self, directory, pairing, case):
+        self.case = case
+        self.rds = dict(zip("ab", pairing.split("-")))
+        folder = directory / case
+        self.ran = folder.is_dir()
+        life = {"a": 1, "b": 2 if case in RETURNS else 1}
+        self.results = {guest: load(folder / f"{guest}.{life[guest]}.result")
+                        for guest in "ab"}
+        self.injected = {guest: load(folder / f"{guest}.faults") or {}
+                         for guest in "ab"}
+
+    def complete(self):
+        return all(self.results.values())
+
+    def groups(self, guest):
+        return self.results[guest]["groups"]
+
+    def sum(self, guest, what):
+        return sum(group[what] for group in self.groups(guest))
+
+    def total(self, what):
+        return sum(self.sum(guest, what) for guest in "ab")
+
+    def dropped(self):
+        """How many paths were, as both ends count it"""
+        return sum(self.results[guest]["counters"].get("conn_reset", 0)
+                   for guest in "ab")
+
+    def column(self):
+        """What went wrong towards each guest, to be read"""
+        words = []
+        for guest in "ab":
+            wrong = [f"{self.sum(guest, what)} {what}" for what in FAULTS
+                     if self.sum(guest, what)]
+            words.append(f"to {guest} ({self.rds[guest]}) "
+                         f"{self.sum(guest, 'received')} received, "
+                         f"{', '.join(wrong) or 'nothing wrong'}")
+        stale = self.sum("b", "stale_received")
+        if self.case in RETURNS:
+            words.append(f"{stale} from before the return")
+        stuck = sum(result["stuck"] for result in self.results.values())
+        if stuck:
+            words.append(f"{stuck} stuck")
+        return f"{'; '.join(words)}; {self.dropped()} paths dropped"
+
+    def times(self):
+        """When messages flowed first, or again, at the latest"""
+        name = "return_ms" if self.case in RETURNS else "first_ms"
+        taken = [group[name] for guest in "ab" for group in self.groups(guest)]
+        if None in taken:
+            return "not all flowed"
+        return f"flowed after {max(taken)} ms at the latest"
+
+
+class Judge:
+    def __init__(self, outcome, control):
+        self.outcome = outcome
+        self.control = control
+        self.strict = set(outcome.rds.values()) == {"ours"}
+        self.complaints = []
+
+    def ask(self, fine, complaint):
+        if not fine:
+            self.complaints.append(complaint)
+
+    def injection(self):
+        for guest in INJECTED.get(self.outcome.case, ""):
+            done = self.outcome.injected[guest]
+            self.ask(any(done.values()), f"guest {guest} did not do its part")
+            if "killed" in self.outcome.case:
+                self.ask(done.get("killed", 0) > done.get("not there", 0),
+                         "paths were missing more often than killed")
+
+    def ends(self):
+        """No end stood still, or had an error."""
+        others_fault = not self.strict and self.outcome.case in DROPS
+        for guest, result in self.outcome.results.items():
+            ours = self.outcome.rds[guest] == "ours"
+            self.ask(not result["gave_up"], f"guest {guest} gave up")
+            self.ask(not result["stuck"] or (others_fault and not ours),
+                     f"{result['stuck']} messages stuck in guest {guest}")
+            for group in result["groups"]:
+                self.ask(not group["errors"], f"guest {guest}, "
+                         f"{group['name']}: {group['error']}")
+
+    def exact(self, guest, mistakes):
+        for what in mistakes:
+            for group in self.outcome.groups(guest):
+                self.ask(not group[what], f"to {guest}, {group['name']}: "
+                         f"{group[what]} {what}")
+
+    def flushed(self):
+        """What was queued for the life that ended was given up, and counted."""
+        self.exact("b", ["stale_received"])
+        dropped = self.outcome.results["a"]["counters"].get(
+            "send_drop_restarted", 0)
+        self.ask(dropped or self.outcome.rds["a"] != "ours" or
+                 self.outcome.case != "rebooted",
+                 "guest a has not counted what it gave up")
+
+    def return_times(self):
+        """The survivor, a, hears the other, and is heard."""
+        for guest in "ab":
+            if self.outcome.rds[guest] != "ours":
+                continue
+            for group in self.outcome.groups(guest):
+                limit = SOON if "b lower" in group["name"] else LATER
+                taken = group["return_ms"]
+                self.ask(taken is not None and taken <= limit,
+                         f"to {guest}, {group['name']}: flows only "
+                         f"{taken} ms after the return")
+
+    def others_view(self):
+        """
+        The other side's RDS counts no dropped path when none was killed, and
+        not many more than were: when both ends connect, it drops paths again
+        by itself (7.2 between two of its own: three for each that was killed).
+        """
+        outcome = self.outcome
+        killed = sum(outcome.injected[guest].get("killed", 0)
+                     for guest in "ab")
+        for guest in "ab":
+            if outcome.rds[guest] == "ours" or outcome.case not in QUIET:
+                continue
+            resets = outcome.results[guest]["counters"].get("conn_reset", 0)
+            self.ask(resets <= 4 * killed, f"guest {guest} counts {resets} "
+                     f"dropped paths, of which {killed} were killed")
+
+    def not_above_control(self):
+        lost = self.outcome.total("lost")
+        if not self.control:
+            self.ask(not lost, f"{lost} lost, and there is no control run")
+            return
+        allowed = self.control.total("lost")
+        self.ask(lost <= allowed, f"{lost} lost, in the control run {allowed}")
+
+    def judge(self):
+        outcome = self.outcome
+        self.ask(outcome.complete(), "no results")
+        if not outcome.complete():
+            return
+        self.injection()
+        self.ends()
+        if self.strict or outcome.case not in DROPS:
+            for guest in "ab":
+                self.exact(guest, FAULTS)
+        else:
+            for guest in "ab":
+                if outcome.rds[guest] == "ours":
+                    self.exact(guest, FAULTS[1:])
+            self.not_above_control()
+        if "ours" in outcome.rds.values():
+            self.others_view()
+        if outcome.case in RETURNS:
+            self.exact("a", ["stale_holes"])
+            self.return_times()
+            if TELLING.issuperset(outcome.rds.values()):
+                self.flushed()
+
+
+class Tap:
+    def __init__(self):
+        self.number = 0
+        self.failed = 0
+
+    def line(self, name, complaints):
+        self.number += 1
+        self.failed += bool(complaints)
+        print(f"{'not ok' if complaints else 'ok'} {self.number} - {name}")
+        for complaint in complaints:
+            self.say(complaint)
+
+    @staticmethod
+    def say(text):
+        print(f"# {text}")
+
+
+def parse(words):
+    """NAME=DIR..."""
+    return {name: pathlib.Path(directory) for name, _, directory in
+            (word.partition("=") for word in words)}
+
+
+def control_for(controls, pairing, case):
+    """The control run of the same kernel, or else of any"""
+    other = [name for name in pairing.split("-") if name != "ours"]
+    wanted = f"{other[0]}-{other[0]}" if other else ""
+    for name in [wanted, *controls]:
+        if name in controls:
+            outcome = Outcome(controls[name], name, case)
+            if outcome.complete():
+                return outcome
+    return None
+
+
+def show(tap, name, outcome):
+    if outcome.complete():
+        tap.say(f"  {name}: {outcome.column()}; {outcome.times()}")
+
+
+def main():
+    words = sys.argv[1:]
+    split = words.index("--control") if "--control" in words else len(words)
+    controls = parse(words[split + 1:])
+    tap = Tap()
+    for name, directory in parse(words[:split]).items():
+        for case in CASES:
+            outcome = Outcome(directory, name, case)
+            if not outcome.ran:
+                continue
+            control = control_for(controls, name, case)
+            judge = Judge(outcome, control)
+            judge.judge()
+            tap.line(f"{name}: {case}", judge.complaints)
+            show(tap, name, outcome)
+            if control and not judge.strict and case in DROPS:
+                show(tap, "control", control)
+    print(f"1..{tap.number}")
+    return 1 if tap.failed or not tap.number else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

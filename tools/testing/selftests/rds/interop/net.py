@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Addresses, routes and devices of the guest this runs in."""
+import pathlib
+import subprocess
+
+SYSCTL = pathlib.Path("/proc/sys")
+
+
+def run(*args):
+    """Run a program, and return what it printed."""
+    done = subprocess.run([str(arg) for arg in args], text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(map(str, args))}: {done.stdout}")
+    return done.stdout
+
+
+def sysctl(name, value):
+    (SYSCTL / name).write_text(f"{value}\n")
+
+
+class Pair:
+    """
+    This guest's end of the wire to the other one. What the tests talk between
+    are addresses of their own, which each guest reaches by way of the other's
+    first one: they need not be on that wire.
+    """
+
+    DEVICE = "eth0"
+    SPARE = "spare0"
+
+    def __init__(self, me):
+        self.me = me
+        self.peer = "b" if me == "a" else "a"
+        self.number = {"a": 1, "b": 2}
+
+    def set_up(self):
+        # Or its IPv6 addresses are gone when the wire is taken down.
+        sysctl(f"net/ipv6/conf/{self.DEVICE}/keep_addr_on_down", 1)
+        run("ip", "link", "add", self.SPARE, "type", "dummy")
+        run("ip", "link", "set", self.SPARE, "up")
+        self.add_routes()
+
+    def add_routes(self):
+        number = self.number[self.peer]
+        run("ip", "route", "replace", "10.64.0.0/10", "via",
+            f"10.0.0.{number}")
+        run("ip", "-6", "route", "replace", "fdc0::/16", "via",
+            f"fd00::{number}", "dev", self.DEVICE)
+
+    def address(self, verb, address, device=None):
+        nodad = ["nodad"] if ":" in address and verb == "add" else []
+        length = 128 if ":" in address else 32
+        run("ip", "address", verb, f"{address}/{length}", "dev",
+            device or self.DEVICE, *nodad)
+
+    def link(self, state):
+        run("ip", "link", "set", self.DEVICE, state)
+        if state == "up":
+            self.add_routes()
+
+    def netem(self, *what):
+        run("tc", "qdisc", "add", "dev", self.DEVICE, "root", "netem", *what)
+
+    def no_netem(self):
+        run("tc", "qdisc", "del", "dev", self.DEVICE, "root")

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What came of it, as JSON */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "backlog.h"
+#include "stream.h"
+
+struct report {
+	struct group *groups;
+	unsigned int count;
+	/* The peer is started again on the way */
+	bool returns;
+	/* When it had bound its sockets, in its last life */
+	uint64_t met;
+	/* Messages that never left */
+	unsigned int stuck;
+	bool gave_up;
+	uint64_t start;
+	uint64_t end;
+	struct counters before;
+	struct counters after;
+};
+
+void report_write(FILE *file, const struct report *report);
+
+#endif /* REPORT_H */

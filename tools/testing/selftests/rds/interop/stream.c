@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <err.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "message.h"
+#include "stream.h"
+
+#ifndef SO_SNDBUFFORCE
+#define SO_SNDBUFFORCE 32
+#endif
+
+#define SNDBUF (3 * MESSAGE_MAX)
+/* Nanoseconds until a congested peer is tried again, whatever poll() says */
+#define CONGESTED 10000000
+
+void stream_open(struct stream *stream, unsigned int port)
+{
+	stream->fd = rds_bound(stream->group->local, port);
+	if (stream->fd < 0)
+		err(1, "bind %s port %u", stream->group->local, port);
+	stream->peer = rds_name(stream->group->remote, port);
+	if (rds_set(stream->fd, SOL_SOCKET, SO_SNDBUFFORCE, SNDBUF))
+		err(1, "SO_SNDBUFFORCE");
+}
+
+bool stream_send(struct stream *stream, uint64_t now)
+{
+	struct message msg = {
+		.seq = stream->sent,
+		.stream = stream->out,
+		.life = stream->life,
+		.len = message_size(stream->out, stream->sent, stream->whole),
+	};
+	struct iovec iov[2];
+	struct msghdr hdr = {
+		.msg_name = &stream->peer.sa,
+		.msg_namelen = stream->peer.len,
+		.msg_iov = iov,
+		.msg_iovlen = 2,
+	};
+
+	message_write(&msg, iov);
+	if (sendmsg(stream->fd, &hdr, MSG_DONTWAIT) == msg.len) {
+		stream->sent++;
+		return true;
+	}
+	if (errno == EAGAIN) {
+		stream->full = true;
+	} else if (errno != ENOBUFS) {
+		stream->errors++;
+		stream->error = errno;
+	}
+	stream->congested = now + CONGESTED;
+	return false;
+}
+
+static void note(struct stream *stream, const void *bytes, uint32_t len,
+		 uint64_t now)
+{
+	struct group *group = stream->group;
+	struct message msg;
+
+	stream->bytes += len;
+	if (!message_read(bytes, len, stream->in, stream->whole, &msg) ||
+	    !msg.life || msg.life > STREAM_LIVES) {
+		stream->corrupt++;
+		return;
+	}
+	if (!group->heard[msg.life - 1])
+		group->heard[msg.life - 1] = now;
+	if (len >= MESSAGE_NAMED)
+		ledger_note(&stream->ledger[msg.life - 1], msg.seq);
+	else
+		ledger_note_short(&stream->ledger[0], stream->in, bytes, len);
+}
+
+unsigned int stream_receive(struct stream *stream, uint64_t now)
+{
+	static char buf[MESSAGE_MAX + 1];
+	struct rds_name from = {};
+	unsigned int count = 0;
+	ssize_t len;
+
+	for (;;) {
+		from.len = sizeof(from.ss);
+		len = recvfrom(stream->fd, buf, sizeof(buf), MSG_DONTWAIT,
+			       &from.sa, &from.len);
+		if (len < 0)
+			break;
+		count++;
+		if (rds_name_eq(&from, &stream->peer))
+			note(stream, buf, len, now);
+		else
+			stream->corrupt++;
+	}
+	if (errno != EAGAIN) {
+		stream->errors++;
+		stream->error = errno;
+	}
+	return count;
+}
