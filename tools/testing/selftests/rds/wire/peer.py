@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Playing an RDS host over TCP. A Link is one TCP connection and knows frames;
+a Peer is a host with an address, which greets, answers the handshake, and
+judges all that the kernel sends on its own account."""
+
+import ctypes
+import errno
+import itertools
+import random
+import socket
+import struct
+import time
+
+import wire
+from tap import Failure, expect, same
+
+WAIT = 10
+SO_ATTACH_FILTER = 26
+SO_DETACH_FILTER = 27
+IPV6_FREEBIND = 78
+TCP_REPAIR = 19
+# The instructions of such a filter.
+LOAD_LENGTH = 0x80
+JUMP_IF_GREATER = 0x25
+RETURN = 0x06
+LONGEST_TCP_HEADER = 60
+GENERATION = 0x5eed0001
+
+source_ports = itertools.cycle(range(20000, 60000, wire.LANES))
+
+
+def attach(sock, *code):
+    """Set a filter; what it returns 0 for is as good as lost on the way."""
+    room = ctypes.create_string_buffer(
+        b"".join(struct.pack("=HBBI", *line) for line in code))
+    sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER,
+                    struct.pack("HL", len(code), ctypes.addressof(room)))
+
+
+def detach(sock):
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, SO_DETACH_FILTER, 0)
+    except FileNotFoundError:
+        pass
+
+
+class Closed(Exception):
+    """The other side has ended the connection: "fin" or "reset"."""
+
+
+class Refused(Failure):
+    """No connection was made."""
+
+
+class Link:
+    """One TCP connection that carries frames."""
+
+    def __init__(self, sock, remote_port):
+        self.sock = sock
+        self.rest = b""
+        self.early = []		# read when something else was awaited
+        self.begun = False
+        self.lane = 0
+        self.may_skip = False
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.port = sock.getsockname()[1]
+        self.remote_port = remote_port
+
+    def fileno(self):
+        return self.sock.fileno()
+
+    def write(self, data, timeout=WAIT):
+        self.sock.settimeout(timeout)
+        try:
+            self.sock.sendall(data)
+        except TimeoutError as error:
+            raise Failure("the kernel does not read") from error
+        except OSError as error:
+            raise Closed("reset") from error
+
+    def write_pieces(self, pieces):
+        """Each is a segment of its own."""
+        for piece in pieces:
+            self.write(piece)
+
+    def send(self, *frames):
+        self.write(b"".join(frame.encode() for frame in frames))
+
+    def read(self, size, timeout=WAIT):
+        end = time.monotonic() + timeout
+        while len(self.rest) < size:
+            self.sock.settimeout(max(end - time.monotonic(), 0.001))
+            try:
+                more = self.sock.recv(1 << 18)
+            except TimeoutError as error:
+                raise Failure(f"no answer: {len(self.rest)} bytes of {size}"
+                              f" after {timeout} s") from error
+            except OSError as error:
+                raise Closed("reset") from error
+            if not more:
+                raise Closed("fin")
+            self.rest += more
+        data, self.rest = self.rest[:size], self.rest[size:]
+        return data
+
+    def read_frame(self, timeout=WAIT):
+        frame = wire.Frame.decode(self.read(wire.HEADER_BYTES, timeout))
+        expect(frame.length <= wire.MAX_MESSAGE,
+               f"a frame of {frame.length} bytes")
+        frame.payload = self.read(frame.length, timeout)
+        return frame
+
+    def silent(self, seconds):
+        """Does nothing come in that time?"""
+        self.sock.settimeout(seconds)
+        try:
+            self.rest += self.sock.recv(1 << 18)
+        except TimeoutError:
+            return not self.rest
+        except OSError as error:
+            raise Closed("reset") from error
+        return False
+
+    def ended(self, timeout=WAIT):
+        """How the kernel ends it, whatever it sends before; None if it does
+        not in that time."""
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            self.rest = b""
+            try:
+                self.read(1, max(end - time.monotonic(), 0.001))
+            except Closed as how:
+                return str(how)
+            except Failure:
+                return None
+        return None
+
+    def fin(self):
+        """No more from us; we go on reading."""
+        self.sock.shutdown(socket.SHUT_WR)
+
+    def close(self):
+        self.sock.close()
+
+    def reset(self):
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                             struct.pack("ii", 1, 0))
+        self.sock.close()
+
+    def vanish(self):
+        """As if its host had died: nobody is told."""
+        self.sock.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
+        self.sock.close()
+
+    def go_deaf(self):
+        """Not a segment gets in any more: nothing is acknowledged."""
+        attach(self.sock, (RETURN, 0, 0, 0))
+
+    def hear_again(self):
+        detach(self.sock)
+
+
+class Peer:
+    """A host on the other side of the wire. EXTS are the extension headers of
+    its handshake; None: it never starts one, and answers with none."""
+
+    def __init__(self, lab, address, exts=b"", lanes=None):
+        self.lab = lab
+        self.address = address
+        self.exts = exts
+        self.answers_probes = True
+        self.encodes_lanes = lanes is not None
+        self.links = []
+        self.listener = None
+        self.tx_seq = {}
+        self.rx_next = {}
+        self.maps = []
+        self.probes = []
+        self.probe_answers = []
+        self.repeated = []
+        lab.peers.append(self)
+
+    def ours(self):
+        """Does it show itself to be like the kernel under test?"""
+        return wire.EXT_FEATURES in wire.parse_ext(self.exts or b"")
+
+    # Connections
+
+    def socket(self):
+        with self.lab.away.entered():
+            sock = socket.socket(self.lab.family(self.address))
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if sock.family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, IPV6_FREEBIND, 1)
+        return sock
+
+    def bind(self, sock, lane):
+        """To a port that says LANE, as those do that announce so."""
+        for _ in range(100):
+            try:
+                return sock.bind((self.address, next(source_ports) + lane))
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
+        raise Failure("no port is free")
+
+    def connect(self, lane=0, rcvbuf=None):
+        """A connection, and nothing sent on it."""
+        sock = self.socket()
+        if rcvbuf:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
+        self.bind(sock, lane)
+        sock.settimeout(WAIT)
+        try:
+            sock.connect((self.lab.kernel_of(self.address), wire.TCP_PORT))
+        except OSError as error:
+            raise Refused(f"cannot connect: {error}") from error
+        return self.take(sock, wire.TCP_PORT, lane)
+
+    def knock(self):
+        """Ask a kernel with a lower address to call; how it hangs up."""
+        try:
+            return self.connect().ended()
+        except Refused:
+            # It had hung up before connect() was through.
+            return "reset"
+
+    def take(self, sock, remote_port, lane):
+        link = Link(sock, remote_port)
+        link.lane = lane
+        # What an earlier one received and never read is gone.
+        link.may_skip = any(other.lane == lane for other in self.links)
+        self.links.append(link)
+        return link
+
+    def listen(self, backlog=64):
+        sock = self.socket()
+        sock.bind((self.address, wire.TCP_PORT))
+        sock.listen(backlog)
+        self.listener = sock
+
+    def take_no_data(self, on=True):
+        """Connections to come are made and ended, but no data gets in."""
+        if on:
+            attach(self.listener, (LOAD_LENGTH, 0, 0, 0),
+                   (JUMP_IF_GREATER, 0, 1, LONGEST_TCP_HEADER),
+                   (RETURN, 0, 0, 0), (RETURN, 0, 0, 0xffffffff))
+        else:
+            detach(self.listener)
+
+    def accept(self, timeout=WAIT):
+        self.listener.settimeout(timeout)
+        try:
+            sock, name = self.listener.accept()
+        except TimeoutError as error:
+            raise Failure("the kernel does not connect") from error
+        lane = name[1] % wire.LANES if self.encodes_lanes else 0
+        return self.take(sock, name[1], lane)
+
+    def stop(self):
+        """As if it had never been; its links are reset."""
+        for link in self.links:
+            if link.sock.fileno() >= 0:
+                link.reset()
+        if self.listener:
+            self.listener.close()
+
+    # What it sends
+
+    def next_seq(self, lane):
+        seq = self.tx_seq.get(lane, 1)
+        self.tx_seq[lane] = seq + 1
+        return seq
+
+    def handshake_seq(self, lane):
+        return 0 if self.ours() else self.next_seq(lane)
+
+    def probe(self, link, exts=None):
+        link.send(wire.Frame(
+            wire.PORT_PROBE, wire.PORT_PING, seq=self.handshake_seq(link.lane),
+            ext=self.exts if exts is None else exts))
+
+    def answer_probe(self, link):
+        link.send(wire.Frame(
+            wire.PORT_PING, wire.PORT_PROBE, seq=self.handshake_seq(link.lane),
+            ext=self.exts))
+
+    def data(self, link, sport, dport, payload=b"", **fields):
+        """A message; in sequence, unless FIELDS say else."""
+        if "seq" not in fields:
+            fields["seq"] = self.next_seq(link.lane)
+        link.send(wire.Frame(sport, dport, payload, **fields))
+
+    def greet(self, link, *ports):
+        """Map and handshake, the way a host begins; PORTS are congested.
+        Then the kernel's own are awaited."""
+        link.send(wire.cong_frame(*ports))
+        if link.lane and not self.ours():
+            self.ping(link)
+            return link
+        answers = len(self.probe_answers)
+        self.probe(link)
+        while len(self.probe_answers) == answers:
+            frame = link.read_frame()
+            if not self.handle(link, frame):
+                link.early.append(frame)
+        return link
+
+    def dial(self, lane=0, rcvbuf=None):
+        return self.greet(self.connect(lane, rcvbuf))
+
+    def welcome(self, timeout=WAIT):
+        return self.greet(self.accept(timeout))
+
+    # What it receives
+
+    def handle(self, link, frame):
+        """True if the frame belongs to the handshake or is a map, which is
+        dealt with here; or was sent before."""
+        expect(link.begun or frame.is_map(),
+               f"a connection begins with a congestion map, not {frame}")
+        link.begun = True
+        if frame.is_map():
+            same("a congestion map's header", wire.Frame(
+                flags=wire.FLAG_CONG_BITMAP, length=wire.MAP_BYTES,
+                ext=bytes(16)).header(), frame.header())
+            self.maps.append(wire.congested(frame.payload))
+            return True
+        if self.is_repeated(link, frame):
+            return True
+        if frame.is_probe():
+            same("payload of a probe", 0, frame.length)
+            self.probes.append(frame)
+            if self.answers_probes:
+                self.answer_probe(link)
+            return True
+        if frame.is_probe_answer():
+            same("payload of an answer to a probe", 0, frame.length)
+            self.probe_answers.append(frame)
+            return True
+        return False
+
+    def is_repeated(self, link, frame):
+        """Sequence numbers run without a gap; what is repeated says so."""
+        if not frame.seq and (frame.is_probe() or frame.is_probe_answer()):
+            return False
+        wanted = self.rx_next.get(link.lane, 1)
+        if frame.flags & wire.FLAG_RETRANSMITTED and frame.seq < wanted:
+            self.repeated.append(frame)
+            return True
+        if link.may_skip and frame.seq > wanted:
+            wanted = frame.seq
+        link.may_skip = False
+        same(f"sequence number on lane {link.lane}", wanted, frame.seq)
+        self.rx_next[link.lane] = wanted + 1
+        return False
+
+    def next_frame(self, link, timeout=WAIT):
+        """The next that is not the handshake's, nor a map."""
+        if link.early:
+            return link.early.pop(0)
+        while True:
+            frame = link.read_frame(timeout)
+            if not self.handle(link, frame):
+                return frame
+
+    def pong(self, link, sport, timeout=WAIT):
+        """The answer to a ping must come next, and be exactly this."""
+        frame = self.next_frame(link, timeout)
+        # Whether it may ask for an ack is for a test of its own to judge.
+        flags = frame.flags & (wire.FLAG_RETRANSMITTED |
+                               wire.FLAG_ACK_REQUIRED)
+        wanted = wire.Frame(wire.PORT_PING, sport, seq=frame.seq, flags=flags,
+                            ext=bytes(16), length=0)
+        same("answer to a ping", wanted.header(), frame.header())
+
+    def ping(self, link, sport=None, **fields):
+        """The kernel answers; nothing else comes before the answer."""
+        if sport is None:
+            sport = random.randrange(2, 1 << 16)
+        self.data(link, sport, wire.PORT_PING, **fields)
+        self.pong(link, sport)
+
+    def message(self, link, sport, dport, payload=None):
+        """A message from the kernel must come next, and be exactly this."""
+        frame = self.next_frame(link)
+        same("ports of a message", (sport, dport), (frame.sport, frame.dport))
+        if payload is not None:
+            same("payload of a message", payload, frame.payload)
+        return frame

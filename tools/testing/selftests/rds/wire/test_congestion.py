@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Congestion maps, in both directions."""
+
+import errno
+import threading
+
+import kernel
+import wire
+from lab import KERNEL, LEGACY, OURS
+from tap import expect, same, test, within
+
+PORT = 5300
+
+
+def told(peer, link, *ports):
+    """Send a map, and be sure that it was taken."""
+    link.send(wire.cong_frame(*ports))
+    peer.ping(link, 60001)
+
+
+@test("a congested port is refused, and only that one")
+def refused(lab):
+    peer = lab.lower()
+    link = peer.dial()
+    sock = lab.socket(PORT)
+    for port in (2, 7, 8, 63, 64, 700, 4095, 32768, 65535):
+        told(peer, link, port)
+        same(f"sending to port {port}", errno.ENOBUFS,
+             sock.send(peer.address, port, b"no"))
+        for other in {port - 1, port + 1, port ^ 8} - {1, 65536}:
+            same(f"sending to port {other} beside {port}", 0,
+                 sock.send(peer.address, other, b"yes"))
+            peer.message(link, PORT, other, b"yes")
+    told(peer, link)
+    same("sending to all clear", 0,
+         sock.send(peer.address, 65535, b"yes"))
+    peer.message(link, PORT, 65535, b"yes")
+
+
+@test("a sender waits until the bit clears, and then sends")
+def waits(lab):
+    for exts in (LEGACY, OURS):
+        peer = lab.lower(exts)
+        link = peer.dial()
+        sock = lab.socket(PORT)
+        told(peer, link, 700, 701)
+        result = []
+        thread = threading.Thread(target=lambda: result.append(
+            sock.send(peer.address, 700, b"waited", wait=True)), daemon=True)
+        thread.start()
+        thread.join(0.3)
+        expect(thread.is_alive(), "it does not wait")
+        told(peer, link, 700)
+        thread.join(0.2)
+        expect(thread.is_alive(), "it does not wait for its own bit")
+        told_clear(peer, link)
+        thread.join(5)
+        expect(not thread.is_alive(), "it waits for ever")
+        same("sending", [0], result)
+        sock.close()
+
+
+def told_clear(peer, link):
+    """No ping here: the message that waited comes first, or does not."""
+    link.send(wire.cong_frame())
+    peer.message(link, PORT, 700, b"waited")
+
+
+@test("a map of the wrong length changes nothing, and is skipped")
+def wrong_length(lab):
+    peer = lab.lower()
+    link = peer.dial()
+    sock = lab.socket(PORT)
+    for size in (0, 1, 8, 8191, 8193, 4096, 16384, 65536):
+        link.send(wire.Frame(flags=wire.FLAG_CONG_BITMAP,
+                             payload=b"\xff" * size))
+        peer.ping(link)
+        same(f"sending after a map of {size} bytes", 0,
+             sock.send(peer.address, 700, b"yes"))
+        peer.message(link, PORT, 700, b"yes")
+    told(peer, link, 700)
+    same("sending after a map", errno.ENOBUFS,
+         sock.send(peer.address, 700, b"no"))
+
+
+@test("a map has that flag and no other; its ports and number mean nothing")
+def flags(lab):
+    peer = lab.lower()
+    link = peer.dial()
+    sock = lab.socket(PORT, rcvbuf=1 << 20)
+    bits = wire.cong_map(700)
+    for other in (0x03, 0x05, 0x09, 0x81, 0x02):
+        peer.data(link, 9, PORT, bits, flags=other)
+        same("a message that is no map", bits, sock.recv()[0])
+        same(f"sending after flags {other:#x}", 0,
+             sock.send(peer.address, 700, b"yes"))
+        peer.message(link, PORT, 700, b"yes")
+    link.send(wire.Frame(9, PORT, bits, 1 << 50, wire.FLAG_CONG_BITMAP))
+    peer.ping(link)
+    expect(sock.silent(), "a map was delivered")
+    same("sending after a map with ports and a number", errno.ENOBUFS,
+         sock.send(peer.address, 700, b"no"))
+    peer.data(link, 9, PORT, b"in sequence", flags=wire.FLAG_RETRANSMITTED)
+    same("its number is in no sequence", b"in sequence", sock.recv()[0])
+
+
+@test("a flood of maps: the last one counts")
+def flood(lab):
+    peer = lab.lower()
+    link = peer.dial()
+    sock = lab.socket(PORT)
+    link.send(*(wire.cong_frame(700) if count % 2 else wire.cong_frame()
+                for count in range(100)))
+    peer.ping(link)
+    same("sending", errno.ENOBUFS,
+         sock.send(peer.address, 700, b"no"))
+    told(peer, link)
+    same("sending", 0, sock.send(peer.address, 700, b"yes"))
+    peer.message(link, PORT, 700, b"yes")
+
+
+@test("a map is the peer's own: another address is not congested by it")
+def own_address(lab):
+    one, other = lab.lower(), lab.lower()
+    one_link, other_link = one.dial(), other.dial()
+    sock = lab.socket(PORT)
+    # Not all of them: an answer to a ping has to get through.
+    one_link.send(wire.cong_frame(*range(2, 60000)))
+    one.ping(one_link, 60001)
+    same("sending to the other", 0,
+         sock.send(other.address, 700, b"yes"))
+    other.message(other_link, PORT, 700, b"yes")
+    same("sending to the one", errno.ENOBUFS,
+         sock.send(one.address, 700, b"no"))
+
+
+@test("a socket that is full is told, and told again when it is not")
+def full(lab):
+    one, other = lab.lower(), lab.lower(OURS)
+    links = one.dial(), other.dial()
+    sock = lab.socket(PORT, rcvbuf=2048)
+    count = 0
+    while not any(PORT in bits for bits in one.maps):
+        one.data(links[0], 9, PORT, bytes(1000))
+        one.ping(links[0])
+        count += 1
+        expect(count < 20, "20,000 bytes do not congest a port")
+    same("ports congested", {PORT}, one.maps[-1])
+    other.ping(links[1])
+    within(5, "the other peer is told",
+           lambda: other.ping(links[1]) or other.maps[-1] == {PORT})
+    one.data(links[0], 9, PORT, b"a socket never refuses data")
+    for _ in range(count):
+        same("a message", 1000, len(sock.recv()[0]))
+    same("a message", b"a socket never refuses data", sock.recv()[0])
+    for peer, link in zip((one, other), links):
+        within(5, "all are told that it is free",
+               lambda: peer.ping(link) or not peer.maps[-1])
+
+
+@test("a connection begins with the map as it is")
+def map_first(lab):
+    sock = lab.socket(PORT, rcvbuf=2048)
+    first = lab.lower()
+    link = first.dial()
+    same("the first map", set(), first.maps[0])
+    for _ in range(10):
+        first.data(link, 9, PORT, bytes(1000))
+    first.ping(link)
+    second = lab.lower()
+    second.dial()
+    same("the first map of the next", {PORT}, second.maps[0])
+    link.reset()
+    first.maps.clear()
+    first.dial()
+    same("the first map of a new connection", {PORT}, first.maps[0])
+    same("the address", KERNEL, sock.address)
+    expect(kernel.counters()["cong_update_received"], "maps are counted")

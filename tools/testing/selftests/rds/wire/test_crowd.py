@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Many at once, and many in turn. Memory stays bounded, and those who come
+later and keep the rules are served."""
+
+import ipaddress
+import resource
+import socket
+import time
+
+import kernel
+import syn
+import wire
+from lab import KERNEL, LEGACY, MODERN, NOWHERE, OURS
+from peer import Closed
+from tap import Failure, expect, same, say, test, within
+from test_handshake import need_ours
+
+PORT = 5700
+
+# A newcomer is served in that time, whatever else goes on.
+PROMPT = 5
+
+
+def newcomer(lab):
+    """Somebody new dials and is served; how long that took."""
+    start = time.monotonic()
+    peer = lab.lower()
+    link = peer.dial()
+    sock = lab.socket(PORT + 99)
+    peer.data(link, 9, sock.port, b"new here")
+    same("a message", b"new here", sock.recv()[0])
+    same("sending", 0, sock.send(peer.address, 78, b"welcome"))
+    peer.message(link, sock.port, 78, b"welcome")
+    sock.close()
+    link.reset()
+    lab.newcomers.add(peer.address)
+    took = time.monotonic() - start
+    expect(took < PROMPT, f"somebody new was served after {took:.1f} s")
+    return took
+
+
+def many_files():
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def back_to(before, slack):
+    """Within 20 s, slab is at most SLACK kB above what it was."""
+    end = time.monotonic() + 20
+    while True:
+        more = kernel.memory()[0] - before[0]
+        if more <= slack:
+            return more
+        if time.monotonic() > end:
+            raise Failure(f"slab has grown by {more} kB")
+        time.sleep(1)
+
+
+def netstat(name):
+    """A counter of /proc/net/netstat."""
+    with open("/proc/net/netstat", encoding="ascii") as file:
+        lines = [line.split() for line in file]
+    for names, values in zip(lines[::2], lines[1::2]):
+        if name in names:
+            return int(values[names.index(name)])
+    raise Failure(f"no counter {name}")
+
+
+@test("10,000 half-open connections: somebody new is served, nothing stays",
+      timeout=120)
+def half_open(lab):
+    cookies = kernel.sysctl("net/ipv4/tcp_syncookies", 1)
+    retries = kernel.sysctl("net/ipv4/tcp_synack_retries", 1)
+    before = kernel.memory()
+    sent = netstat("SyncookiesSent")
+    mac = open("/sys/class/net/k0/address", encoding="ascii").read().strip()
+    try:
+        for _ in range(10):
+            syn.flood(lab.away, "p0", mac, NOWHERE, KERNEL, 1000)
+            newcomer(lab)
+        expect(netstat("SyncookiesSent") - sent > 5000,
+               "the kernel was not flooded")
+        nowhere = ipaddress.ip_network(f"{NOWHERE}/16")
+        same("connections to nobody", [], [
+            peer for peer in kernel.connections()
+            if ipaddress.ip_address(peer) in nowhere])
+        back_to(before, 2048)
+    finally:
+        kernel.sysctl("net/ipv4/tcp_syncookies", cookies)
+        kernel.sysctl("net/ipv4/tcp_synack_retries", retries)
+
+
+@test("1,000 strangers that say nothing: bounded, and gone in seconds",
+      timeout=120)
+def idle_strangers(lab):
+    need_ours("make a connection of every stranger")
+    many_files()
+    listed = set(kernel.connections())
+    before = kernel.memory()
+    for count in range(1000):
+        link = lab.lower().connect()
+        if count % 4 == 3:
+            link.write(b"R" * (count % 47))
+        if count % 100 == 50:
+            newcomer(lab)
+    say(f"strangers let in: {strangers()}")
+    expect(strangers() <= 300, f"{strangers()} strangers are let in")
+    expect(kernel.memory()[0] - before[0] < 8192, "slab grows")
+    newcomer(lab)
+    within(15, "all of them are sent away", lambda: strangers() == 0)
+    same("connections made", set(),
+         set(kernel.connections()) - listed - lab.newcomers)
+    for peer in lab.peers:
+        expect(all(link.sock.fileno() < 0 or link.ended(1)
+                   for link in peer.links), "a stranger was not told")
+
+
+@test("those who greet, use nothing and stay make room for others",
+      timeout=300)
+def idle_greeters(lab):
+    need_ours("keep all of them for ever")
+    many_files()
+    listed = set(kernel.connections())
+    before = kernel.memory()
+    most = 0
+    count = 3000 if lab.full else 1200
+    for number in range(count):
+        peer = lab.lower(LEGACY)
+        link = peer.connect()
+        link.send(wire.Frame(9, 0, seq=1))
+        try:
+            peer.pong(link, 9)
+        except Closed:
+            pass	# there was no room, until later
+        if number % 200 == 150:
+            newcomer(lab)
+        if number % 100 == 50:
+            most = max(most, len(set(kernel.connections()) - listed))
+    more = kernel.memory()[0] - before[0]
+    say(f"at most {most} of {count} at a time, {more} kB of slab")
+    expect(most <= 1100, f"{most} connections that nobody uses")
+    newcomer(lab)
+    for peer in lab.peers:
+        peer.stop()
+    within(10, "all are forgotten",
+           lambda: not set(kernel.connections()) - listed - lab.newcomers)
+
+
+def strangers():
+    """TCP connections to our port without an RDS connection."""
+    said = kernel.run("ss", "-Htn", "state", "established", "sport", "=",
+                      str(wire.TCP_PORT))
+    there = [line.split()[3].rsplit(":", 1)[0].strip("[]").removeprefix(
+        "::ffff:") for line in said.splitlines()]
+    listed = set(kernel.connections())
+    return len([peer for peer in there if peer not in listed])
+
+
+def one_visit(lab, exts=b""):
+    """Greets, asks, goes. With fewer objects than a Peer has."""
+    peer = lab.lower(exts)
+    link = peer.connect()
+    link.send(wire.Frame(9, 0, seq=1),
+              wire.Frame(9, PORT + 1, b"for nobody", 2))
+    peer.pong(link, 9)
+    link.reset()
+    lab.peers.remove(peer)
+
+
+@test("thousands of addresses in turn: memory returns to where it was",
+      timeout=1800)
+def in_turn(lab):
+    need_ours("make a connection of every stranger, for ever")
+    count = 20000 if lab.full else 2000
+    kernel.sysctl("net/ipv4/tcp_no_metrics_save", 1)
+    listed = set(kernel.connections())
+    for _ in range(200):
+        one_visit(lab)
+    within(10, "the first ones are forgotten",
+           lambda: not set(kernel.connections()) - listed)
+    before = kernel.memory()
+    start = time.monotonic()
+    for number in range(count):
+        one_visit(lab)
+        if number % 500 == 250:
+            newcomer(lab)
+    say(f"{count} in {time.monotonic() - start:.0f} s")
+    within(10, "all are forgotten",
+           lambda: not set(kernel.connections()) - listed - lab.newcomers)
+    # Newcomers have sent something to a socket, and are remembered.
+    say(f"slab: {back_to(before, 2048 + count // 500 * 16)} kB more")
+
+
+@test("knocks from addresses where nobody answers are forgotten", timeout=120)
+def knocks(lab):
+    need_ours("call back for ever")
+    count = 1000 if lab.full else 200
+    listed = set(kernel.connections())
+    before = kernel.memory()
+    for _ in range(count):
+        peer = lab.higher()
+        same("how a knock ends", "reset", peer.knock())
+        lab.peers.remove(peer)
+    newcomer(lab)
+    within(30, "all are forgotten",
+           lambda: not set(kernel.connections()) - listed - lab.newcomers)
+    say(f"slab: {back_to(before, 2048)} kB more")
+
+
+@test("slow writers: all of them are served, and so is somebody new")
+def slow_writers(lab):
+    sock = lab.socket(PORT)
+    peers = [lab.lower((b"", LEGACY, MODERN, OURS)[number % 4])
+             for number in range(20)]
+    links = [peer.dial() for peer in peers]
+    frames = [wire.Frame(9, PORT, peer.address.encode(), peer.next_seq(0)
+                         ).encode() for peer in peers]
+    for at in range(max(map(len, frames))):
+        for link, frame in zip(links, frames):
+            link.write(frame[at:at + 1])
+        if at % 20 == 10:
+            newcomer(lab)
+    got = {sock.recv()[1] for _ in peers}
+    same("peers heard", {peer.address for peer in peers}, got)
+
+
+@test("1 MiB announced a hundred times, and not sent: no memory is set aside")
+def announced(lab):
+    before = kernel.memory()
+    for count in range(100):
+        peer = lab.lower()
+        link = peer.connect()
+        link.send(wire.Frame(9, PORT, b"x" * (count % 10), seq=1,
+                             length=wire.MAX_MESSAGE))
+    newcomer(lab)
+    after = kernel.memory()
+    say(f"{before[1] - after[1]} kB for 100 connections that wait")
+    expect(before[1] - after[1] < 16384, "memory was set aside")
+
+
+@test("answers nobody reads, to pings and to probes, are bounded", timeout=240)
+def unread_answers(lab):
+    for port in (9, wire.PORT_PROBE):
+        for exts in (LEGACY, OURS):
+            unread(lab, port, exts)
+
+
+def unread(lab, port, exts):
+    before = kernel.memory()
+    peer = lab.lower(exts)
+    link = peer.dial(rcvbuf=4096)
+    handshake = port == wire.PORT_PROBE and exts == OURS
+    pings = b"".join(wire.Frame(port, 0, ext=exts, seq=0 if handshake else
+                                peer.next_seq(0)).encode()
+                     for _ in range(1000))
+    sent = 0
+    link.sock.settimeout(1)
+    try:
+        for _ in range(500 if lab.full else 60):
+            link.sock.sendall(pings)
+            sent += 1000
+    except (TimeoutError, OSError) as error:
+        say(f"stopped after {sent}: {error}")
+    newcomer(lab)
+    after = kernel.memory()
+    say(f"{before[1] - after[1]} kB for {sent} unread answers to {port}")
+    link.reset()
+    if kernel.is_ours():
+        expect(before[1] - after[1] < 32768, "unread answers are kept")
+
+
+@test("a socket that does not read: the peer is stopped, nothing is lost",
+      timeout=180)
+def not_reading(lab):
+    need_ours("keep whatever comes")
+    sock = lab.socket(PORT, rcvbuf=65536)
+    peer = lab.lower(OURS)
+    link = peer.dial()
+    before = kernel.memory()
+    sent = 0
+    try:
+        while sent < 1024:
+            link.write(wire.Frame(9, PORT, b"%64d" % sent + bytes(131008),
+                                  peer.next_seq(0)).encode(), timeout=2)
+            sent += 1
+    except Failure:
+        pass
+    held = before[1] - kernel.memory()[1]
+    say(f"stopped after {sent} messages of 128 KiB; {held} kB are held")
+    expect(16 < sent < 512, f"{sent} messages of 128 KiB are held")
+    expect(held < 64 << 10, f"{held} kB are held")
+    newcomer(lab)
+    for number in range(sent):
+        same("a message", b"%64d" % number, sock.recv()[0][:64])
+    same("the port is told to be congested", True,
+         any(PORT in bits for bits in maps(peer, link)))
+
+
+def maps(peer, link):
+    """All maps until the kernel says no more."""
+    while not link.silent(1) or link.rest:
+        try:
+            peer.handle(link, link.read_frame(1))
+        except (Closed, Failure):
+            break
+    return peer.maps
+
+
+@test("many honest peers at once are all served")
+def many_honest(lab):
+    many_files()
+    sock = lab.socket(PORT)
+    links = []
+    for number in range(500 if lab.full else 100):
+        peer = lab.lower((LEGACY, MODERN, OURS)[number % 3])
+        links.append((peer, peer.dial()))
+    for peer, link in links:
+        peer.data(link, 9, PORT, peer.address.encode())
+    same("peers heard", {peer.address for peer, _ in links},
+         {sock.recv()[1] for _ in links})
+    for peer, link in links:
+        same("sending", 0,
+             sock.send(peer.address, 78, peer.address.encode()))
+    for peer, link in links:
+        peer.message(link, PORT, 78, peer.address.encode())
+    same("a listener of IPv4", socket.AF_INET, lab.family(KERNEL))

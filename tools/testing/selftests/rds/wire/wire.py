@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The RDS wire format as it is spoken over TCP: header, extension headers,
+congestion map. Nothing here opens a socket, and nothing keeps a rule: a frame
+may be as wrong as a test wants it to be."""
+
+import dataclasses
+import struct
+
+TCP_PORT = 16385
+LANES = 8
+MAX_MESSAGE = 1 << 20
+MAP_BYTES = 8192
+
+PORT_PING = 0		# to it: a ping; from it: an answer
+PORT_PROBE = 1		# the handshake
+
+FLAG_CONG_BITMAP = 0x01
+FLAG_ACK_REQUIRED = 0x02
+FLAG_RETRANSMITTED = 0x04
+
+EXT_NONE = 0
+EXT_VERSION = 1
+EXT_RDMA = 2
+EXT_RDMA_DEST = 3
+EXT_RDMA_BYTES = 4
+EXT_NPATHS = 5
+EXT_GEN_NUM = 6
+EXT_CAP_BITS = 7
+EXT_SPORT_IDX = 8
+EXT_FEATURES = 15
+
+STRICT = 0x01		# a feature: every number is used once
+
+# Bytes behind the type; a type that is not here is a bare type byte.
+EXT_SIZE = {
+    EXT_VERSION: 4, EXT_RDMA: 4, EXT_RDMA_DEST: 8, EXT_RDMA_BYTES: 8,
+    EXT_NPATHS: 2, EXT_GEN_NUM: 4, EXT_CAP_BITS: 4, EXT_SPORT_IDX: 1,
+    EXT_FEATURES: 5,
+}
+EXT_SPACE = 16
+
+HEADER = struct.Struct("!QQIHHBB4sH16s")
+HEADER_BYTES = HEADER.size
+
+
+def npaths(number):
+    return bytes([EXT_NPATHS]) + struct.pack("!H", number)
+
+
+def gen_num(number):
+    return bytes([EXT_GEN_NUM]) + struct.pack("!I", number)
+
+
+def sport_idx():
+    return bytes([EXT_SPORT_IDX, 0])
+
+
+def features(epoch=0, bits=STRICT):
+    """A zero byte, which ends parsing where the type is not known; 24 bits
+    that tell this life of the connection from others, and 8 of features."""
+    return bytes([EXT_FEATURES, 0]) + struct.pack("!I", epoch << 8 | bits)
+
+
+def parse_ext(area):
+    """The extension headers in AREA, as a dictionary of payloads by type."""
+    found = {}
+    at = 0
+    while at < len(area) and area[at] != EXT_NONE:
+        kind = area[at]
+        end = at + 1 + EXT_SIZE.get(kind, 0)
+        if kind >= EXT_SPACE or end > len(area):
+            break
+        found[kind] = bytes(area[at + 1:end])
+        at = end
+    return found
+
+
+@dataclasses.dataclass
+class Frame:
+    """A message: its header and what follows. LENGTH, if given, is what the
+    header says of the payload's size, true or not."""
+
+    sport: int = 0
+    dport: int = 0
+    payload: bytes = b""
+    seq: int = 0
+    flags: int = 0
+    ext: bytes = b""
+    ack: int = 0
+    credit: int = 0
+    padding: bytes = bytes(4)
+    csum: int = 0
+    length: int = None
+
+    def header(self):
+        length = len(self.payload) if self.length is None else self.length
+        return HEADER.pack(self.seq, self.ack, length, self.sport, self.dport,
+                           self.flags, self.credit, self.padding, self.csum,
+                           self.ext)
+
+    def encode(self):
+        return self.header() + self.payload
+
+    @classmethod
+    def decode(cls, data):
+        """The header in DATA, which must have all of it; no payload."""
+        (seq, ack, length, sport, dport, flags, credit, padding, csum,
+         ext) = HEADER.unpack_from(data)
+        return cls(sport, dport, b"", seq, flags, ext, ack, credit, padding,
+                   csum, length)
+
+    def is_map(self):
+        return self.flags == FLAG_CONG_BITMAP
+
+    def is_probe(self):
+        return (self.sport, self.dport) == (PORT_PROBE, PORT_PING)
+
+    def is_probe_answer(self):
+        return (self.sport, self.dport) == (PORT_PING, PORT_PROBE)
+
+
+def cong_map(*ports):
+    """The bits of a congestion map in which PORTS are congested."""
+    bits = bytearray(MAP_BYTES)
+    for port in ports:
+        bits[port // 8] |= 1 << (port % 8)
+    return bytes(bits)
+
+
+def congested(bits):
+    """The ports that are congested in a map, as a set."""
+    if not any(bits):
+        return set()
+    return {8 * at + bit for at, byte in enumerate(bits) if byte
+            for bit in range(8) if byte >> bit & 1}
+
+
+def cong_frame(*ports):
+    return Frame(flags=FLAG_CONG_BITMAP, payload=cong_map(*ports))
