@@ -4,9 +4,12 @@
  */
 #include <err.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <netdb.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,6 +37,7 @@ static struct {
 	const char	*server;	/* where to find it */
 	const char	*local;		/* what to bind to; NULL: find out */
 	const char	*remote;	/* the other end's, with --local */
+	const char	*netns;		/* where the other end is, likewise */
 	uint16_t	port;
 	bool		serve;
 	bool		once;
@@ -64,7 +68,8 @@ static const char usage_text[] =
 "  -w, --workload NAME  pp (ping-pong), stream (one way), mix (any socket to\n"
 "                       any, sizes 0 to 1 MiB, always verified), copies (two\n"
 "                       bare copies, no socket); default pp\n"
-"  -f, --family NAME    rds, or seqpacket (AF_UNIX, --local only)\n"
+"  -f, --family NAME    rds; to compare, seqpacket (AF_UNIX, --local only) or\n"
+"                       tcp (messages behind their lengths)\n"
 "  -z, --size BYTES     of one message (default 64; K and M are understood)\n"
 "  -n, --sockets N      sockets on each side (default 1), a process for each\n"
 "  -c, --count N        messages in all (default 2000)\n"
@@ -80,6 +85,8 @@ static const char usage_text[] =
 "  -t, --timeout SEC    give up when nothing moves for so long (default 10)\n"
 "  -I, --bind ADDRESS   local address of the data sockets\n"
 "      --remote ADDRESS with --local, the address of the other end\n"
+"      --netns NAME     with --local, the other end's network namespace, as ip\n"
+"                       netns knows it\n"
 "  -p, --port PORT      TCP port of the control channel (default 4100)\n"
 "      --once           with -s, end after one client\n"
 "      --json           print JSON, and no progress unless asked for\n"
@@ -141,6 +148,7 @@ enum {
 	OPTION_RECEIVER,
 	OPTION_SEED,
 	OPTION_REMOTE,
+	OPTION_NETNS,
 	OPTION_ONCE,
 	OPTION_LOCAL,
 	OPTION_JSON,
@@ -165,6 +173,7 @@ static const struct option longs[] = {
 	{ "bind", required_argument, NULL, 'I' },
 	{ "remote", required_argument, NULL, OPTION_REMOTE },
 	{ "port", required_argument, NULL, 'p' },
+	{ "netns", required_argument, NULL, OPTION_NETNS },
 	{ "once", no_argument, NULL, OPTION_ONCE },
 	{ "local", no_argument, NULL, OPTION_LOCAL },
 	{ "json", no_argument, NULL, OPTION_JSON },
@@ -239,6 +248,9 @@ static void parse_other(int c)
 	case OPTION_REMOTE:
 		options.remote = optarg;
 		break;
+	case OPTION_NETNS:
+		options.netns = optarg;
+		break;
 	case 'p':
 		options.port = parse_number(optarg, UINT16_MAX);
 		break;
@@ -289,6 +301,8 @@ static void parse_options(int argc, char **argv)
 	if (optind < argc ||
 	    options.serve + options.both + is_copies() + !!options.server != 1)
 		usage_error();
+	if (options.netns && !(options.both && options.remote))
+		errx(EXIT_TROUBLE, "--netns needs --local and --remote");
 	if (!params->duration && !params->count)
 		params->count = DEFAULT_COUNT;
 	if (is_mix()) {
@@ -370,6 +384,19 @@ static void run_client(const union addr *server, struct tally *total)
 	control_close(&control);
 }
 
+static void enter_netns(const char *name)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "/run/netns/%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || setns(fd, CLONE_NEWNET))
+		err(EXIT_TROUBLE, "network namespace %s", name);
+	close(fd);
+}
+
+/* The control channel of the two stays on this side's loopback. */
 static void run_local(struct tally *total)
 {
 	union addr addr;
@@ -388,6 +415,8 @@ static void run_local(struct tally *total)
 		err(EXIT_TROUBLE, "fork");
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (options.netns)
+			enter_netns(options.netns);
 		serve(listener, options.remote ? options.remote :
 						 options.local);
 	}

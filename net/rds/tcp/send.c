@@ -23,6 +23,21 @@
 
 #define RDS_TCP_MSG_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL)
 
+/* Only acks are to call us: what is sent while we hold the lock is no news, and
+ * acks that come meanwhile are looked at when we let it go.
+ */
+static void rds_tcp_tx_lock(struct sock *sk)
+{
+	lock_sock(sk);
+	clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+}
+
+static void rds_tcp_tx_unlock(struct sock *sk)
+{
+	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	release_sock(sk);
+}
+
 /* TCP took nothing. It tells us when it has room, if it is for lack of that;
  * memory is asked for again.
  */
@@ -67,7 +82,7 @@ static int rds_tcp_batch_send(struct rds_tcp_path *tp, int flags)
 	struct sock *sk = tp->tp_sock->sk;
 	int ret = 0;
 
-	lock_sock(sk);
+	rds_tcp_tx_lock(sk);
 	while (b->b_sent < b->b_bytes) {
 		ret = rds_tcp_tx_copy(tp, sk, b->b_vec, 2 * b->b_nr, b->b_sent,
 				      b->b_bytes, flags);
@@ -75,7 +90,7 @@ static int rds_tcp_batch_send(struct rds_tcp_path *tp, int flags)
 			break;
 		b->b_sent += ret;
 	}
-	release_sock(sk);
+	rds_tcp_tx_unlock(sk);
 	if (ret < 0)
 		return ret;
 
@@ -150,11 +165,11 @@ static int rds_tcp_tx_large(struct rds_tcp_path *tp, struct rds_message *msg,
 	WRITE_ONCE(msg->m_mark, end);
 	rds_message_header(msg, 0, &hdr);
 
-	lock_sock(sk);
+	rds_tcp_tx_lock(sk);
 	ret = rds_tcp_tx_header(tp, sk, &hdr);
 	if (!ret)
 		ret = rds_tcp_tx_pages(tp, sk, &msg->m_bag, flags);
-	release_sock(sk);
+	rds_tcp_tx_unlock(sk);
 	if (ret)
 		return ret;
 
@@ -259,9 +274,9 @@ int rds_tcp_xmit_cong_map(struct rds_path *path, const void *map)
 			return ret;
 	}
 
-	lock_sock(sk);
+	rds_tcp_tx_lock(sk);
 	ret = rds_tcp_tx_map(tp, sk, map);
-	release_sock(sk);
+	rds_tcp_tx_unlock(sk);
 	if (ret)
 		return ret;
 

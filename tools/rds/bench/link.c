@@ -8,12 +8,11 @@
 #include <unistd.h>
 #include <sys/un.h>
 
+#include "bench/framed.h"
 #include "bench/link.h"
 #include "sock.h"
 
-/* RDS: a name is "address,port". */
-
-static int close_failed(int fd)
+int link_close(int fd)
 {
 	int error = errno;
 
@@ -37,21 +36,52 @@ bool link_parse(const char *name, union addr *addr)
 	return true;
 }
 
-static int rds_listen(const union addr *local, char name[LINK_NAME_SIZE])
+int link_name(int fd, char name[LINK_NAME_SIZE])
 {
 	socklen_t len = sizeof(union addr);
 	char text[ADDR_TEXT_SIZE];
 	union addr bound;
+
+	if (getsockname(fd, &bound.sa, &len))
+		return -1;
+	snprintf(name, LINK_NAME_SIZE, "%s,%u", addr_text(&bound, text),
+		 addr_port(&bound));
+	return 0;
+}
+
+int link_accept(int fd)
+{
+	int accepted = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+
+	if (accepted < 0)
+		return link_close(fd);
+	close(fd);
+	return accepted;
+}
+
+/* For those of which one system call sends or receives a message. */
+
+static ssize_t plain_send(int fd, const void *bytes, size_t size)
+{
+	return send(fd, bytes, size, 0);
+}
+
+static ssize_t plain_receive(int fd, void *bytes, size_t size)
+{
+	return recv(fd, bytes, size, 0);
+}
+
+/* RDS */
+
+static int rds_listen(const union addr *local, char name[LINK_NAME_SIZE])
+{
 	int fd;
 
 	fd = rds_socket(0);
 	if (fd < 0)
 		return -1;
-	if (bind(fd, &local->sa, addr_len(local)) ||
-	    getsockname(fd, &bound.sa, &len))
-		return close_failed(fd);
-	snprintf(name, LINK_NAME_SIZE, "%s,%u", addr_text(&bound, text),
-		 addr_port(&bound));
+	if (bind(fd, &local->sa, addr_len(local)) || link_name(fd, name))
+		return link_close(fd);
 	return fd;
 }
 
@@ -61,10 +91,10 @@ static int rds_answer(int fd, const char *peer)
 
 	if (!link_parse(peer, &addr)) {
 		errno = EINVAL;
-		return close_failed(fd);
+		return link_close(fd);
 	}
 	if (connect(fd, &addr.sa, addr_len(&addr)))
-		return close_failed(fd);
+		return link_close(fd);
 	return fd;
 }
 
@@ -91,7 +121,7 @@ static int unix_listen(const union addr *local, char name[LINK_NAME_SIZE])
 	/* Only a family: the kernel finds a free abstract name. */
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr.sun_family)) ||
 	    listen(fd, 1) || getsockname(fd, (struct sockaddr *)&addr, &len))
-		return close_failed(fd);
+		return link_close(fd);
 	len -= offsetof(struct sockaddr_un, sun_path) + 1;
 	snprintf(name, LINK_NAME_SIZE, "%.*s", (int)len, addr.sun_path + 1);
 	return fd;
@@ -111,36 +141,40 @@ static int unix_dial(const union addr *local, const char *peer,
 	memcpy(addr.sun_path + 1, peer, len);
 	len += offsetof(struct sockaddr_un, sun_path) + 1;
 	if (connect(fd, (struct sockaddr *)&addr, len))
-		return close_failed(fd);
+		return link_close(fd);
 	snprintf(name, LINK_NAME_SIZE, "-");
 	return fd;
 }
 
 static int unix_answer(int fd, const char *peer)
 {
-	int accepted = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
-
 	(void)peer;
-	if (accepted < 0)
-		return close_failed(fd);
-	close(fd);
-	return accepted;
+	return link_accept(fd);
 }
 
-static const struct link_family families[] = {
-	{
-		.name = "rds",
-		.any_to_any = true,
-		.listen = rds_listen,
-		.dial = rds_dial,
-		.answer = rds_answer,
-	}, {
-		.name = "seqpacket",
-		.one_host = true,
-		.listen = unix_listen,
-		.dial = unix_dial,
-		.answer = unix_answer,
-	},
+static const struct link_family rds_link_family = {
+	.name = "rds",
+	.any_to_any = true,
+	.listen = rds_listen,
+	.dial = rds_dial,
+	.answer = rds_answer,
+	.send = plain_send,
+	.receive = plain_receive,
+};
+
+static const struct link_family unix_family = {
+	.name = "seqpacket",
+	.listen = unix_listen,
+	.dial = unix_dial,
+	.answer = unix_answer,
+	.send = plain_send,
+	.receive = plain_receive,
+};
+
+static const struct link_family *const families[] = {
+	&rds_link_family,
+	&unix_family,
+	&framed_family,
 };
 
 const struct link_family *link_find(const char *name)
@@ -148,8 +182,8 @@ const struct link_family *link_find(const char *name)
 	size_t i;
 
 	for (i = 0; i < sizeof(families) / sizeof(families[0]); i++)
-		if (!strcmp(families[i].name, name))
-			return &families[i];
+		if (!strcmp(families[i]->name, name))
+			return families[i];
 	return NULL;
 }
 

@@ -160,6 +160,7 @@ static struct worker *make_workers(struct session *session, enum side side,
 		workers[i].side = side;
 		workers[i].index = i;
 		workers[i].fd = session->fds[i % session->params.sockets];
+		workers[i].family = session->family;
 		workers[i].peers = session->peers;
 	}
 	return workers;

@@ -65,7 +65,7 @@ void worker_send(struct worker *worker, const void *bytes, size_t size)
 	ssize_t ret;
 
 	do {
-		ret = send(worker->fd, bytes, size, 0);
+		ret = worker->family->send(worker->fd, bytes, size);
 	} while (ret < 0 && errno == EINTR && !given_up);
 	if (ret != (ssize_t)size)
 		stop(worker, "send");
@@ -86,7 +86,7 @@ size_t worker_receive(struct worker *worker, void *bytes, size_t size)
 	ssize_t ret;
 
 	do {
-		ret = recv(worker->fd, bytes, size, 0);
+		ret = worker->family->receive(worker->fd, bytes, size);
 	} while (ret < 0 && errno == EINTR && !given_up);
 	return received(worker, ret);
 }

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "addr.h"
+#include "bench/link.h"
 #include "bench/params.h"
 #include "bench/tally.h"
 
@@ -24,6 +25,7 @@ struct worker {
 	enum side		side;
 	unsigned int		index;
 	int			fd;
+	const struct link_family *family;	/* of that socket */
 	const union addr	*peers;	/* of all sockets over there, or NULL */
 	struct tally		*tally;
 	pid_t			pid;

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Messages over a TCP connection, each behind its length in 8 bytes. */
+#include <endian.h>
+#include <errno.h>
+#include <unistd.h>
+#include <netinet/tcp.h>
+#include <sys/uio.h>
+
+#include "bench/framed.h"
+
+static int framed_socket(const union addr *local)
+{
+	int one = 1;
+	int fd;
+
+	fd = socket(local->sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -1;
+	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) ||
+	    bind(fd, &local->sa, addr_len(local)))
+		return link_close(fd);
+	return fd;
+}
+
+static int framed_listen(const union addr *local, char name[LINK_NAME_SIZE])
+{
+	int fd = framed_socket(local);
+
+	if (fd < 0)
+		return -1;
+	if (listen(fd, 1) || link_name(fd, name))
+		return link_close(fd);
+	return fd;
+}
+
+static int framed_dial(const union addr *local, const char *peer,
+		       char name[LINK_NAME_SIZE])
+{
+	union addr addr;
+	int fd;
+
+	if (!link_parse(peer, &addr)) {
+		errno = EINVAL;
+		return -1;
+	}
+	fd = framed_socket(local);
+	if (fd < 0)
+		return -1;
+	if (connect(fd, &addr.sa, addr_len(&addr)) || link_name(fd, name))
+		return link_close(fd);
+	return fd;
+}
+
+/* What the listener had set holds for this socket too. */
+static int framed_answer(int fd, const char *peer)
+{
+	(void)peer;
+	return link_accept(fd);
+}
+
+/* Blocking calls do all or, when interrupted, less. */
+static ssize_t all_or_interrupted(ssize_t ret, size_t size)
+{
+	if (ret < 0 || ret == (ssize_t)size)
+		return ret;
+	errno = ret ? EINTR : ECONNRESET;
+	return -1;
+}
+
+static ssize_t framed_send(int fd, const void *bytes, size_t size)
+{
+	uint64_t header = htobe64(size);
+	struct iovec parts[] = {
+		{ .iov_base = &header, .iov_len = sizeof(header) },
+		{ .iov_base = (void *)bytes, .iov_len = size },
+	};
+	struct msghdr msg = {
+		.msg_iov = parts,
+		.msg_iovlen = 2,
+	};
+	ssize_t ret;
+
+	ret = all_or_interrupted(sendmsg(fd, &msg, MSG_NOSIGNAL),
+				 sizeof(header) + size);
+	return ret < 0 ? ret : (ssize_t)size;
+}
+
+static ssize_t framed_receive(int fd, void *bytes, size_t room)
+{
+	uint64_t header;
+	size_t size;
+
+	if (all_or_interrupted(recv(fd, &header, sizeof(header), MSG_WAITALL),
+			       sizeof(header)) < 0)
+		return -1;
+	size = be64toh(header);
+	if (!size)
+		return 0;
+	if (size > room) {
+		errno = EMSGSIZE;
+		return -1;
+	}
+	return all_or_interrupted(recv(fd, bytes, size, MSG_WAITALL), size);
+}
+
+const struct link_family framed_family = {
+	.name = "tcp",
+	.listen = framed_listen,
+	.dial = framed_dial,
+	.answer = framed_answer,
+	.send = framed_send,
+	.receive = framed_receive,
+};

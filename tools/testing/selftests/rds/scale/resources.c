@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the whole machine has spent on CPU and memory */
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "resources.h"
+
+#define SEC 1000000000LL
+
+static void __attribute__((noreturn)) die(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+/* The idle time of all CPUs, and how many there are */
+static int64_t idle_time(int *cpus)
+{
+	unsigned long long idle, iowait, total = 0;
+	char line[512];
+	FILE *file;
+
+	file = fopen("/proc/stat", "r");
+	if (!file)
+		die("/proc/stat");
+	*cpus = 0;
+	while (fgets(line, sizeof(line), file)) {
+		/* The first line is the sum of the others. */
+		if (!strncmp(line, "cpu ", 4) ||
+		    sscanf(line, "cpu%*u %*u %*u %*u %llu %llu", &idle,
+			   &iowait) != 2)
+			continue;
+		total += idle + iowait;
+		(*cpus)++;
+	}
+	fclose(file);
+	return total * (SEC / sysconf(_SC_CLK_TCK));
+}
+
+void cpu_time_read(struct cpu_time *time)
+{
+	struct timespec ts;
+	int cpus;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	time->elapsed = ts.tv_sec * SEC + ts.tv_nsec;
+	time->busy = -idle_time(&cpus);
+	time->busy += time->elapsed * cpus;
+}
+
+struct cpu_time cpu_time_since(const struct cpu_time *start)
+{
+	struct cpu_time end;
+
+	cpu_time_read(&end);
+	return (struct cpu_time) {
+		.elapsed = end.elapsed - start->elapsed,
+		.busy = end.busy - start->busy,
+	};
+}
+
+static void write_to(const char *path)
+{
+	FILE *file = fopen(path, "w");
+
+	if (!file || fputs("1", file) < 0 || fclose(file))
+		die(path);
+}
+
+static void shrink_slab(void)
+{
+	glob_t found;
+	size_t i;
+
+	if (glob("/sys/kernel/slab/*/shrink", 0, NULL, &found))
+		die("/sys/kernel/slab");
+	for (i = 0; i < found.gl_pathc; i++)
+		write_to(found.gl_pathv[i]);
+	globfree(&found);
+}
+
+/* Free pages on the lists of CPUs, which do not count as free elsewhere */
+static int64_t listed_free(void)
+{
+	int64_t pages = 0;
+	char line[128];
+	FILE *file;
+	int count;
+
+	file = fopen("/proc/zoneinfo", "r");
+	if (!file)
+		die("/proc/zoneinfo");
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, " count: %d", &count) == 1)
+			pages += count;
+	fclose(file);
+	return pages * sysconf(_SC_PAGESIZE);
+}
+
+static int64_t value_of(const char *line, const char *name)
+{
+	size_t len = strlen(name);
+
+	if (strncmp(line, name, len) || line[len] != ':')
+		return 0;
+	return atoll(line + len + 1) * 1024;
+}
+
+void memory_read(struct memory *memory)
+{
+	char line[128];
+	FILE *file;
+
+	shrink_slab();
+	memset(memory, 0, sizeof(*memory));
+	memory->all = -listed_free();
+	file = fopen("/proc/meminfo", "r");
+	if (!file)
+		die("/proc/meminfo");
+	while (fgets(line, sizeof(line), file)) {
+		memory->all += value_of(line, "MemTotal") -
+			       value_of(line, "MemFree") -
+			       value_of(line, "Buffers") -
+			       value_of(line, "Cached") -
+			       value_of(line, "SReclaimable");
+		memory->slab += value_of(line, "SUnreclaim");
+	}
+	fclose(file);
+}
