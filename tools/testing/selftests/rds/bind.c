@@ -228,21 +228,21 @@ TEST_F(solo, loopback_addresses_use_the_loopback_transport)
 	EXPECT_EQ(RDS_TRANS_LOOP, transport_of("::ffff:127.1.2.3"));
 }
 
-/* Without another transport, loopback serves the host's own addresses */
-TEST_F(solo, own_ipv4_address_uses_the_loopback_transport)
+/* TCP serves the host's own addresses, and is loaded when one is bound */
+TEST_F(solo, own_ipv4_address_uses_tcp)
 {
 	ASSERT_EQ(-EADDRNOTAVAIL, try_bind("10.9.9.1", 0));
 	ASSERT_EQ(0, ERR(rds_address("10.9.9.1", true)));
-	EXPECT_EQ(RDS_TRANS_LOOP, transport_of("10.9.9.1"));
+	EXPECT_EQ(RDS_TRANS_TCP, transport_of("10.9.9.1"));
 	ASSERT_EQ(0, ERR(rds_address("10.9.9.1", false)));
 	EXPECT_EQ(-EADDRNOTAVAIL, try_bind("10.9.9.1", 0));
 }
 
-TEST_F(solo, own_ipv6_address_uses_the_loopback_transport)
+TEST_F(solo, own_ipv6_address_uses_tcp)
 {
 	ASSERT_EQ(-EADDRNOTAVAIL, try_bind("fd00::9", 0));
 	ASSERT_EQ(0, ERR(rds_address("fd00::9", true)));
-	EXPECT_EQ(RDS_TRANS_LOOP, transport_of("fd00::9"));
+	EXPECT_EQ(RDS_TRANS_TCP, transport_of("fd00::9"));
 	ASSERT_EQ(0, ERR(rds_address("fd00::9", false)));
 	EXPECT_EQ(-EADDRNOTAVAIL, try_bind("fd00::9", 0));
 }

@@ -33,7 +33,7 @@ TEST_F(pair, receive_waits_on_an_unbound_socket)
 {
 	struct rds_name name = rds_name(variant->b, 4000);
 	struct rds_task task;
-	int fd = rds_socket();
+	int fd = pair_far_socket(variant);
 
 	ASSERT_EQ(0, rds_task_recv(&task, fd, received, 100));
 	EXPECT_TRUE(rds_task_blocked(&task));
@@ -68,6 +68,7 @@ TEST_F(pair, receive_timeout)
 	/* It says how long to wait, not whether */
 	EXPECT_EQ(-EAGAIN, ERR(recv(self->b, received, 100, MSG_DONTWAIT)));
 	ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &self->b_name)));
+	ASSERT_TRUE(rds_await_queued(self->b, 1));
 	EXPECT_EQ(3, ERR(recv(self->b, received, 100, 0)));
 }
 

@@ -80,19 +80,47 @@ static long send_with_rds(int fd, const struct rds_name *to, int type,
 /* Whatever was refused must not have been sent */
 FIXTURE(refused) {
 	int fd;
+	int to;
 	struct rds_name name;
+};
+
+FIXTURE_VARIANT(refused) {
+	const char *from;
+	const char *to;
+	bool wire;
+};
+
+FIXTURE_VARIANT_ADD(refused, loop) {
+	.from = "127.0.0.1",
+	.to = "127.0.0.2",
+};
+
+FIXTURE_VARIANT_ADD(refused, tcp) {
+	.from = VETH_NEAR_IPV4,
+	.to = VETH_FAR_IPV4,
+	.wire = true,
 };
 
 FIXTURE_SETUP(refused)
 {
-	self->fd = rds_bound("127.0.0.1", 0);
+	self->fd = rds_bound(variant->from, 0);
 	ASSERT_LE(0, self->fd);
-	self->name = rds_sockname(self->fd);
+	self->to = variant->wire ? veth_far_bound(variant->to, 0) :
+				   rds_bound(variant->to, 0);
+	ASSERT_LE(0, self->to);
+	self->name = rds_sockname(self->to);
 }
 
+/* The first message that arrives is one that came after all those. */
 FIXTURE_TEARDOWN(refused)
 {
-	EXPECT_TRUE(rds_silent(self->fd));
+	char bytes[2];
+
+	EXPECT_EQ(2, ERR(rds_sendto(self->fd, "ok", 2, 0, &self->name)));
+	EXPECT_EQ(2, ERR(rds_recv(self->to, bytes, 2)));
+	EXPECT_TRUE(!memcmp(bytes, "ok", 2));
+	EXPECT_TRUE(rds_silent(self->to));
+	close(self->to);
 	close(self->fd);
 }
 

@@ -26,6 +26,7 @@ static void congest(struct __test_metadata *_metadata,
 	for (i = 0; i < 4; i++)
 		ASSERT_EQ(RCVBUF / 4, try_send(self->a, RCVBUF / 4,
 					       &self->b_name));
+	ASSERT_TRUE(pair_await_full(self, &self->b_name));
 	ASSERT_EQ(-ENOBUFS, try_send(self->a, 1, &self->b_name));
 }
 
@@ -39,6 +40,7 @@ TEST_F(pair, full_at_exactly_the_receive_buffer)
 {
 	ASSERT_EQ(0, rds_rcvbuf(self->b, RCVBUF));
 	EXPECT_EQ(RCVBUF, try_send(self->a, RCVBUF, &self->b_name));
+	EXPECT_TRUE(pair_await_full(self, &self->b_name));
 	EXPECT_EQ(-ENOBUFS, try_send(self->a, 1, &self->b_name));
 }
 
@@ -46,7 +48,9 @@ TEST_F(pair, one_byte_less_is_not_full)
 {
 	ASSERT_EQ(0, rds_rcvbuf(self->b, RCVBUF));
 	EXPECT_EQ(RCVBUF - 1, try_send(self->a, RCVBUF - 1, &self->b_name));
+	EXPECT_TRUE(rds_await_queued(self->b, 1));
 	EXPECT_EQ(100, try_send(self->a, 100, &self->b_name));
+	EXPECT_TRUE(pair_await_full(self, &self->b_name));
 	EXPECT_EQ(-ENOBUFS, try_send(self->a, 1, &self->b_name));
 }
 
@@ -57,6 +61,7 @@ TEST_F(pair, default_receive_buffer)
 
 	for (sent = 0; sent < limit; sent += 1024)
 		ASSERT_EQ(1024, try_send(self->a, 1024, &self->b_name));
+	EXPECT_TRUE(pair_await_full(self, &self->b_name));
 	EXPECT_EQ(-ENOBUFS, try_send(self->a, 1, &self->b_name));
 }
 
@@ -69,6 +74,7 @@ TEST_F(pair, clears_below_half)
 	take_one(_metadata, self);
 	EXPECT_EQ(-ENOBUFS, try_send(self->a, 1, &self->b_name));
 	take_one(_metadata, self);
+	EXPECT_TRUE(pair_await_free(self, &self->b_name));
 	EXPECT_EQ(1, try_send(self->a, 1, &self->b_name));
 }
 
@@ -79,6 +85,7 @@ TEST_F(pair, congests_again)
 	for (i = 0; i < 3; i++) {
 		congest(_metadata, self);
 		rds_drain(self->b);
+		ASSERT_TRUE(pair_await_free(self, &self->b_name));
 		ASSERT_EQ(1, try_send(self->a, 1, &self->b_name));
 		ASSERT_EQ(1, ERR(rds_recv(self->b, buf, sizeof(buf))));
 	}
@@ -91,6 +98,7 @@ TEST_F(pair, empty_messages_never_count)
 	ASSERT_EQ(0, rds_rcvbuf(self->b, 1200));
 	for (i = 0; i < 1300; i++)
 		ASSERT_EQ(0, try_send(self->a, 0, &self->b_name));
+	EXPECT_TRUE(rds_await_queued(self->b, 1300));
 	EXPECT_EQ(1, try_send(self->a, 1, &self->b_name));
 }
 
@@ -100,14 +108,17 @@ TEST_F(pair, held_memory_is_bounded)
 	int sent = 0;
 
 	pair_move(_metadata, self, variant);
-	ASSERT_EQ(0, rds_sysctl_set("rx_held_max", "65536"));
+	ASSERT_EQ(0, pair_far_sysctl(variant, "rx_held_max", "65536"));
 	ASSERT_EQ(0, rds_rcvbuf(self->b, RCVBUF));
 	while (sent < 100000 && try_send(self->a, 0, &self->b_name) == 0)
 		sent++;
 	EXPECT_LT(0, sent);
-	EXPECT_GT(1000, sent);
+	EXPECT_GT(variant->wire ? 100000 : 1000, sent);
+	EXPECT_TRUE(pair_await_full(self, &self->b_name));
 	EXPECT_EQ(-ENOBUFS, try_send(self->a, 0, &self->b_name));
-	rds_drain(self->b);
+	for (; sent; sent--)
+		ASSERT_EQ(0, ERR(rds_recv(self->b, buf, sizeof(buf))));
+	EXPECT_TRUE(pair_await_free(self, &self->b_name));
 	EXPECT_EQ(0, try_send(self->a, 0, &self->b_name));
 }
 
@@ -135,13 +146,14 @@ TEST_F(pair, truncating_clears_as_much_as_reading)
 	congest(_metadata, self);
 	for (i = 0; i < 3; i++)
 		ASSERT_EQ(1, ERR(rds_recv(self->b, buf, 1)));
+	EXPECT_TRUE(pair_await_free(self, &self->b_name));
 	EXPECT_EQ(1, try_send(self->a, 1, &self->b_name));
 }
 
 TEST_F(pair, other_ports_are_unaffected)
 {
 	struct rds_name name;
-	int fd = rds_bound(variant->b, 0);
+	int fd = pair_far_bound(variant, 0);
 
 	ASSERT_LE(0, fd);
 	name = rds_sockname(fd);
@@ -154,13 +166,17 @@ TEST_F(pair, other_ports_are_unaffected)
 TEST_F(pair, the_same_port_of_another_address_is_unaffected)
 {
 	unsigned int port = rds_port(&self->b_name);
-	const char *other = self->b_name.sa.sa_family == AF_INET ?
-			    "10.9.9.1" : "fd00::9";
+	bool ipv4 = self->b_name.sa.sa_family == AF_INET;
 	struct rds_name name;
 	int fd;
 
-	ASSERT_EQ(0, rds_address(other, true));
-	fd = rds_bound(other, port);
+	if (variant->wire) {
+		fd = veth_far_bound(ipv4 ? VETH_FAR_IPV4_2 : VETH_FAR_IPV6_2,
+				    port);
+	} else {
+		ASSERT_EQ(0, rds_address(ipv4 ? "10.9.9.1" : "fd00::9", true));
+		fd = rds_bound(ipv4 ? "10.9.9.1" : "fd00::9", port);
+	}
 	ASSERT_LE(0, fd);
 	name = rds_sockname(fd);
 	congest(_metadata, self);
@@ -191,6 +207,7 @@ TEST_F(pair, closing_the_receiver_clears)
 	congest(_metadata, self);
 	close(self->b);
 	self->b = -1;
+	EXPECT_TRUE(pair_await_free(self, &self->b_name));
 	EXPECT_EQ(1, try_send(self->a, 1, &self->b_name));
 }
 
@@ -198,8 +215,9 @@ TEST_F(pair, the_next_owner_of_the_port_starts_empty)
 {
 	congest(_metadata, self);
 	close(self->b);
-	self->b = rds_bound(variant->b, rds_port(&self->b_name));
+	self->b = pair_far_bound(variant, rds_port(&self->b_name));
 	ASSERT_LE(0, self->b);
+	EXPECT_TRUE(pair_await_free(self, &self->b_name));
 	EXPECT_EQ(10, try_send(self->a, 10, &self->b_name));
 	EXPECT_EQ(10, ERR(rds_recv(self->b, buf, sizeof(buf))));
 }
@@ -302,8 +320,10 @@ TEST_F(pair, one_message_may_overshoot)
 	ASSERT_EQ(0, rds_sndbuf(self->a, 2 * sizeof(buf)));
 	ASSERT_EQ(0, rds_rcvbuf(self->b, RCVBUF));
 	EXPECT_EQ(sizeof(buf), try_send(self->a, sizeof(buf), &self->b_name));
+	EXPECT_TRUE(pair_await_full(self, &self->b_name));
 	EXPECT_EQ(-ENOBUFS, try_send(self->a, 1, &self->b_name));
 	EXPECT_EQ(sizeof(buf), ERR(rds_recv(self->b, buf, sizeof(buf))));
+	EXPECT_TRUE(pair_await_free(self, &self->b_name));
 	EXPECT_EQ(1, try_send(self->a, 1, &self->b_name));
 }
 

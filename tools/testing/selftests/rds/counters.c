@@ -16,7 +16,8 @@ static const char *const core_names[] = {
 	"copy_to_user", "copy_from_user", "cong_update_queued",
 	"cong_update_received", "cong_send_error", "cong_send_blocked",
 	"recv_bytes_added_to_sock", "recv_bytes_freed_fromsock",
-	"send_stuck_rm", "mprds_catchup_tx0_retries",
+	"send_stuck_rm", "mprds_catchup_tx0_retries", "send_drop_restarted",
+	"recv_path_stopped",
 };
 
 #define CORE	ARRAY_SIZE(core_names)
@@ -35,19 +36,6 @@ static size_t read_counters(struct __test_metadata *_metadata, int fd)
 				     &len)));
 	EXPECT_EQ(0, len % 40);
 	return len / 40;
-}
-
-static uint64_t counter(struct __test_metadata *_metadata, int fd,
-			const char *name)
-{
-	size_t i, count = read_counters(_metadata, fd);
-
-	for (i = 0; i < count; i++)
-		if (!strcmp((char *)counters[i].name, name))
-			return counters[i].value;
-	ASSERT_TRUE(false)
-		TH_LOG("no counter %s", name);
-	return 0;
 }
 
 TEST_F(solo, core_names_in_order)
@@ -114,87 +102,89 @@ TEST_F(solo, a_block_that_does_not_fit_is_left_out)
 
 TEST_F(pair, messages_are_counted)
 {
-	uint64_t queued = counter(_metadata, self->a, "send_queued");
-	uint64_t delivered = counter(_metadata, self->a, "recv_delivered");
+	int64_t queued = rds_counter(self->a, "send_queued");
+	int64_t delivered = rds_counter(self->b, "recv_delivered");
 	int i;
+
+	ASSERT_LE(0, queued);
+	ASSERT_LE(0, delivered);
 
 	for (i = 0; i < 10; i++) {
 		ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0,
 					    &self->b_name)));
 		ASSERT_EQ(3, ERR(rds_recv(self->b, buf, sizeof(buf))));
 	}
-	EXPECT_LE(queued + 10, counter(_metadata, self->a, "send_queued"));
-	EXPECT_LE(delivered + 10,
-		  counter(_metadata, self->a, "recv_delivered"));
+	EXPECT_LE(queued + 10, rds_counter(self->a, "send_queued"));
+	EXPECT_LE(delivered + 10, rds_counter(self->b, "recv_delivered"));
 }
 
 TEST_F(pair, bytes_are_counted)
 {
-	uint64_t from = counter(_metadata, self->a, "copy_from_user");
-	uint64_t to = counter(_metadata, self->a, "copy_to_user");
-	uint64_t added = counter(_metadata, self->a,
-				 "recv_bytes_added_to_sock");
-	uint64_t freed = counter(_metadata, self->a,
-				 "recv_bytes_freed_fromsock");
+	int64_t from = rds_counter(self->a, "copy_from_user");
+	int64_t to = rds_counter(self->b, "copy_to_user");
+	int64_t added = rds_counter(self->b, "recv_bytes_added_to_sock");
+	int64_t freed = rds_counter(self->b, "recv_bytes_freed_fromsock");
 
 	ASSERT_EQ(5000, ERR(rds_sendto(self->a, buf, 5000, 0,
 				       &self->b_name)));
 	ASSERT_EQ(5000, ERR(rds_recv(self->b, buf, sizeof(buf))));
-	EXPECT_LE(from + 5000, counter(_metadata, self->a, "copy_from_user"));
-	EXPECT_LE(to + 5000, counter(_metadata, self->a, "copy_to_user"));
-	EXPECT_LE(added + 5000, counter(_metadata, self->a,
-					"recv_bytes_added_to_sock"));
-	EXPECT_LE(freed + 5000, counter(_metadata, self->a,
-					"recv_bytes_freed_fromsock"));
+	EXPECT_LE(from + 5000, rds_counter(self->a, "copy_from_user"));
+	EXPECT_LE(to + 5000, rds_counter(self->b, "copy_to_user"));
+	EXPECT_LE(added + 5000,
+		  rds_counter(self->b, "recv_bytes_added_to_sock"));
+	EXPECT_LE(freed + 5000,
+		  rds_counter(self->b, "recv_bytes_freed_fromsock"));
 }
 
 TEST_F(pair, drops_are_counted)
 {
-	uint64_t drops = counter(_metadata, self->a, "recv_drop_no_sock");
+	int fd = pair_far_bound(variant, 0);
+	int64_t drops = rds_counter(fd, "recv_drop_no_sock");
 
 	close(self->b);
 	self->b = -1;
 	ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &self->b_name)));
-	ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &self->a_name)));
-	ASSERT_EQ(3, ERR(rds_recv(self->a, buf, sizeof(buf))));
-	EXPECT_LT(drops, counter(_metadata, self->a, "recv_drop_no_sock"));
+	EXPECT_TRUE(rds_await_counter(fd, "recv_drop_no_sock", drops + 1));
+	close(fd);
 }
 
 TEST_F(pair, pings_are_counted)
 {
-	uint64_t pings = counter(_metadata, self->a, "recv_ping");
-	uint64_t pongs = counter(_metadata, self->a, "send_pong");
+	int64_t pings = rds_counter(self->b, "recv_ping");
+	int64_t pongs = rds_counter(self->b, "send_pong");
 	struct rds_name ping = rds_name(variant->b, 0);
 
 	ASSERT_EQ(0, ERR(rds_sendto(self->a, NULL, 0, 0, &ping)));
 	ASSERT_EQ(0, ERR(rds_recv(self->a, buf, sizeof(buf))));
-	EXPECT_LT(pings, counter(_metadata, self->a, "recv_ping"));
-	EXPECT_LT(pongs, counter(_metadata, self->a, "send_pong"));
+	EXPECT_LT(pings, rds_counter(self->b, "recv_ping"));
+	EXPECT_LT(pongs, rds_counter(self->b, "send_pong"));
 }
 
 TEST_F(pair, refused_sends_are_counted)
 {
-	uint64_t errors = counter(_metadata, self->a, "cong_send_error");
+	int64_t errors = rds_counter(self->a, "cong_send_error");
 
 	ASSERT_EQ(0, rds_rcvbuf(self->b, 4096));
 	ASSERT_EQ(4096, ERR(rds_sendto(self->a, buf, 4096, 0,
 				       &self->b_name)));
+	ASSERT_TRUE(pair_await_full(self, &self->b_name));
 	ASSERT_EQ(-ENOBUFS, ERR(rds_sendto(self->a, buf, 1, MSG_DONTWAIT,
 					   &self->b_name)));
-	EXPECT_LT(errors, counter(_metadata, self->a, "cong_send_error"));
+	EXPECT_LT(errors, rds_counter(self->a, "cong_send_error"));
 }
 
 TEST_F(pair, blocked_sends_are_counted)
 {
-	uint64_t blocked = counter(_metadata, self->a, "cong_send_blocked");
+	int64_t blocked = rds_counter(self->a, "cong_send_blocked");
 
 	ASSERT_EQ(0, rds_rcvbuf(self->b, 4096));
 	ASSERT_EQ(4096, ERR(rds_sendto(self->a, buf, 4096, 0,
 				       &self->b_name)));
+	ASSERT_TRUE(pair_await_full(self, &self->b_name));
 	ASSERT_EQ(0, rds_set_timeout(self->a, SO_SNDTIMEO, 1));
 	ASSERT_EQ(-ETIMEDOUT, ERR(rds_sendto(self->a, buf, 1, 0,
 					     &self->b_name)));
-	EXPECT_LT(blocked, counter(_metadata, self->a, "cong_send_blocked"));
+	EXPECT_LT(blocked, rds_counter(self->a, "cong_send_blocked"));
 }
 
 TEST_HARNESS_MAIN

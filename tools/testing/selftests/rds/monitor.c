@@ -32,17 +32,24 @@ static uint64_t get_mask(int fd)
 	return mask;
 }
 
-static void congest(struct __test_metadata *_metadata, int from, int fd)
+/* Fills the queue of @fd, which is at socket b's end, from either end */
+static void congest(struct __test_metadata *_metadata,
+		    FIXTURE_DATA(pair) *self, int from, int fd)
 {
 	struct rds_name to = rds_sockname(fd);
 
 	ASSERT_EQ(0, rds_rcvbuf(fd, RCVBUF));
 	ASSERT_EQ(RCVBUF, ERR(rds_sendto(from, buf, RCVBUF, 0, &to)));
+	ASSERT_TRUE(pair_await_full(self, &to));
 }
 
-static void relieve(struct __test_metadata *_metadata, int fd)
+static void relieve(struct __test_metadata *_metadata,
+		    FIXTURE_DATA(pair) *self, int fd)
 {
+	struct rds_name name = rds_sockname(fd);
+
 	ASSERT_EQ(RCVBUF, ERR(rds_recv(fd, buf, sizeof(buf))));
+	ASSERT_TRUE(pair_await_free(self, &name));
 }
 
 static long refused(int fd, const struct rds_name *to)
@@ -142,7 +149,7 @@ TEST_F(solo, the_length_chooses_the_form)
 TEST_F(pair, refused_send_sets_the_bit_of_its_port)
 {
 	ASSERT_EQ(0, set_switch(self->a, 1));
-	congest(_metadata, self->a, self->b);
+	congest(_metadata, self, self->a, self->b);
 	EXPECT_EQ(0, get_mask(self->a));
 	EXPECT_EQ(-ENOBUFS, refused(self->a, &self->b_name));
 	EXPECT_EQ(GROUP(rds_port(&self->b_name)), get_mask(self->a));
@@ -154,7 +161,7 @@ TEST_F(pair, refused_send_adds_to_a_mask)
 	uint64_t other = group << 1 | group >> 63;
 
 	ASSERT_EQ(0, set_mask(self->a, other));
-	congest(_metadata, self->a, self->b);
+	congest(_metadata, self, self->a, self->b);
 	EXPECT_EQ(-ENOBUFS, refused(self->a, &self->b_name));
 	EXPECT_EQ(group | other, get_mask(self->a));
 }
@@ -164,10 +171,10 @@ TEST_F(pair, notifies_when_the_port_clears)
 	uint64_t group = GROUP(rds_port(&self->b_name));
 
 	ASSERT_EQ(0, set_switch(self->a, 1));
-	congest(_metadata, self->a, self->b);
+	congest(_metadata, self, self->a, self->b);
 	ASSERT_EQ(-ENOBUFS, refused(self->a, &self->b_name));
 	EXPECT_EQ(0, notification(_metadata, self->a));
-	relieve(_metadata, self->b);
+	relieve(_metadata, self, self->b);
 	EXPECT_EQ(group, notification(_metadata, self->a));
 	EXPECT_EQ(0, notification(_metadata, self->a));
 	EXPECT_EQ(1, refused(self->a, &self->b_name));
@@ -176,13 +183,13 @@ TEST_F(pair, notifies_when_the_port_clears)
 TEST_F(pair, the_bit_of_a_known_port)
 {
 	struct rds_name name = rds_name(variant->b, 7002);
-	int fd = rds_bound(variant->b, 7002);
+	int fd = pair_far_bound(variant, 7002);
 
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, set_switch(self->a, 1));
-	congest(_metadata, self->a, fd);
+	congest(_metadata, self, self->a, fd);
 	ASSERT_EQ(-ENOBUFS, refused(self->a, &name));
-	relieve(_metadata, fd);
+	relieve(_metadata, self, fd);
 	EXPECT_EQ(0x4000000, notification(_metadata, self->a));
 	close(fd);
 }
@@ -192,9 +199,9 @@ TEST_F(pair, the_mask_asks_without_a_refused_send)
 	uint64_t group = GROUP(rds_port(&self->b_name));
 
 	ASSERT_EQ(0, set_mask(self->a, group));
-	congest(_metadata, self->b, self->b);
+	congest(_metadata, self, self->b, self->b);
 	EXPECT_EQ(0, notification(_metadata, self->a));
-	relieve(_metadata, self->b);
+	relieve(_metadata, self, self->b);
 	EXPECT_EQ(group, notification(_metadata, self->a));
 }
 
@@ -203,16 +210,16 @@ TEST_F(pair, other_groups_are_not_reported)
 	uint64_t group = GROUP(rds_port(&self->b_name));
 
 	ASSERT_EQ(0, set_mask(self->a, ~group));
-	congest(_metadata, self->b, self->b);
-	relieve(_metadata, self->b);
+	congest(_metadata, self, self->b, self->b);
+	relieve(_metadata, self, self->b);
 	EXPECT_EQ(0, notification(_metadata, self->a));
 }
 
 TEST_F(pair, without_a_bit_nothing_is_reported)
 {
 	ASSERT_EQ(0, set_switch(self->a, 1));
-	congest(_metadata, self->b, self->b);
-	relieve(_metadata, self->b);
+	congest(_metadata, self, self->b, self->b);
+	relieve(_metadata, self, self->b);
 	EXPECT_EQ(0, notification(_metadata, self->a));
 }
 
@@ -220,16 +227,16 @@ TEST_F(pair, two_ports_in_one_notification)
 {
 	unsigned int port = rds_port(&self->b_name) ^ 1;
 	struct rds_name name = rds_name(variant->b, port);
-	int fd = rds_bound(variant->b, port);
+	int fd = pair_far_bound(variant, port);
 
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, set_switch(self->a, 1));
-	congest(_metadata, self->a, self->b);
-	congest(_metadata, self->a, fd);
+	congest(_metadata, self, self->a, self->b);
+	congest(_metadata, self, self->a, fd);
 	ASSERT_EQ(-ENOBUFS, refused(self->a, &self->b_name));
 	ASSERT_EQ(-ENOBUFS, refused(self->a, &name));
-	relieve(_metadata, self->b);
-	relieve(_metadata, fd);
+	relieve(_metadata, self, self->b);
+	relieve(_metadata, self, fd);
 	EXPECT_EQ(GROUP(port) | GROUP(port ^ 1),
 		  notification(_metadata, self->a));
 	EXPECT_EQ(0, notification(_metadata, self->a));
@@ -240,9 +247,9 @@ TEST_F(pair, comes_before_data_and_alone)
 {
 	ASSERT_EQ(0, set_switch(self->a, 1));
 	ASSERT_EQ(3, ERR(rds_sendto(self->b, "abc", 3, 0, &self->a_name)));
-	congest(_metadata, self->a, self->b);
+	congest(_metadata, self, self->a, self->b);
 	ASSERT_EQ(-ENOBUFS, refused(self->a, &self->b_name));
-	relieve(_metadata, self->b);
+	relieve(_metadata, self, self->b);
 	EXPECT_NE(0, notification(_metadata, self->a));
 	EXPECT_EQ(3, ERR(rds_recv(self->a, buf, sizeof(buf))));
 	EXPECT_EQ(0, memcmp(buf, "abc", 3));
@@ -254,9 +261,9 @@ TEST_F(pair, no_room_for_the_notification)
 	struct msghdr hdr = { .msg_iov = &iov, .msg_iovlen = 1 };
 
 	ASSERT_EQ(0, set_switch(self->a, 1));
-	congest(_metadata, self->a, self->b);
+	congest(_metadata, self, self->a, self->b);
 	ASSERT_EQ(-ENOBUFS, refused(self->a, &self->b_name));
-	relieve(_metadata, self->b);
+	relieve(_metadata, self, self->b);
 	EXPECT_EQ(0, ERR(recvmsg(self->a, &hdr, MSG_DONTWAIT)));
 	EXPECT_EQ(MSG_CTRUNC, hdr.msg_flags & MSG_CTRUNC);
 }
@@ -265,10 +272,10 @@ TEST_F(pair, makes_readable_without_wrband)
 {
 	ASSERT_EQ(0, set_switch(self->a, 1));
 	rds_poll(self->a);
-	congest(_metadata, self->a, self->b);
+	congest(_metadata, self, self->a, self->b);
 	ASSERT_EQ(-ENOBUFS, refused(self->a, &self->b_name));
 	EXPECT_EQ(0, rds_poll(self->a) & (READABLE | POLLWRBAND));
-	relieve(_metadata, self->b);
+	relieve(_metadata, self, self->b);
 	EXPECT_EQ(READABLE, rds_poll(self->a) & (READABLE | POLLWRBAND));
 	EXPECT_EQ(READABLE, rds_poll(self->a) & (READABLE | POLLWRBAND));
 	EXPECT_NE(0, notification(_metadata, self->a));
@@ -280,11 +287,11 @@ TEST_F(pair, wakes_a_blocking_receiver)
 	struct rds_task task;
 
 	ASSERT_EQ(0, set_switch(self->a, 1));
-	congest(_metadata, self->a, self->b);
+	congest(_metadata, self, self->a, self->b);
 	ASSERT_EQ(-ENOBUFS, refused(self->a, &self->b_name));
 	ASSERT_EQ(0, rds_task_recv(&task, self->a, buf + RCVBUF, 10));
 	EXPECT_TRUE(rds_task_blocked(&task));
-	relieve(_metadata, self->b);
+	relieve(_metadata, self, self->b);
 	EXPECT_EQ(0, rds_task_join(&task));
 }
 
@@ -293,21 +300,22 @@ TEST_F(pair, wakes_a_poll)
 	struct rds_task task;
 
 	ASSERT_EQ(0, set_switch(self->a, 1));
-	congest(_metadata, self->a, self->b);
+	congest(_metadata, self, self->a, self->b);
 	ASSERT_EQ(-ENOBUFS, refused(self->a, &self->b_name));
 	ASSERT_EQ(0, rds_task_poll(&task, self->a, POLLIN));
 	EXPECT_TRUE(rds_task_blocked(&task));
-	relieve(_metadata, self->b);
+	relieve(_metadata, self, self->b);
 	EXPECT_EQ(POLLIN, rds_task_join(&task));
 }
 
 TEST_F(pair, closing_the_receiver_notifies)
 {
 	ASSERT_EQ(0, set_switch(self->a, 1));
-	congest(_metadata, self->a, self->b);
+	congest(_metadata, self, self->a, self->b);
 	ASSERT_EQ(-ENOBUFS, refused(self->a, &self->b_name));
 	close(self->b);
 	self->b = -1;
+	ASSERT_TRUE(pair_await_free(self, &self->b_name));
 	EXPECT_EQ(GROUP(rds_port(&self->b_name)),
 		  notification(_metadata, self->a));
 }
@@ -315,10 +323,10 @@ TEST_F(pair, closing_the_receiver_notifies)
 TEST_F(pair, switched_off_by_the_switch)
 {
 	ASSERT_EQ(0, set_switch(self->a, 1));
-	congest(_metadata, self->a, self->b);
+	congest(_metadata, self, self->a, self->b);
 	ASSERT_EQ(-ENOBUFS, refused(self->a, &self->b_name));
 	ASSERT_EQ(0, set_switch(self->a, 0));
-	relieve(_metadata, self->b);
+	relieve(_metadata, self, self->b);
 	EXPECT_EQ(0, notification(_metadata, self->a));
 	EXPECT_EQ(0, get_mask(self->a));
 }
@@ -326,10 +334,10 @@ TEST_F(pair, switched_off_by_the_switch)
 TEST_F(pair, switched_off_by_an_empty_mask)
 {
 	ASSERT_EQ(0, set_mask(self->a, GROUP(rds_port(&self->b_name))));
-	congest(_metadata, self->a, self->b);
+	congest(_metadata, self, self->a, self->b);
 	ASSERT_EQ(-ENOBUFS, refused(self->a, &self->b_name));
 	ASSERT_EQ(0, set_mask(self->a, 0));
-	relieve(_metadata, self->b);
+	relieve(_metadata, self, self->b);
 	EXPECT_EQ(0, notification(_metadata, self->a));
 }
 
@@ -340,9 +348,9 @@ TEST_F(pair, each_socket_has_its_own)
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, set_switch(self->a, 1));
 	ASSERT_EQ(0, set_switch(fd, 1));
-	congest(_metadata, self->a, self->b);
+	congest(_metadata, self, self->a, self->b);
 	ASSERT_EQ(-ENOBUFS, refused(self->a, &self->b_name));
-	relieve(_metadata, self->b);
+	relieve(_metadata, self, self->b);
 	EXPECT_EQ(0, notification(_metadata, fd));
 	EXPECT_NE(0, notification(_metadata, self->a));
 	close(fd);

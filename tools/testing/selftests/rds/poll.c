@@ -30,11 +30,13 @@ static void fill(struct __test_metadata *_metadata, FIXTURE_DATA(pair) *self)
 	ASSERT_EQ(0, rds_rcvbuf(self->b, RCVBUF));
 	ASSERT_EQ(RCVBUF, ERR(rds_sendto(self->a, payload, RCVBUF, 0,
 					 &self->b_name)));
+	ASSERT_TRUE(pair_await_full(self, &self->b_name));
 }
 
 static void drain(struct __test_metadata *_metadata, FIXTURE_DATA(pair) *self)
 {
 	ASSERT_EQ(RCVBUF, ERR(rds_recv(self->b, payload, sizeof(payload))));
+	ASSERT_TRUE(pair_await_free(self, &self->b_name));
 }
 
 static void update_map(struct __test_metadata *_metadata,

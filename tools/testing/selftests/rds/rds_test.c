@@ -65,14 +65,16 @@ bool rds_name_eq(const struct rds_name *a, const struct rds_name *b)
 	return a->len == b->len && !memcmp(&a->ss, &b->ss, a->len);
 }
 
-static int loopback_up(void)
+/* Switches a network device of the caller's namespace on */
+int rds_up(const char *dev)
 {
-	struct ifreq ifr = { .ifr_name = "lo", .ifr_flags = IFF_UP };
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq ifr = { .ifr_flags = IFF_UP };
 	int ret;
 
 	if (fd < 0)
 		return -1;
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", dev);
 	ret = ioctl(fd, SIOCSIFFLAGS, &ifr);
 	close(fd);
 	return ret;
@@ -83,7 +85,7 @@ int rds_netns(void)
 {
 	if (unshare(CLONE_NEWNET))
 		return -1;
-	return loopback_up();
+	return rds_up("lo");
 }
 
 /* Back to the namespace of the machine's first process */
@@ -129,8 +131,8 @@ out:
 	return ret;
 }
 
-/* Gives @addr to lo as a single address, if it has it not; or takes it away */
-int rds_address(const char *addr, bool add)
+static int addr_change(const char *addr, bool add, int ifindex,
+		       unsigned int prefix)
 {
 	struct rds_name name = rds_name(addr, 0);
 	bool ipv4 = name.sa.sa_family == AF_INET;
@@ -140,9 +142,9 @@ int rds_address(const char *addr, bool add)
 		.nlh.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK |
 				   (add ? NLM_F_CREATE | NLM_F_EXCL : 0),
 		.ifa.ifa_family = name.sa.sa_family,
-		.ifa.ifa_prefixlen = len * 8,
+		.ifa.ifa_prefixlen = prefix ?: len * 8,
 		.ifa.ifa_flags = IFA_F_NODAD,
-		.ifa.ifa_index = LOOPBACK_IFINDEX,
+		.ifa.ifa_index = ifindex,
 		.attr.rta_type = IFA_LOCAL,
 		.attr.rta_len = RTA_LENGTH(len),
 	};
@@ -153,6 +155,18 @@ int rds_address(const char *addr, bool add)
 	else
 		memcpy(req.addr, &name.in6.sin6_addr, len);
 	return addr_transact(&req);
+}
+
+/* Gives @addr to lo as a single address, if it has it not; or takes it away */
+int rds_address(const char *addr, bool add)
+{
+	return addr_change(addr, add, LOOPBACK_IFINDEX, 0);
+}
+
+/* Gives @addr to another device, with the network that it is in */
+int rds_address_on(const char *dev, const char *addr, unsigned int prefix)
+{
+	return addr_change(addr, true, if_nametoindex(dev), prefix);
 }
 
 static int sysctl_open(const char *name, int flags)
@@ -349,6 +363,81 @@ bool rds_silent(int fd)
 
 	return recv(fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == -1 &&
 	       errno == EAGAIN;
+}
+
+/* The list of messages has addresses in their IPv6 form. */
+static bool is_queued_for(const struct rds6_info_message *msg,
+			  const struct rds_name *name)
+{
+	const void *addr = &name->in6.sin6_addr;
+	size_t len = sizeof(msg->laddr), skip = 0;
+
+	if (name->sa.sa_family == AF_INET) {
+		addr = &name->in.sin_addr;
+		len = sizeof(name->in.sin_addr);
+		skip = sizeof(msg->laddr) - len;
+	}
+	return ntohs(msg->lport) == rds_port(name) &&
+	       !memcmp((const char *)&msg->laddr + skip, addr, len);
+}
+
+int rds_queued(int fd)
+{
+	struct rds_name name = rds_sockname(fd);
+	struct rds6_info_message msg[2000];
+	socklen_t i, len = sizeof(msg);
+	int count = 0;
+
+	if (getsockopt(fd, SOL_RDS, RDS6_INFO_RECV_MESSAGES, msg, &len) < 0)
+		return -errno;
+	for (i = 0; i < len / sizeof(*msg); i++)
+		count += is_queued_for(&msg[i], &name);
+	return count;
+}
+
+/* Waits, in steps of a millisecond, until @what holds */
+#define AWAIT(what) ({							\
+	unsigned int left_ = PATIENCE;					\
+	bool held_;							\
+	while (!(held_ = (what)) && left_--)				\
+		usleep(1000);						\
+	held_;								\
+})
+
+bool rds_await_queued(int fd, int count)
+{
+	return AWAIT(rds_queued(fd) >= count);
+}
+
+static int outq(int fd)
+{
+	int bytes = -1;
+
+	ioctl(fd, SIOCOUTQ, &bytes);
+	return bytes;
+}
+
+bool rds_await_acked(int fd)
+{
+	return AWAIT(outq(fd) == 0);
+}
+
+int64_t rds_counter(int fd, const char *name)
+{
+	struct rds_info_counter counter[256];
+	socklen_t i, len = sizeof(counter);
+
+	if (getsockopt(fd, SOL_RDS, RDS_INFO_COUNTERS, counter, &len) < 0)
+		return -1;
+	for (i = 0; i < len / sizeof(*counter); i++)
+		if (!strcmp((char *)counter[i].name, name))
+			return counter[i].value;
+	return -1;
+}
+
+bool rds_await_counter(int fd, const char *name, int64_t value)
+{
+	return AWAIT(rds_counter(fd, name) >= value);
 }
 
 void rds_drain(int fd)

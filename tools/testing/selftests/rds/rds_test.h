@@ -51,6 +51,8 @@ bool rds_name_eq(const struct rds_name *a, const struct rds_name *b);
 int rds_netns(void);
 int rds_initial_netns(void);
 int rds_address(const char *addr, bool add);
+int rds_address_on(const char *dev, const char *addr, unsigned int prefix);
+int rds_up(const char *dev);
 int rds_sysctl_read(const char *name, char *buf, size_t size);
 int rds_sysctl_mode(const char *name);
 long rds_sysctl_get(const char *name);
@@ -79,8 +81,19 @@ ssize_t rds_recv(int fd, void *buf, size_t len);
 bool rds_arrived(int fd);
 /* Whether the queue is empty now */
 bool rds_silent(int fd);
+/* Messages in the queue of a bound socket */
+int rds_queued(int fd);
+/* Waits until that many are there */
+bool rds_await_queued(int fd, int count);
+/* Waits until everything sent is acknowledged */
+bool rds_await_acked(int fd);
 void rds_drain(int fd);
 short rds_poll(int fd);
+
+/* A counter of the namespace of @fd, or -1 if it has no such counter */
+int64_t rds_counter(int fd, const char *name);
+/* Waits until it is at least @value */
+bool rds_await_counter(int fd, const char *name, int64_t value);
 
 /* Contents that tell one message from another */
 void rds_fill(void *buf, size_t len, unsigned int seed);

@@ -9,12 +9,13 @@
 static char payload[65536];
 static char received[65536];
 
-/* Leaves one message of @len bytes in the queue of socket b */
+/* Leaves one more message of @len bytes in the queue of socket b */
 #define QUEUE(len, seed) do {						\
+	int queued_ = rds_queued(self->b);				\
 	rds_fill(payload, len, seed);					\
 	ASSERT_EQ(len, ERR(rds_sendto(self->a, payload, len, 0,		\
 				      &self->b_name)));			\
-	ASSERT_TRUE(rds_arrived(self->b));				\
+	ASSERT_TRUE(rds_await_queued(self->b, queued_ + 1));		\
 } while (0)
 
 TEST_F(solo, nothing_to_receive)
@@ -216,6 +217,7 @@ TEST_F(pair, names_of_several_senders)
 		ASSERT_LE(0, fd[i]);
 		name[i] = rds_sockname(fd[i]);
 		ASSERT_EQ(4, ERR(rds_sendto(fd[i], &i, 4, 0, &self->b_name)));
+		ASSERT_TRUE(rds_await_queued(self->b, i + 1));
 	}
 	for (i = 0; i < 4; i++) {
 		EXPECT_EQ(4, ERR(rds_msg_recv(self->b, &msg, received, 4, 0)));
@@ -290,7 +292,7 @@ TEST_F(pair, closing_with_messages_in_the_queue)
 	QUEUE(100, 1);
 	QUEUE(50000, 2);
 	close(self->b);
-	self->b = rds_bound(variant->b, rds_port(&to));
+	self->b = pair_far_bound(variant, rds_port(&to));
 	ASSERT_LE(0, self->b);
 	EXPECT_TRUE(rds_silent(self->b));
 	EXPECT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &to)));

@@ -352,7 +352,7 @@ TEST_F(pair, sending_while_the_receiver_comes_and_goes)
 				    &race));
 	for (i = 0; i < 60; i++) {
 		close(self->b);
-		self->b = rds_bound(variant->b, rds_port(&self->b_name));
+		self->b = pair_far_bound(variant, rds_port(&self->b_name));
 		EXPECT_LE(0, self->b);
 		EXPECT_EQ(0, rds_rcvbuf(self->b, 4096));
 	}
@@ -360,19 +360,21 @@ TEST_F(pair, sending_while_the_receiver_comes_and_goes)
 	stop = true;
 	pthread_join(race.thread, NULL);
 	EXPECT_EQ(0, race.ret);
+	EXPECT_TRUE(rds_await_acked(self->a));
 	rds_drain(self->b);
 	EXPECT_EQ(1, ERR(rds_sendto(self->a, "x", 1, 0, &self->b_name)));
 }
+
+static atomic_long got;
 
 static void *receive_until_stopped(void *data)
 {
 	struct race *race = data;
 	char byte;
 
-	race->ret = 0;
 	while (!stop)
 		if (recv(race->fd, &byte, 1, MSG_DONTWAIT) >= 0)
-			race->ret++;
+			got++;
 	return NULL;
 }
 
@@ -392,11 +394,11 @@ TEST_F(pair, asking_while_receiving)
 		EXPECT_EQ(0, rds_rcvbuf(self->b, 4096 + i));
 		rds_poll(self->b);
 	}
-	while (!rds_silent(self->b))
+	while (got < sent || !rds_silent(self->b))
 		sched_yield();
 	stop = true;
 	pthread_join(race.thread, NULL);
-	EXPECT_EQ(sent, race.ret);
+	EXPECT_EQ(sent, got);
 }
 
 TEST_HARNESS_MAIN

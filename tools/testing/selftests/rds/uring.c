@@ -221,6 +221,7 @@ TEST_F(pair, congested_port)
 	ASSERT_EQ(0, rds_rcvbuf(self->b, RCVBUF));
 	ASSERT_EQ(RCVBUF, ERR(rds_sendto(self->a, buf, RCVBUF, 0,
 					 &self->b_name)));
+	ASSERT_TRUE(pair_await_full(self, &self->b_name));
 	rds_msg_init(&msg, buf, 10);
 	rds_msg_to(&msg, &self->b_name);
 	sqe = request(IORING_OP_SENDMSG, self->a, &msg.hdr, 1);

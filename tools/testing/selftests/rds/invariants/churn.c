@@ -154,9 +154,14 @@ static long module_load(const struct module *module)
 	return ret;
 }
 
+static long module_unload_named(const char *name)
+{
+	return ERR(syscall(SYS_delete_module, name, O_NONBLOCK));
+}
+
 static long module_unload(const struct module *module)
 {
-	return ERR(syscall(SYS_delete_module, module->name, O_NONBLOCK));
+	return module_unload_named(module->name);
 }
 
 FIXTURE(modules) {
@@ -168,6 +173,11 @@ FIXTURE_SETUP(modules)
 {
 	ASSERT_TRUE(module_find(&self->rds, "rds"));
 	ASSERT_TRUE(module_find(&self->loop, "rds_loop"));
+	/* It would hold the others. */
+	if (module_users("rds_tcp") >= 0) {
+		ASSERT_TRUE(module_users_fall_to("rds_tcp", 0));
+		ASSERT_EQ(0, module_unload_named("rds_tcp"));
+	}
 }
 
 FIXTURE_TEARDOWN(modules)

@@ -37,7 +37,7 @@ TEST(i20_no_autoload)
 	/* The test above can fail. */
 	EXPECT_TRUE(module_has_alias("rds_loop", "rds-transport-3"));
 
-	EXPECT_EQ(0, system("rmmod rds_loop 2>/dev/null; rmmod rds"));
+	EXPECT_EQ(0, system("rmmod rds_tcp rds_loop 2>/dev/null; rmmod rds"));
 	EXPECT_EQ(-EAFNOSUPPORT, ERR(rds_socket()));
 	EXPECT_EQ(-1, module_users("rds"));
 	EXPECT_EQ(0, system("modprobe rds"));

@@ -70,9 +70,13 @@ FIXTURE(loop) {
 FIXTURE_SETUP(loop)
 {
 	ASSERT_EQ(0, rds_netns());
-	/* Whoever is first has rds_loop loaded. */
+	/* Whoever is first has the transports loaded. */
 	self->a = rds_bound("127.0.0.1", 0);
 	ASSERT_LE(0, self->a);
+	close(self->a);
+	self->a = rds_socket();
+	ASSERT_EQ(0, rds_set(self->a, SOL_RDS, SO_RDS_TRANSPORT,
+			     RDS_TRANS_TCP));
 	close(self->a);
 	ASSERT_TRUE(module_users_fall_to("rds_loop", 0));
 	self->rds_users = module_users("rds");

@@ -1,14 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# For the stages that run these programs in guests. Needs common.sh, tap.sh.
+# For the stages that run these programs in guests, and those of the directory
+# above. Needs common.sh, tap.sh.
 
-INVARIANTS=$RDS_TOP/tools/testing/selftests/rds/invariants
-PROGRAMS=$RDS_BUILD/invariants
+SELFTESTS=$RDS_TOP/tools/testing/selftests/rds
+PROGRAMS=$RDS_BUILD/selftests
 
+# build_programs: all of both directories, into one.
 build_programs() {
+	local dir
+
 	mkdir -p "$PROGRAMS"
-	make -s -C "$INVARIANTS" OUTPUT="$PROGRAMS" USERCFLAGS=-Werror \
-		KSRC="$RDS_CACHE/src/linux-6.1"
+	for dir in "$SELFTESTS" "$SELFTESTS/invariants"; do
+		make -s -j"$(nproc)" -C "$dir" OUTPUT="$PROGRAMS" \
+			USERCFLAGS=-Werror KSRC="$RDS_CACHE/src/linux-6.1"
+	done
+}
+
+# socket_programs: those of the directory above, of the socket interface.
+socket_programs() {
+	make -s -C "$SELFTESTS" KSRC="$RDS_CACHE/src/linux-6.1" programs
 }
 
 # results WHERE: the programs' results become this stage's, named after where
@@ -30,6 +41,7 @@ results() {
 		if (!plan || seen != plan || ($3 != 0 && !bad))
 			result(0, "stopped after " seen + 0 " of " plan + 0 \
 			       " tests, status " $3)
+		print "# " where " " program " took " $5 - $4 " s"
 		failed += bad
 		next
 	}
@@ -56,8 +68,11 @@ guest() {
 		cd "$0"
 		for program; do
 			echo "# program $program"
+			read -r from rest </proc/uptime
 			"./$program" 2>&1
-			echo "# status $?"
+			status=$?
+			read -r to rest </proc/uptime
+			echo "# status $status $from $to"
 		done' "$PROGRAMS" "$@" || status=$?; } \
 		> >(results "$where") 2>&1
 	# shellcheck disable=SC2034 # tap.sh's

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Two ends of RDS over TCP for the tests of its connections: once with the
+ * near end as the one that dials, and once with the far end.
+ */
+#ifndef RDS_WIRE_H
+#define RDS_WIRE_H
+
+#include "loop.h"
+#include "veth.h"
+
+#define LANES	8
+#define LANE_UP	3
+
+FIXTURE(wire) {
+	int a;
+	int b;
+	struct rds_name a_name;
+	struct rds_name b_name;
+};
+
+FIXTURE_VARIANT(wire) {
+	const char *near;
+	const char *far;
+};
+
+FIXTURE_VARIANT_ADD(wire, near_dials) {
+	.near = VETH_NEAR_IPV4,
+	.far = VETH_FAR_IPV4,
+};
+
+FIXTURE_VARIANT_ADD(wire, far_dials) {
+	.near = VETH_NEAR_IPV6,
+	.far = VETH_FAR_IPV6,
+};
+
+/* Lanes of the namespace of @fd that are UP, and how often all have been */
+static inline int lanes_up(int fd, unsigned long *established)
+{
+	struct rds6_info_path path[256];
+	socklen_t i, len = sizeof(path);
+	int up = 0;
+
+	*established = 0;
+	if (getsockopt(fd, SOL_RDS, RDS6_INFO_PATHS, path, &len) < 0)
+		return -1;
+	for (i = 0; i < len / sizeof(*path); i++) {
+		if (strcmp((char *)path[i].transport, "tcp"))
+			continue;
+		up += path[i].state == LANE_UP;
+		*established += path[i].established;
+	}
+	return up;
+}
+
+/* The same, with all that connections have; 0 while one of them is not UP */
+static inline int all_lanes_up(int fd)
+{
+	struct rds6_info_connection conn[16];
+	socklen_t len = sizeof(conn);
+	unsigned long established;
+	int up = lanes_up(fd, &established);
+
+	if (getsockopt(fd, SOL_RDS, RDS6_INFO_CONNECTIONS, conn, &len) < 0)
+		return 0;
+	return up == (int)(len / sizeof(*conn)) * LANES ? up : 0;
+}
+
+static inline bool await_all_lanes(int fd)
+{
+	unsigned int left;
+
+	for (left = 30000; left && !all_lanes_up(fd); left--)
+		usleep(1000);
+	return left;
+}
+
+/* Waits until @count lanes are UP; traffic is not needed for that. */
+static inline bool await_lanes(int fd, int count)
+{
+	unsigned long established;
+	unsigned int left;
+
+	for (left = 30000; left; left--) {
+		if (lanes_up(fd, &established) == count)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+/* Calls @work in the far namespace */
+static inline int at_far_end(int (*work)(void))
+{
+	int ret;
+
+	if (veth_cross())
+		return -1;
+	ret = work();
+	return veth_back() ? -1 : ret;
+}
+
+/* Has every connection of the caller's namespace made anew */
+static inline int reset_here(void)
+{
+	return rds_sysctl_set("tcp/rds_tcp_rcvbuf", "0");
+}
+
+#endif /* RDS_WIRE_H */

@@ -1,0 +1,582 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is TCP's own: its lists, its counters and its sysctls, and how
+ * connections come, go and are found to be dead.
+ */
+#include "pair.h"
+
+#include <arpa/inet.h>
+#include <sys/wait.h>
+
+#define TCP_PORT	16385
+#define LANES		8
+#define UP		3
+
+/* enum rds_drop_reason, as rds-info(1) lists it */
+enum {
+	PEER_CLOSED = 2,
+	PEER_RESET = 3,
+	TIMEOUT = 4,
+	TUNED = 11,
+};
+
+static char buf[1024 * 1024];
+
+FIXTURE(tcp) {
+	int a;
+	int b;
+	struct rds_name a_name;
+	struct rds_name b_name;
+};
+
+FIXTURE_VARIANT(tcp) {
+	const char *near;
+	const char *far;
+	bool dials;		/* the near end does */
+};
+
+FIXTURE_VARIANT_ADD(tcp, ipv4) {
+	.near = VETH_NEAR_IPV4,
+	.far = VETH_FAR_IPV4,
+	.dials = true,
+};
+
+FIXTURE_VARIANT_ADD(tcp, ipv6) {
+	.near = VETH_NEAR_IPV6,
+	.far = VETH_FAR_IPV6,
+};
+
+static void tcp_open(struct __test_metadata *_metadata, FIXTURE_DATA(tcp) *self,
+		     const FIXTURE_VARIANT(tcp) *variant)
+{
+	self->a = rds_bound(variant->near, 0);
+	ASSERT_LE(0, self->a);
+	self->b = veth_far_bound(variant->far, 0);
+	ASSERT_LE(0, self->b);
+	self->a_name = rds_sockname(self->a);
+	self->b_name = rds_sockname(self->b);
+}
+
+/* For tests that change sysctls or the link, or need their first contact */
+static void tcp_move(struct __test_metadata *_metadata, FIXTURE_DATA(tcp) *self,
+		     const FIXTURE_VARIANT(tcp) *variant)
+{
+	close(self->a);
+	close(self->b);
+	ASSERT_EQ(0, rds_netns());
+	ASSERT_EQ(0, ERR(veth_setup()));
+	tcp_open(_metadata, self, variant);
+}
+
+FIXTURE_SETUP(tcp)
+{
+	tcp_open(_metadata, self, variant);
+}
+
+FIXTURE_TEARDOWN(tcp)
+{
+	close(self->a);
+	close(self->b);
+}
+
+static bool works(int from, int to)
+{
+	struct rds_name name = rds_sockname(to);
+
+	return rds_sendto(from, "abc", 3, 0, &name) == 3 &&
+	       rds_recv(to, buf, sizeof(buf)) == 3 && !memcmp(buf, "abc", 3);
+}
+
+/* The address of @name as the lists of the IPv6 form show it */
+static struct in6_addr addr6(const struct rds_name *name)
+{
+	struct in6_addr addr = { .s6_addr[10] = 0xff, .s6_addr[11] = 0xff };
+
+	if (name->sa.sa_family == AF_INET6)
+		return name->in6.sin6_addr;
+	memcpy(&addr.s6_addr[12], &name->in.sin_addr, 4);
+	return addr;
+}
+
+/* The lanes from @laddr to @faddr; how many there are */
+static int paths(int fd, const struct rds_name *laddr,
+		 const struct rds_name *faddr, struct rds6_info_path *path)
+{
+	struct in6_addr local = addr6(laddr), peer = addr6(faddr);
+	struct rds6_info_path all[64];
+	socklen_t i, len = sizeof(all);
+	int count = 0;
+
+	if (getsockopt(fd, SOL_RDS, RDS6_INFO_PATHS, all, &len) !=
+	    sizeof(*all))
+		return -1;
+	for (i = 0; i < len / sizeof(*all); i++)
+		if (!memcmp(&all[i].laddr, &local, sizeof(local)) &&
+		    !memcmp(&all[i].faddr, &peer, sizeof(peer)) &&
+		    count < LANES)
+			path[count++] = all[i];
+	return count;
+}
+
+/* How often the lanes of one end have been UP; -1 while one is not */
+static long established(FIXTURE_DATA(tcp) *self, int fd)
+{
+	bool near = fd == self->a;
+	struct rds6_info_path path[LANES];
+	long sum = 0;
+	int i, count;
+
+	count = paths(fd, near ? &self->a_name : &self->b_name,
+		      near ? &self->b_name : &self->a_name, path);
+	for (i = 0; i < count; i++) {
+		if (path[i].state != UP)
+			return -1;
+		sum += path[i].established;
+	}
+	return count == LANES ? sum : -1;
+}
+
+/* Waits until each lane is UP, and they were more often than @before */
+static bool await_established(FIXTURE_DATA(tcp) *self, int fd, long before)
+{
+	unsigned int left;
+
+	for (left = 30000; left; left--) {
+		if (established(self, fd) > before)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+/* Sysctls of the namespace that the caller is in */
+static long set(const char *name, long value)
+{
+	char path[64], text[32];
+
+	snprintf(path, sizeof(path), "tcp/%s", name);
+	snprintf(text, sizeof(text), "%ld", value);
+	return rds_sysctl_set(path, text);
+}
+
+static long get(const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "tcp/%s", name);
+	return rds_sysctl_get(path);
+}
+
+/* Lists */
+
+TEST_F(tcp, paths_have_their_numbers)
+{
+	struct rds6_info_path path[LANES];
+	unsigned int seen = 0;
+	int i;
+
+	ASSERT_TRUE(works(self->a, self->b));
+	ASSERT_TRUE(await_established(self, self->a, 0));
+	ASSERT_EQ(LANES, paths(self->a, &self->a_name, &self->b_name, path));
+	for (i = 0; i < LANES; i++) {
+		EXPECT_STREQ("tcp", (char *)path[i].transport);
+		EXPECT_EQ(LANES, path[i].npaths);
+		EXPECT_EQ(0, path[i].tos);
+		EXPECT_LE(1, path[i].established);
+		EXPECT_LE(1, path[i].attempts);
+		EXPECT_EQ(0, path[i].rx_held);
+		EXPECT_GT(3600 * 1000, path[i].since_ms);
+		seen |= 1 << path[i].index;
+	}
+	EXPECT_EQ(0xff, seen);
+}
+
+TEST_F(tcp, paths_tell_how_they_were_dropped)
+{
+	struct rds6_info_path before[LANES], after[LANES], far[LANES];
+	long near, there;
+	int i;
+
+	ASSERT_TRUE(works(self->a, self->b));
+	ASSERT_TRUE(await_established(self, self->a, 0));
+	ASSERT_TRUE(await_established(self, self->b, 0));
+	near = established(self, self->a);
+	there = established(self, self->b);
+	ASSERT_EQ(LANES, paths(self->a, &self->a_name, &self->b_name, before));
+	ASSERT_EQ(0, set("rds_tcp_rcvbuf", 0));
+	ASSERT_TRUE(await_established(self, self->a, near + LANES - 1));
+	ASSERT_TRUE(await_established(self, self->b, there + LANES - 1));
+	ASSERT_EQ(LANES, paths(self->a, &self->a_name, &self->b_name, after));
+	ASSERT_EQ(LANES, paths(self->b, &self->b_name, &self->a_name, far));
+	for (i = 0; i < LANES; i++) {
+		EXPECT_EQ(before[i].index, after[i].index);
+		EXPECT_LT(before[i].resets, after[i].resets);
+		EXPECT_LT(before[i].attempts, after[i].attempts);
+		EXPECT_EQ(TUNED, after[i].drop_reason);
+		EXPECT_TRUE(far[i].drop_reason == PEER_CLOSED ||
+			    far[i].drop_reason == PEER_RESET)
+			TH_LOG("reason %u", far[i].drop_reason);
+	}
+}
+
+static bool is_idle(const struct rds6_info_tcp_socket *sock)
+{
+	return sock->hdr_rem == 48 && !sock->data_rem &&
+	       sock->last_sent_nxt == sock->last_expected_una &&
+	       sock->last_seen_una == sock->last_expected_una;
+}
+
+/* The records of sockets between two addresses, when all are idle */
+static int idle_sockets(int fd, const struct rds_name *laddr,
+			const struct rds_name *faddr,
+			struct rds6_info_tcp_socket *sock)
+{
+	struct in6_addr local = addr6(laddr), peer = addr6(faddr);
+	struct rds6_info_tcp_socket all[64];
+	socklen_t i, len = sizeof(all);
+	int count = 0;
+
+	if (getsockopt(fd, SOL_RDS, RDS6_INFO_TCP_SOCKETS, all, &len) !=
+	    sizeof(*all))
+		return -1;
+	for (i = 0; i < len / sizeof(*all); i++)
+		if (!memcmp(&all[i].local_addr, &local, sizeof(local)) &&
+		    !memcmp(&all[i].peer_addr, &peer, sizeof(peer)) &&
+		    is_idle(&all[i]) && count < LANES)
+			sock[count++] = all[i];
+	return count;
+}
+
+/* Every lane has its socket, and the dialling end's port names the lane. */
+TEST_F(tcp, socket_records_ipv6_form)
+{
+	struct rds6_info_tcp_socket sock[LANES];
+	unsigned int lanes = 0, left;
+	int i, count = 0;
+
+	ASSERT_TRUE(works(self->a, self->b));
+	ASSERT_TRUE(await_established(self, self->a, 0));
+	for (left = 30000; left && count < LANES; left--) {
+		count = idle_sockets(self->a, &self->a_name, &self->b_name,
+				     sock);
+		usleep(1000);
+	}
+	ASSERT_EQ(LANES, count);
+	for (i = 0; i < count; i++) {
+		unsigned int local = ntohs(sock[i].local_port);
+		unsigned int peer = ntohs(sock[i].peer_port);
+
+		EXPECT_EQ(TCP_PORT, variant->dials ? peer : local);
+		lanes |= 1 << (variant->dials ? local : peer) % LANES;
+	}
+	EXPECT_EQ(0xff, lanes);
+}
+
+/* Only IPv4 is listed there, and it is listed as it is in the other list. */
+TEST_F(tcp, socket_records_ipv4_form)
+{
+	struct rds_info_tcp_socket all[64];
+	socklen_t i, len = sizeof(all);
+	struct in_addr near, far;
+	int count = 0;
+
+	ASSERT_EQ(1, inet_pton(AF_INET, VETH_NEAR_IPV4, &near));
+	ASSERT_EQ(1, inet_pton(AF_INET, VETH_FAR_IPV4, &far));
+	ASSERT_TRUE(works(self->a, self->b));
+	ASSERT_TRUE(await_established(self, self->a, 0));
+	memset(all, 0xa5, sizeof(all));
+	ASSERT_EQ(41, ERR(getsockopt(self->a, SOL_RDS, RDS_INFO_TCP_SOCKETS,
+				     all, &len)));
+	for (i = 0; i < len / sizeof(*all); i++) {
+		EXPECT_EQ(near.s_addr, all[i].local_addr);
+		EXPECT_EQ(far.s_addr, all[i].peer_addr);
+		EXPECT_EQ(TCP_PORT, ntohs(all[i].peer_port));
+		EXPECT_EQ(0, all[i].tos);
+		EXPECT_GE(48, all[i].hdr_rem);
+		count++;
+	}
+	EXPECT_EQ(LANES, count);
+}
+
+/* Counters */
+
+TEST_F(tcp, receiving_and_acknowledging_are_counted)
+{
+	int64_t ready = rds_counter(self->b, "tcp_data_ready_calls");
+	int64_t space = rds_counter(self->a, "tcp_write_space_calls");
+
+	ASSERT_LE(0, ready);
+	ASSERT_LE(0, space);
+	ASSERT_TRUE(works(self->a, self->b));
+	EXPECT_LT(ready, rds_counter(self->b, "tcp_data_ready_calls"));
+	EXPECT_TRUE(rds_await_counter(self->a, "tcp_write_space_calls",
+				      space + 1));
+}
+
+TEST_F(tcp, full_send_buffers_are_counted)
+{
+	int64_t full;
+	int i;
+
+	tcp_move(_metadata, self, variant);
+	ASSERT_EQ(0, set("rds_tcp_sndbuf", 4608));
+	full = rds_counter(self->a, "tcp_sndbuf_full");
+	ASSERT_LE(0, full);
+	ASSERT_EQ(0, rds_sndbuf(self->a, 8 * sizeof(buf)));
+	ASSERT_EQ(0, rds_rcvbuf(self->b, 8 * sizeof(buf)));
+	for (i = 0; i < 4; i++) {
+		rds_fill(buf, sizeof(buf), i);
+		ASSERT_EQ(sizeof(buf), ERR(rds_sendto(self->a, buf, sizeof(buf),
+						      0, &self->b_name)));
+	}
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(sizeof(buf), ERR(rds_recv(self->b, buf,
+						    sizeof(buf))));
+		EXPECT_TRUE(rds_check(buf, sizeof(buf), i));
+	}
+	EXPECT_LT(full, rds_counter(self->a, "tcp_sndbuf_full"));
+}
+
+/* The answer may be the end already. */
+static bool tcp_dial(int fd, const char *to)
+{
+	struct rds_name name = rds_name(to, TCP_PORT);
+
+	return !connect(fd, &name.sa, name.len) || errno == ECONNRESET;
+}
+
+/* This host's own connections are nobody's. */
+TEST_F(tcp, connections_without_a_place_are_counted)
+{
+	int64_t stale = rds_counter(self->a, "tcp_listen_closed_stale");
+	int fd = socket(self->a_name.sa.sa_family, SOCK_STREAM, 0);
+
+	ASSERT_LE(0, stale);
+	ASSERT_TRUE(tcp_dial(fd, variant->near));
+	EXPECT_TRUE(rds_await_counter(self->a, "tcp_listen_closed_stale",
+				      stale + 1));
+	EXPECT_GE(0, read(fd, buf, 1));
+	close(fd);
+}
+
+/* On a slow link both dial before either knows of the other. */
+TEST_F(tcp, duels_are_counted_and_end)
+{
+	int64_t raced;
+
+	tcp_move(_metadata, self, variant);
+	ASSERT_EQ(0, system("tc qdisc add dev " VETH_DEV
+			    " root netem delay 200ms"));
+	ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &self->b_name)));
+	ASSERT_EQ(4, ERR(rds_sendto(self->b, "abcd", 4, 0, &self->a_name)));
+	EXPECT_EQ(3, ERR(rds_recv(self->b, buf, sizeof(buf))));
+	EXPECT_EQ(4, ERR(rds_recv(self->a, buf, sizeof(buf))));
+	raced = rds_counter(self->a, "tcp_connect_raced") +
+		rds_counter(self->b, "tcp_connect_raced");
+	EXPECT_LE(1, raced);
+	ASSERT_EQ(0, system("tc qdisc del dev " VETH_DEV " root"));
+	EXPECT_TRUE(await_established(self, self->a, 0));
+	EXPECT_TRUE(works(self->a, self->b));
+	EXPECT_TRUE(works(self->b, self->a));
+}
+
+/* sysctls */
+
+static const struct {
+	const char *name;
+	long value;
+	long low;
+	long high;
+} sysctls[] = {
+	{ "rds_tcp_sndbuf", 0, 0, INT32_MAX / 2 },
+	{ "rds_tcp_rcvbuf", 0, 0, INT32_MAX / 2 },
+	{ "user_timeout_ms", 10000, 1000, 24 * 60 * 60 * 1000 },
+	{ "legacy_multipath", 0, 0, 1 },
+	{ "max_paths", 8, 1, 8 },
+};
+
+TEST_F(tcp, sysctls_in_a_new_namespace)
+{
+	char path[64];
+	size_t i;
+
+	ASSERT_EQ(0, rds_netns());
+	for (i = 0; i < ARRAY_SIZE(sysctls); i++) {
+		snprintf(path, sizeof(path), "tcp/%s", sysctls[i].name);
+		EXPECT_EQ(sysctls[i].value, get(sysctls[i].name))
+			TH_LOG("%s", sysctls[i].name);
+		EXPECT_EQ(0644, rds_sysctl_mode(path));
+	}
+}
+
+TEST_F(tcp, sysctls_have_bounds)
+{
+	size_t i;
+
+	ASSERT_EQ(0, rds_netns());
+	for (i = 0; i < ARRAY_SIZE(sysctls); i++) {
+		EXPECT_EQ(-EINVAL, set(sysctls[i].name, sysctls[i].low - 1))
+			TH_LOG("%s", sysctls[i].name);
+		EXPECT_EQ(-EINVAL, set(sysctls[i].name, sysctls[i].high + 1))
+			TH_LOG("%s", sysctls[i].name);
+		EXPECT_EQ(sysctls[i].value, get(sysctls[i].name));
+		EXPECT_EQ(0, set(sysctls[i].name, sysctls[i].low));
+		EXPECT_EQ(sysctls[i].low, get(sysctls[i].name));
+		EXPECT_EQ(0, set(sysctls[i].name, sysctls[i].high));
+		EXPECT_EQ(sysctls[i].high, get(sysctls[i].name));
+	}
+}
+
+/* 0 leaves buffers to TCP; from there to what it can do with is a gap. */
+TEST_F(tcp, buffers_have_a_least_size)
+{
+	ASSERT_EQ(0, rds_netns());
+	EXPECT_EQ(-EINVAL, set("rds_tcp_sndbuf", 1));
+	EXPECT_EQ(-EINVAL, set("rds_tcp_sndbuf", 4096));
+	EXPECT_EQ(0, get("rds_tcp_sndbuf"));
+	EXPECT_EQ(0, set("rds_tcp_sndbuf", 4608));
+	EXPECT_EQ(-EINVAL, set("rds_tcp_rcvbuf", 1));
+	EXPECT_EQ(-EINVAL, set("rds_tcp_rcvbuf", 2048));
+	EXPECT_EQ(0, get("rds_tcp_rcvbuf"));
+	EXPECT_EQ(0, set("rds_tcp_rcvbuf", 2304));
+	EXPECT_EQ(4608, get("rds_tcp_sndbuf"));
+}
+
+TEST_F(tcp, sysctls_are_of_one_namespace)
+{
+	size_t i;
+
+	ASSERT_EQ(0, rds_netns());
+	for (i = 0; i < ARRAY_SIZE(sysctls); i++)
+		ASSERT_EQ(0, set(sysctls[i].name, sysctls[i].high));
+	ASSERT_EQ(0, rds_netns());
+	for (i = 0; i < ARRAY_SIZE(sysctls); i++)
+		EXPECT_EQ(sysctls[i].value, get(sysctls[i].name));
+}
+
+/* What `ss` shows of the sockets here: the smallest and largest @field */
+static void socket_memory(const char *field, long *least, long *most)
+{
+	FILE *ss = popen("ss -tmnH state established", "r");
+	char line[512], *found;
+	long value;
+
+	*least = INT32_MAX;
+	*most = -1;
+	while (ss && fgets(line, sizeof(line), ss)) {
+		found = strstr(line, field);
+		if (!found)
+			continue;
+		value = strtol(found + strlen(field), NULL, 10);
+		*least = value < *least ? value : *least;
+		*most = value > *most ? value : *most;
+	}
+	if (ss)
+		pclose(ss);
+}
+
+/* Upstream the one for receiving set the other, for five years. */
+TEST_F(tcp, buffers_have_the_size_that_was_set)
+{
+	long least, most, before;
+
+	tcp_move(_metadata, self, variant);
+	ASSERT_TRUE(works(self->a, self->b));
+	ASSERT_TRUE(await_established(self, self->a, 0));
+	ASSERT_EQ(0, set("rds_tcp_rcvbuf", 34567));
+	before = established(self, self->a);
+	ASSERT_EQ(0, set("rds_tcp_sndbuf", 45678));
+	ASSERT_TRUE(await_established(self, self->a, before + LANES - 1));
+	socket_memory(",rb", &least, &most);
+	EXPECT_EQ(34567, least);
+	EXPECT_EQ(34567, most);
+	socket_memory(",tb", &least, &most);
+	EXPECT_EQ(45678, least);
+	EXPECT_EQ(45678, most);
+	EXPECT_TRUE(works(self->a, self->b));
+	EXPECT_TRUE(works(self->b, self->a));
+}
+
+/* A write is applied by connecting anew, also when it changes nothing. */
+TEST_F(tcp, writing_a_buffer_size_reconnects)
+{
+	static const char *const names[] = {
+		"rds_tcp_sndbuf", "rds_tcp_rcvbuf",
+	};
+	long near, far;
+	size_t i;
+
+	ASSERT_TRUE(works(self->a, self->b));
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		ASSERT_TRUE(await_established(self, self->a, 0));
+		ASSERT_TRUE(await_established(self, self->b, 0));
+		near = established(self, self->a);
+		far = established(self, self->b);
+		ASSERT_EQ(0, set(names[i], 0));
+		EXPECT_TRUE(await_established(self, self->a,
+					      near + LANES - 1));
+		EXPECT_TRUE(await_established(self, self->b, far + LANES - 1));
+		EXPECT_TRUE(works(self->a, self->b));
+	}
+	/* And one that fails does not */
+	near = established(self, self->a);
+	ASSERT_EQ(-EINVAL, set("rds_tcp_rcvbuf", 1));
+	EXPECT_TRUE(works(self->a, self->b));
+	EXPECT_EQ(near, established(self, self->a));
+}
+
+TEST_F(tcp, max_paths_bounds_the_lanes)
+{
+	struct rds6_info_path path[LANES];
+	unsigned int left;
+	int i, up = 0, count;
+
+	tcp_move(_metadata, self, variant);
+	ASSERT_EQ(0, set("max_paths", 2));
+	ASSERT_TRUE(works(self->a, self->b));
+	ASSERT_TRUE(works(self->b, self->a));
+	for (left = 30000; left && up < 2; left--) {
+		count = paths(self->a, &self->a_name, &self->b_name, path);
+		for (up = i = 0; i < count; i++)
+			up += path[i].state == UP;
+		usleep(1000);
+	}
+	EXPECT_EQ(2, up);
+	EXPECT_EQ(2, path[0].npaths);
+	ASSERT_LT(0, paths(self->b, &self->b_name, &self->a_name, path));
+	EXPECT_EQ(2, path[0].npaths);
+}
+
+/* A peer that does not answer is given up, and found again. */
+TEST_F(tcp, user_timeout_finds_a_dead_peer)
+{
+	struct rds6_info_path path[LANES];
+	unsigned int left;
+	long before;
+	int i, dead = 0, count;
+
+	tcp_move(_metadata, self, variant);
+	ASSERT_TRUE(works(self->a, self->b));
+	ASSERT_TRUE(await_established(self, self->a, 0));
+	ASSERT_EQ(0, set("user_timeout_ms", 1000));
+	before = established(self, self->a);
+	ASSERT_EQ(0, set("rds_tcp_sndbuf", 0));
+	ASSERT_TRUE(await_established(self, self->a, before + LANES - 1));
+	ASSERT_EQ(0, system("tc qdisc add dev " VETH_DEV
+			    " root netem loss 100%"));
+	ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &self->b_name)));
+	for (left = 60000; left && !dead; left--) {
+		count = paths(self->a, &self->a_name, &self->b_name, path);
+		for (i = 0; i < count; i++)
+			dead += path[i].drop_reason == TIMEOUT;
+		usleep(1000);
+	}
+	EXPECT_LT(0, dead);
+	EXPECT_TRUE(rds_silent(self->b));
+	ASSERT_EQ(0, system("tc qdisc del dev " VETH_DEV " root"));
+	EXPECT_EQ(3, ERR(rds_recv(self->b, buf, sizeof(buf))));
+	EXPECT_TRUE(works(self->a, self->b));
+	EXPECT_TRUE(works(self->b, self->a));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The namespaces of veth.h */
+#define _GNU_SOURCE
+
+#include <fcntl.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/veth.h>
+
+#include "rds_test.h"
+#include "veth.h"
+
+static int near_ns = -1;
+static int far_ns = -1;
+
+static int own_ns(void)
+{
+	return open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+}
+
+struct link_request {
+	struct nlmsghdr nlh;
+	struct ifinfomsg ifi;
+	char attrs[512];
+};
+
+/* Appends an attribute, which may be one that others are put in */
+static struct rtattr *link_add(struct link_request *req, int type,
+			       const void *data, size_t len)
+{
+	struct rtattr *attr = (void *)req + NLMSG_ALIGN(req->nlh.nlmsg_len);
+
+	attr->rta_type = type;
+	attr->rta_len = RTA_LENGTH(len);
+	if (len)
+		memcpy(RTA_DATA(attr), data, len);
+	req->nlh.nlmsg_len = NLMSG_ALIGN(req->nlh.nlmsg_len) +
+			     RTA_ALIGN(attr->rta_len);
+	return attr;
+}
+
+/* What was appended since is inside of @attr */
+static void link_close(struct link_request *req, struct rtattr *attr)
+{
+	attr->rta_len = (char *)req + req->nlh.nlmsg_len - (char *)attr;
+}
+
+static int link_transact(struct link_request *req)
+{
+	struct {
+		struct nlmsghdr nlh;
+		struct nlmsgerr err;
+		char echo[sizeof(*req)];
+	} reply;
+	int ret = -1;
+	int fd;
+
+	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	if (fd < 0)
+		return -1;
+	if (send(fd, req, req->nlh.nlmsg_len, 0) >= 0 &&
+	    recv(fd, &reply, sizeof(reply), 0) >= 0) {
+		errno = -reply.err.error;
+		ret = errno ? -1 : 0;
+	}
+	close(fd);
+	return ret;
+}
+
+/* A pair of devices of the same name, one here and one in @peer_ns */
+static int link_make(int peer_ns)
+{
+	struct link_request req = {
+		.nlh.nlmsg_len = NLMSG_LENGTH(sizeof(req.ifi)),
+		.nlh.nlmsg_type = RTM_NEWLINK,
+		.nlh.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE |
+				   NLM_F_EXCL,
+	};
+	struct rtattr *info, *data, *peer;
+
+	link_add(&req, IFLA_IFNAME, VETH_DEV, sizeof(VETH_DEV));
+	info = link_add(&req, IFLA_LINKINFO, NULL, 0);
+	link_add(&req, IFLA_INFO_KIND, "veth", sizeof("veth"));
+	data = link_add(&req, IFLA_INFO_DATA, NULL, 0);
+	peer = link_add(&req, VETH_INFO_PEER, NULL, 0);
+	req.nlh.nlmsg_len += sizeof(struct ifinfomsg);
+	link_add(&req, IFLA_IFNAME, VETH_DEV, sizeof(VETH_DEV));
+	link_add(&req, IFLA_NET_NS_FD, &peer_ns, sizeof(peer_ns));
+	link_close(&req, peer);
+	link_close(&req, data);
+	link_close(&req, info);
+	return link_transact(&req);
+}
+
+static int set_up_end(const char *ipv4, const char *ipv6)
+{
+	return rds_up(VETH_DEV) ||
+	       rds_address_on(VETH_DEV, ipv4, VETH_PREFIX_IPV4) ||
+	       rds_address_on(VETH_DEV, ipv6, VETH_PREFIX_IPV6) ? -1 : 0;
+}
+
+void veth_forget(void)
+{
+	close(near_ns);
+	close(far_ns);
+	near_ns = -1;
+	far_ns = -1;
+}
+
+int veth_setup(void)
+{
+	veth_forget();
+	near_ns = own_ns();
+	if (near_ns < 0 || rds_netns())
+		return -1;
+	far_ns = own_ns();
+	if (far_ns < 0 || veth_back() || link_make(far_ns) || veth_cross() ||
+	    set_up_end(VETH_FAR_IPV4, VETH_FAR_IPV6) ||
+	    rds_address_on(VETH_DEV, VETH_FAR_IPV4_2, VETH_PREFIX_IPV4) ||
+	    rds_address_on(VETH_DEV, VETH_FAR_IPV6_2, VETH_PREFIX_IPV6) ||
+	    veth_back())
+		return -1;
+	return set_up_end(VETH_NEAR_IPV4, VETH_NEAR_IPV6);
+}
+
+int veth_cross(void)
+{
+	return setns(far_ns, CLONE_NEWNET);
+}
+
+int veth_back(void)
+{
+	return setns(near_ns, CLONE_NEWNET);
+}
+
+int veth_far_socket(void)
+{
+	int fd, err;
+
+	if (veth_cross())
+		return -1;
+	fd = rds_socket();
+	err = errno;
+	if (veth_back())
+		abort();
+	errno = err;
+	return fd;
+}
+
+int veth_far_bound(const char *addr, unsigned int port)
+{
+	int fd, err;
+
+	if (veth_cross())
+		return -1;
+	fd = rds_bound(addr, port);
+	err = errno;
+	if (veth_back())
+		abort();
+	errno = err;
+	return fd;
+}
+
+/* Lanes of the namespace of @fd that are UP */
+static unsigned int lanes_up(int fd)
+{
+	struct rds6_info_path path[64];
+	socklen_t i, len = sizeof(path);
+	unsigned int up = 0;
+
+	if (getsockopt(fd, SOL_RDS, RDS6_INFO_PATHS, path, &len) < 0)
+		return 0;
+	for (i = 0; i < len / sizeof(*path); i++)
+		up += path[i].state == 3 && !strcmp((char *)path[i].transport,
+						    "tcp");
+	return up;
+}
+
+/* Every lane begins with a congestion map in each direction. */
+bool veth_lanes_up(int near, int far)
+{
+	unsigned int left;
+
+	for (left = 30000; left; left--) {
+		unsigned int up = lanes_up(near);
+
+		if (up && !(up % 8) && lanes_up(far) == up &&
+		    rds_counter(near, "cong_update_received") >= up &&
+		    rds_counter(far, "cong_update_received") >= up)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
