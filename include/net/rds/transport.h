@@ -298,7 +298,7 @@ struct rds_conn_ops {
 	 * @max_paths: Required if %RDS_CAP_MULTIPATH. How many lanes to offer.
 	 * @legacy says that the peer has not shown that its ports name lanes.
 	 *
-	 * Context: any. Locks of the core may be held.
+	 * Context: any; locks of the core may be held.
 	 * Return: 1 to RDS_MAX_PATHS.
 	 */
 	unsigned int (*max_paths)(struct net *net, bool legacy);

@@ -25,6 +25,7 @@ static bool rds_send_is_for(const struct rds_message *msg,
 static void rds_send_cancel_on_path(struct rds_message *msg)
 {
 	struct rds_cpath *cp = to_cpath(msg->m_path);
+	struct rds_sock *rs = NULL;
 	bool mine;
 
 	spin_lock_bh(&cp->cp_lock);
@@ -34,11 +35,19 @@ static void rds_send_cancel_on_path(struct rds_message *msg)
 		list_del(&msg->m_path_item);
 		msg->m_on_path = false;
 		trace_rds_msg_drop(&cp->cp_pub, msg, RDS_MSG_CANCELED);
+	} else if (msg->m_on_path) {
+		/* It is no longer the socket's, which must not wait for the
+		 * transport to be destroyed: it keeps its namespace alive.
+		 */
+		rs = msg->m_rs;
+		msg->m_rs = NULL;
 	}
 	spin_unlock_bh(&cp->cp_lock);
 
 	if (mine)
 		rds_send_finish(msg);
+	if (rs)
+		sock_put(&rs->rs_sk);
 }
 
 /**

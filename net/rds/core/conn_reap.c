@@ -227,6 +227,6 @@ void rds_conn_reap_work(struct work_struct *work)
  */
 void rds_conn_reap_later(struct rds_net *rn)
 {
-	/* Not on rds_wq: it waits for work of paths there, perhaps behind it. */
+	/* Not on rds_wq: it waits for work there, perhaps behind it. */
 	queue_delayed_work(system_unbound_wq, &rn->rn_reap, RDS_REAP_DELAY);
 }

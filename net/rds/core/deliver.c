@@ -122,6 +122,7 @@ static bool rds_deliver_stop(struct rds_cpath *cp)
 	struct rds_net *rn = cp->cp_conn->c_rn;
 
 	set_bit(RDS_PF_RX_STOPPED, &cp->cp_flags);
+	/* Pairs with the order in rds_incoming_uncharge(). */
 	smp_mb__after_atomic();
 	if (atomic_long_read(&cp->cp_conn->c_rx_held) <
 	    READ_ONCE(rn->rn_sysctl.rx_held_max) / 2 &&

@@ -222,8 +222,9 @@ static void rds_lanes_swap(struct rds_conn *conn, struct rds_cpath *a,
 {
 	lockdep_assert_held(&conn->c_rn->rn_lock);
 	swap(a->cp_pub.index, b->cp_pub.index);
-	/* They are read without the lock. */
+	/* Both pair with the acquire in rds_conn_lane(). */
 	smp_store_release(&conn->c_lanes[a->cp_pub.index], a);
+	/* As above */
 	smp_store_release(&conn->c_lanes[b->cp_pub.index], b);
 }
 

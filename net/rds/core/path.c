@@ -142,7 +142,7 @@ static bool rds_cpath_runs_before(const struct rds_cpath *cp,
  */
 void rds_cpath_kick(struct rds_cpath *cp, unsigned long delay)
 {
-	/* Whoever destroys it waits for the work, and peers must not add to it. */
+	/* Whoever destroys it waits for the work: peers must not add to it. */
 	if (READ_ONCE(cp->cp_dead) ||
 	    (delay && rds_cpath_runs_before(cp, jiffies + delay)))
 		return;

@@ -146,8 +146,8 @@ void rds_path_shut_down_dead(struct rds_cpath *cp)
 	rds_cpath_event(cp, RDS_EV_SHUTDOWN_DONE);
 }
 
-/* The other lanes are dialled when the first has found the peer to be there, and
- * to be who it was: a peer that does not know us would take any for the first.
+/* The other lanes are dialled when the first has found the peer to be there
+ * and to be who it was: a peer that does not know us would take any for the first.
  */
 static bool rds_path_may_dial(const struct rds_cpath *cp)
 {

@@ -60,7 +60,7 @@ bool rds_send_pending(const struct rds_cpath *cp)
 	       (READ_ONCE(cp->cp_flags) & ahead);
 }
 
-/* What the gate waits for may be the answer to it; or the peer's waits for it. */
+/* What the gate waits for may be the answer to it, or the peer's may wait. */
 static bool rds_send_control_is_first(struct rds_cpath *cp)
 	__must_hold(&cp->cp_lock)
 {

@@ -166,7 +166,7 @@ static void rds_tcp_make_room(struct rds_tcp_net *tn,
 	__must_hold(&tn->tn_lock)
 {
 	struct rds_tcp_stranger *ts, *own = NULL, *silent = NULL, *oldest;
-	unsigned int nown = 0;
+	unsigned int count = 0;
 
 	lockdep_assert_held(&tn->tn_lock);
 
@@ -175,10 +175,10 @@ static void rds_tcp_make_room(struct rds_tcp_net *tn,
 			silent = ts;
 		if (rds_tcp_is_same_peer(&ts->ts_peer, peer)) {
 			own = ts;
-			nown++;
+			count++;
 		}
 	}
-	if (nown > RDS_MAX_PATHS) {
+	if (count > RDS_MAX_PATHS) {
 		rds_tcp_stranger_drop(own);
 	} else if (tn->tn_nstrangers >= RDS_TCP_MAX_STRANGERS) {
 		oldest = list_first_entry(&tn->tn_strangers,

@@ -15,7 +15,6 @@
 #define ROOM		50
 #define MANY		5
 
-
 static struct socket *hold_up(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -147,7 +146,7 @@ static void other_ports_go_on_until_then(struct kunit *test)
 	other = rig_socket(test, RIG_PORT + 1);
 	congest(test, &seq);
 	until_stopped(test, &seq, RIG_PORT);
-	/* The transport may have some more in hand, all of which it may pass. */
+	/* The transport may have some more in hand, and may pass all of it. */
 	KUNIT_EXPECT_TRUE(test, next(test, &seq, RIG_PORT + 1));
 	rig_recv(test, other, &got);
 	KUNIT_EXPECT_EQ(test, got.ret, LEN);
