@@ -357,11 +357,8 @@ void rds_path_connect_done(struct rds_path *path)
 {
 	struct rds_cpath *cp = to_cpath(path);
 
-	/* Before anybody can send: the map goes first. Peers of this
-	 * implementation do not look for it on other lanes than the first.
-	 */
-	if (!path->index || !READ_ONCE(cp->cp_conn->c_peer.ours))
-		set_bit(RDS_PF_CONG, &cp->cp_flags);
+	/* Before anybody can send: the map goes first. */
+	set_bit(RDS_PF_CONG, &cp->cp_flags);
 	if (cp->cp_multi)
 		rds_lanes_path_up(cp);
 	if (!rds_cpath_event(cp, RDS_EV_CONNECTED)) {

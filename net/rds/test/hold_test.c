@@ -146,7 +146,7 @@ static void other_ports_go_on_until_then(struct kunit *test)
 	other = rig_socket(test, RIG_PORT + 1);
 	congest(test, &seq);
 	until_stopped(test, &seq, RIG_PORT);
-	/* The transport may have some more in hand, and may pass all of it. */
+	/* The transport may have some more in hand, and may pass it on. */
 	KUNIT_EXPECT_TRUE(test, next(test, &seq, RIG_PORT + 1));
 	rig_recv(test, other, &got);
 	KUNIT_EXPECT_EQ(test, got.ret, LEN);
