@@ -514,6 +514,7 @@ struct rds_transport {
  * @ifindex: scope of link-local addresses, otherwise 0
  * @lane: the lane that the peer's port names, if its ports name lanes
  * @since: when the peer made it, in jiffies
+ * @spoken: its first header is here, and makes sense
  */
 struct rds_peer {
 	struct in6_addr	laddr;
@@ -521,6 +522,7 @@ struct rds_peer {
 	int		ifindex;
 	u8		lane;
 	unsigned long	since;
+	bool		spoken;
 };
 
 /* transport.c */

@@ -23,6 +23,22 @@
 #include "lanes.h"
 #include "transport.h"
 
+/* Nothing is made for who says nothing. But lanes of some peers are silent until
+ * there is a message for them; those that are known for it, and name them, are
+ * taken at their word.
+ */
+static struct rds_conn *rds_accept_silent(struct rds_net *rn,
+					  const struct rds_conn_key *key)
+{
+	struct rds_conn *conn = rds_conn_lookup(rn, key);
+
+	if (conn && READ_ONCE(conn->c_peer.names_lanes) &&
+	    !READ_ONCE(conn->c_peer.ours))
+		return conn;
+	rds_conn_put(conn);
+	return ERR_PTR(-EAGAIN);
+}
+
 static struct rds_conn *rds_accept_conn(struct rds_net *rn,
 					const struct rds_transport *trans,
 					const struct rds_peer *peer)
@@ -40,7 +56,9 @@ static struct rds_conn *rds_accept_conn(struct rds_net *rn,
 	/* Its connections are about to be destroyed, or have been. */
 	if (!rds_transport_is_registered(trans))
 		return ERR_PTR(-ESHUTDOWN);
-	return rds_conn_get_for_peer(rn, &key);
+	if (peer->spoken)
+		return rds_conn_get_for_peer(rn, &key);
+	return rds_accept_silent(rn, &key);
 }
 
 /* No connection, or only an attempt of our own at one. One word is read, so
@@ -187,7 +205,8 @@ EXPORT_SYMBOL_GPL(rds_path_accept);
  * @peer: who; the one with the higher address
  *
  * Context: process, may sleep. Takes rn_lock.
- * Return: 0, or an errno as rds_path_accept().
+ * Return: 0; 1 if we are connected, or at it, already; or an errno as
+ * rds_path_accept().
  */
 int rds_path_knock(struct net *net, const struct rds_transport *trans,
 		   const struct rds_peer *peer)
@@ -207,6 +226,8 @@ int rds_path_knock(struct net *net, const struct rds_transport *trans,
 	WRITE_ONCE(conn->c_called_at, jiffies);
 	WRITE_ONCE(conn->c_called, true);
 	cp = rds_conn_lane(conn, 0);
+	ret = rds_cpath_state(cp) == RDS_PATH_UP ||
+	      rds_cpath_state(cp) == RDS_PATH_CONNECTING;
 	if (rds_cpath_state(cp) == RDS_PATH_UP)
 		rds_lanes_verify(cp);
 	else

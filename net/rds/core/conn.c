@@ -249,8 +249,16 @@ static void rds_conn_unwatch_cong(struct rds_conn *conn)
 	spin_unlock_bh(&conn->c_lcong->cm_lock);
 }
 
-static struct rds_conn *rds_conn_lookup(struct rds_net *rn,
-					const struct rds_conn_key *key)
+/**
+ * rds_conn_lookup() - find a connection
+ * @rn: the namespace
+ * @key: what it is found by
+ *
+ * Context: any.
+ * Return: the connection with a reference for the caller, or NULL.
+ */
+struct rds_conn *rds_conn_lookup(struct rds_net *rn,
+				 const struct rds_conn_key *key)
 {
 	struct rds_conn *conn;
 

@@ -134,6 +134,8 @@ struct rds_conn {
 int rds_conn_net_init(struct rds_net *rn);
 void rds_conn_new_gen(struct rds_net *rn);
 void rds_conn_net_exit(struct rds_net *rn);
+struct rds_conn *rds_conn_lookup(struct rds_net *rn,
+				 const struct rds_conn_key *key);
 struct rds_conn *rds_conn_get(struct rds_net *rn,
 			      const struct rds_conn_key *key);
 struct rds_conn *rds_conn_get_for_user(struct rds_net *rn,

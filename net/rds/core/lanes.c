@@ -172,6 +172,10 @@ bool rds_lanes_receive(struct rds_cpath *cp, struct rds_incoming *inc)
 	cp->cp_hello = hello;
 	cp->cp_greeted = true;
 	cp->cp_greeted_at = jiffies;
+	if (inc->i_seq && inc->i_dport) {
+		cp->cp_answered = true;
+		cp->cp_answered_at = jiffies;
+	}
 	spin_unlock(&cp->cp_lock);
 
 	if (!inc->i_seq && !inc->i_dport)
@@ -308,14 +312,17 @@ static struct rds_message *rds_lanes_new_probe(struct rds_cpath *cp)
 
 /* From here on messages spread; those of one path are behind the barrier. It
  * is not needed, and stays the caller's, if nothing but the first probe has
- * been sent; otherwise it is taken over.
+ * been sent to one of ours; otherwise it is taken over.
  */
 static bool rds_lanes_spread(struct rds_conn *conn, unsigned int want,
 			     struct rds_message *barrier)
 	__must_hold(&conn->c_fan_path->cp_lock)
 {
 	struct rds_cpath *cp = conn->c_fan_path;
-	bool wait = cp->cp_next_tx_seq > 2;
+	/* One of ours takes what it does not expect; others are to know first
+	 * how many lanes we have.
+	 */
+	bool wait = cp->cp_next_tx_seq > 2 || !conn->c_peer.ours;
 
 	lockdep_assert_held(&cp->cp_lock);
 

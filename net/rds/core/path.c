@@ -339,6 +339,7 @@ void rds_cpath_forget_connection(struct rds_cpath *cp)
 
 	spin_lock_bh(&cp->cp_lock);
 	cp->cp_greeted = false;
+	cp->cp_answered = false;
 	cp->cp_has_mark = false;
 	spin_unlock_bh(&cp->cp_lock);
 }

@@ -68,6 +68,8 @@ enum rds_path_flag {
  * @cp_hello: what the peer said last of itself
  * @cp_greeted: it did so on this connection
  * @cp_greeted_at: when it did so last, in jiffies
+ * @cp_answered: it has answered a numbered probe on this connection
+ * @cp_answered_at: when it did so last, in jiffies
  * @cp_attempts: how often connecting was tried
  * @cp_established: how often the path came UP
  * @cp_resets: how often it was shut down after that
@@ -124,6 +126,8 @@ struct rds_cpath {
 	struct rds_hello	cp_hello;
 	bool			cp_greeted;
 	unsigned long		cp_greeted_at;
+	bool			cp_answered;
+	unsigned long		cp_answered_at;
 	u32			cp_attempts;
 	u32			cp_established;
 	u32			cp_resets;

@@ -146,21 +146,40 @@ void rds_path_shut_down_dead(struct rds_cpath *cp)
 	rds_cpath_event(cp, RDS_EV_SHUTDOWN_DONE);
 }
 
-/* The other lanes are dialled when the first has found the peer to be there
- * and to be who it was: a peer that does not know us would take any for the first.
+/* Does the peer know us by the connection of the first lane, and has it said so
+ * since this lane was lost? One of ours needs to have greeted only. Others take
+ * a lane for the first, or stop accepting, until they have been told how many
+ * there are; their answers prove that they have.
  */
+static bool rds_path_peer_knows_us(const struct rds_cpath *cp,
+				   const struct rds_cpath *first)
+{
+	const struct rds_conn *conn = cp->cp_conn;
+	unsigned long at;
+
+	if (READ_ONCE(conn->c_peer.ours)) {
+		if (!READ_ONCE(first->cp_greeted))
+			return false;
+		at = READ_ONCE(first->cp_greeted_at);
+	} else {
+		if (!READ_ONCE(first->cp_answered) ||
+		    READ_ONCE(conn->c_fan) != RDS_FAN_OPEN)
+			return false;
+		at = READ_ONCE(first->cp_answered_at);
+	}
+	return !cp->cp_attempts ||
+	       time_after_eq(at, READ_ONCE(cp->cp_lost_at));
+}
+
+/* The other lanes are dialled when the first has found the peer to be there. */
 static bool rds_path_may_dial(const struct rds_cpath *cp)
 {
 	const struct rds_cpath *first = rds_conn_lane(cp->cp_conn, 0);
 
 	if (!rds_path_is_agreed(cp))
 		return false;
-	if (!cp->cp_multi || cp == first)
-		return true;
-	return READ_ONCE(first->cp_greeted) &&
-	       (!cp->cp_attempts ||
-		time_after_eq(READ_ONCE(first->cp_greeted_at),
-			      READ_ONCE(cp->cp_lost_at)));
+	return !cp->cp_multi || cp == first ||
+	       rds_path_peer_knows_us(cp, first);
 }
 
 /* What the peer has made does not wait for our back-off. But a path that was

@@ -233,7 +233,9 @@ static void rds_tcp_accepted(struct rds_tcp_net *tn, struct socket *sock)
 		rds_tcp_stat_inc(tn, tcp_listen_closed_stale);
 		rds_tcp_abort(sock);
 	} else if (order < 0) {
-		rds_path_knock(tn->tn_net, &rds_tcp_transport, &peer);
+		peer.spoken = true;
+		if (rds_path_knock(tn->tn_net, &rds_tcp_transport, &peer) > 0)
+			rds_tcp_stat_inc(tn, tcp_connect_raced);
 		rds_tcp_abort(sock);
 	} else {
 		rds_tcp_admit(tn, sock, &peer);
@@ -271,9 +273,10 @@ static bool rds_tcp_stranger_place(struct rds_tcp_stranger *ts)
 
 	if (!ts->ts_valid) {
 		ret = rds_tcp_stranger_peek(ts);
-		if (ret <= 0)
-			return !ret;
-		ts->ts_valid = true;
+		if (ret < 0)
+			return false;
+		ts->ts_valid = ret;
+		ts->ts_peer.spoken = ret;
 	}
 	ret = rds_path_accept(tn->tn_net, &rds_tcp_transport, &ts->ts_peer,
 			      ts);
@@ -299,7 +302,7 @@ static void rds_tcp_strangers_place(struct rds_tcp_net *tn)
 			continue;
 		}
 		if (!test_and_clear_bit(RDS_TCP_SF_READY, &ts->ts_flags) &&
-		    !(again && ts->ts_valid))
+		    !again)
 			continue;
 		if (!rds_tcp_stranger_place(ts))
 			rds_tcp_stranger_drop(ts);

@@ -392,13 +392,13 @@ static void others_wait_for_the_answer(struct kunit *test)
 	greet_lanes(test, &ours_8);
 	send_by(test, sock, 3);
 	send_by(test, sock, 0);
-	rig_expect_said(test, 3, "0p 0y");
+	rig_expect_said(test, 3, "M 0p 0y");
 	rig_expect_said(test, 0, "3 4p 0y 5");
 
 	rig_reply(test, 0, 2, &ours_8);
-	rig_expect_said(test, 3, "0p 0y 1");
+	rig_expect_said(test, 3, "M 0p 0y 1");
 	send_by(test, sock, 3);
-	rig_expect_said(test, 3, "0p 0y 1 2");
+	rig_expect_said(test, 3, "M 0p 0y 1 2");
 }
 
 /* Nor do they carry anything before they have been greeted themselves. */
@@ -411,13 +411,13 @@ static void every_lane_is_to_be_greeted(struct kunit *test)
 	rig_reply(test, 0, 2, &ours_8);
 	KUNIT_ASSERT_EQ(test, rig_conn(test)->c_fan, RDS_FAN_OPEN);
 	send_by(test, sock, 3);
-	rig_expect_said(test, 3, "0p");
+	rig_expect_said(test, 3, "M 0p");
 	rig_probe(test, 2, 0, &ours_8);
 	rig_map_from(test, 3);
 	fake_settle(rig_fake(test));
-	rig_expect_said(test, 3, "0p");
+	rig_expect_said(test, 3, "M 0p");
 	rig_probe(test, 3, 0, &ours_8);
-	rig_expect_said(test, 3, "0p 0y 1");
+	rig_expect_said(test, 3, "M 0p 0y 1");
 }
 
 /* It answers a greeting that overtakes everything. */
@@ -432,10 +432,10 @@ static void unnumbered_answer_opens_nothing(struct kunit *test)
 	send_by(test, sock, 3);
 	rig_reply(test, 0, 0, &ours_8);
 	rig_reply(test, 3, 0, &ours_8);
-	rig_expect_said(test, 3, "0p 0y");
+	rig_expect_said(test, 3, "M 0p 0y");
 
 	rig_reply(test, 0, 2, &ours_8);
-	rig_expect_said(test, 3, "0p 0y 1");
+	rig_expect_said(test, 3, "M 0p 0y 1");
 }
 
 static void no_answer_opens_after_a_while(struct kunit *test)
@@ -453,13 +453,13 @@ static void no_answer_opens_after_a_while(struct kunit *test)
 	rds_path_ack(rig_path(test), 3);
 	msleep(1500);
 	fake_settle(rig_fake(test));
-	rig_expect_said(test, 3, "0p 0y");
+	rig_expect_said(test, 3, "M 0p 0y");
 	KUNIT_EXPECT_EQ(test, rig_stat(mprds_catchup_tx0_retries), before);
 
 	rds_path_ack(rig_path(test), 4);
 	rig_await_stat(test, mprds_catchup_tx0_retries, before + 1);
 	fake_settle(rig_fake(test));
-	rig_expect_said(test, 3, "0p 0y 1");
+	rig_expect_said(test, 3, "M 0p 0y 1");
 }
 
 static void nothing_sent_nothing_to_wait_for(struct kunit *test)
@@ -495,7 +495,7 @@ static void higher_does_not_dial_lanes(struct kunit *test)
 	}
 	greet_lanes(test, &ours_8);
 	send_by(test, sock, 6);
-	rig_expect_said(test, 6, "0p 0y 1");
+	rig_expect_said(test, 6, "M 0p 0y 1");
 }
 
 /* We learn only from the peer's greeting that it has not come by lane 0. */
