@@ -23,9 +23,9 @@
 #include "lanes.h"
 #include "transport.h"
 
-/* Nothing is made for who says nothing. But lanes of some peers are silent until
- * there is a message for them; those that are known for it, and name them, are
- * taken at their word.
+/* Nothing is made for who says nothing. But lanes of some peers are silent
+ * until there is a message for them; those that are known for it, and name
+ * them, are taken at their word.
  */
 static struct rds_conn *rds_accept_silent(struct rds_net *rn,
 					  const struct rds_conn_key *key)

@@ -31,10 +31,15 @@ static int stranger(const char *addr, int flags)
 {
 	struct rds_name name = rds_name(addr, TCP_PORT);
 	int fd = socket(name.sa.sa_family, SOCK_STREAM | flags, 0);
+	int tries = 100;
+	int ret;
 
-	/* A connection may be reset before this call has returned. */
-	if (connect(fd, &name.sa, name.len) && errno != EINPROGRESS &&
-	    errno != ECONNRESET) {
+	/* The routes of a link that has just come up may lack for a moment. */
+	while ((ret = connect(fd, &name.sa, name.len)) &&
+	       errno == EHOSTUNREACH && --tries)
+		usleep(50000);
+	/* A connection may be reset before the call has returned. */
+	if (ret && errno != EINPROGRESS && errno != ECONNRESET) {
 		close(fd);
 		return -1;
 	}
@@ -92,7 +97,8 @@ TEST_F(wire, loopback_hang_after_nc)
 
 	for (i = 0; i < ARRAY_SIZE(addrs); i++) {
 		fd = stranger(addrs[i], 0);
-		ASSERT_LE(0, fd);
+		ASSERT_LE(0, fd)
+			TH_LOG("%s: %m", addrs[i]);
 		send(fd, "hello\n", 6, MSG_NOSIGNAL);
 		close(fd);
 	}
