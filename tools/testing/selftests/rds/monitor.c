@@ -227,7 +227,9 @@ TEST_F(pair, two_ports_in_one_notification)
 {
 	unsigned int port = rds_port(&self->b_name) ^ 1;
 	struct rds_name name = rds_name(variant->b, port);
+	uint64_t both = GROUP(port) | GROUP(port ^ 1), told;
 	int fd = pair_far_bound(variant, port);
+	int tries = 100;
 
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, set_switch(self->a, 1));
@@ -237,8 +239,13 @@ TEST_F(pair, two_ports_in_one_notification)
 	ASSERT_EQ(-ENOBUFS, refused(self->a, &name));
 	relieve(_metadata, self, self->b);
 	relieve(_metadata, self, fd);
-	EXPECT_EQ(GROUP(port) | GROUP(port ^ 1),
-		  notification(_metadata, self->a));
+	told = notification(_metadata, self->a);
+	/* On a wire there may be a congestion map for each. */
+	while (variant->wire && told != both && --tries) {
+		usleep(100000);
+		told |= notification(_metadata, self->a);
+	}
+	EXPECT_EQ(both, told);
 	EXPECT_EQ(0, notification(_metadata, self->a));
 	close(fd);
 }
