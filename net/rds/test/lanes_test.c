@@ -326,6 +326,9 @@ static void lanes_that_both_have(struct kunit *test)
 	rig_fake(test)->legacy_paths = row->legacy;
 	dialled(test);
 	rig_reply(test, 0, 1, &peer);
+	/* Others are dialled when they have answered to the number of lanes. */
+	if (row->kind != RIG_OURS)
+		rig_reply(test, 0, 2, &peer);
 
 	KUNIT_EXPECT_EQ(test, npaths(test), row->lanes);
 	KUNIT_EXPECT_EQ(test, rig_fake(test)->live_paths, (int)row->lanes);
