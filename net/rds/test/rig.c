@@ -470,6 +470,7 @@ void rig_reply(struct kunit *test, unsigned int lane, u64 seq,
 static void rig_name_peer(struct kunit *test, struct rds_peer *peer)
 {
 	memset(peer, 0, sizeof(*peer));
+	peer->spoken = true;
 	peer->laddr = fake_laddr;
 	ipv6_addr_set_v4mapped(htonl(rig_of(test)->peer), &peer->faddr);
 }
