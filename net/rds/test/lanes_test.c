@@ -886,6 +886,7 @@ static void late_map_is_made_good(struct kunit *test)
 	rig_fake(test)->legacy_paths = 8;
 	sock = dialled(test);
 	rig_reply(test, 0, 1, &old_8);
+	rig_reply(test, 0, 2, &old_8);
 	rig_await(test, FAKE_MAPPED, 7);
 	fake_forget(rig_fake(test));
 
