@@ -9,6 +9,12 @@
  * queue, and pollers on their own socket's. Those enter rn_cong_socks when
  * they see ENOBUFS, so that a change does not walk through all sockets.
  *
+ * Each lane begins with a map, which may be read after a newer one that went by
+ * lane 0, for it may lie with the peer's TCP until there is a place for the
+ * lane. Maps by other lanes of a peer that names them are therefore passed over
+ * once lane 0 has brought one; and we send ours again when such a lane's turns
+ * out to have been read late.
+ *
  * Locks: rs_recv_lock > cm_lock; rs_recv_lock > rn_cong_lock. All with bottom
  * halves off.
  */
@@ -252,6 +258,38 @@ u64 rds_cong_watched(struct rds_sock *rs, bool *on)
 }
 
 /**
+ * rds_cong_make_good() - the map that a lane began with may just be read
+ * @cp: the lane
+ *
+ * If it is another than lane 0, and the map has changed since, the newest goes
+ * by lane 0 once more.
+ *
+ * Context: any; locks of the transport may be held.
+ */
+void rds_cong_make_good(struct rds_cpath *cp)
+{
+	struct rds_conn *conn = cp->cp_conn;
+	struct rds_cpath *first = rds_conn_lane(conn, 0);
+
+	if (cp == first ||
+	    READ_ONCE(cp->cp_map_gen) == rds_cong_gen(conn->c_lcong))
+		return;
+	set_bit(RDS_PF_CONG, &first->cp_flags);
+	rds_cpath_kick(first, 0);
+}
+
+/* Lane 0 has brought one, and brings the newest. */
+static bool rds_cong_is_outdated(const struct rds_cpath *cp)
+{
+	const struct rds_conn *conn = cp->cp_conn;
+	const struct rds_cpath *first = rds_conn_lane(conn, 0);
+
+	lockdep_assert_held(&conn->c_fcong->cm_lock);
+	return cp != first && READ_ONCE(conn->c_peer.names_lanes) &&
+	       READ_ONCE(first->cp_mapped);
+}
+
+/**
  * rds_deliver_cong_map() - the peer has sent its congestion map
  * @path: the path that it came by; any lane will do
  * @map: the map
@@ -261,17 +299,24 @@ u64 rds_cong_watched(struct rds_sock *rs, bool *on)
  */
 void rds_deliver_cong_map(struct rds_path *path, const void *map, u32 len)
 {
-	struct rds_cong_map *fcong = to_cpath(path)->cp_conn->c_fcong;
-	u64 freed;
+	struct rds_cpath *cp = to_cpath(path);
+	struct rds_cong_map *fcong = cp->cp_conn->c_fcong;
+	u64 freed = 0;
+	bool outdated;
 
-	rds_cpath_heard(to_cpath(path));
+	if (unlikely(rds_cpath_heard(cp)))
+		rds_cong_make_good(cp);
 	if (len != RDS_CONG_MAP_BYTES)
 		return;
 
 	rds_stat_inc(fcong->cm_rn, cong_update_received);
 	spin_lock(&fcong->cm_lock);
-	freed = rds_cong_bits_update(fcong->cm_bits, map);
+	WRITE_ONCE(cp->cp_mapped, true);
+	outdated = rds_cong_is_outdated(cp);
+	if (!outdated)
+		freed = rds_cong_bits_update(fcong->cm_bits, map);
 	spin_unlock(&fcong->cm_lock);
-	rds_cong_changed(fcong, freed);
+	if (!outdated)
+		rds_cong_changed(fcong, freed);
 }
 EXPORT_SYMBOL_GPL(rds_deliver_cong_map);

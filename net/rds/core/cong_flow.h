@@ -3,6 +3,7 @@
 #ifndef _RDS_CORE_CONG_FLOW_H
 #define _RDS_CORE_CONG_FLOW_H
 
+#include "path.h"
 #include "sock.h"
 
 void rds_cong_publish(struct rds_sock *rs, bool congested);
@@ -12,6 +13,7 @@ void rds_cong_settle(struct rds_sock *rs);
 __poll_t rds_cong_poll(struct rds_sock *rs, __poll_t asked);
 void rds_cong_monitor(struct rds_sock *rs, bool on, u64 watch);
 u64 rds_cong_watched(struct rds_sock *rs, bool *on);
+void rds_cong_make_good(struct rds_cpath *cp);
 
 /**
  * rds_cong_send_again() - the socket sends, so it need not be told to

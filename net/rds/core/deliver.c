@@ -16,6 +16,7 @@
 
 #include "bind.h"
 #include "cong.h"
+#include "cong_flow.h"
 #include "conn.h"
 #include "incoming.h"
 #include "lanes.h"
@@ -288,7 +289,8 @@ bool rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 		return true;
 	}
 
-	rds_cpath_heard(cp);
+	if (unlikely(rds_cpath_heard(cp)))
+		rds_cong_make_good(cp);
 	if (unlikely(rds_deliver_is_hello(cp, inc))) {
 		rds_deliver_hello(cp, inc);
 		return true;

@@ -89,6 +89,7 @@ enum rds_path_flag {
  * @cp_strict: any message below @cp_next_rx_seq is a duplicate; likewise
  * @cp_heard: something has arrived on this connection; only then the back-off
  *	begins anew, lest we dial at full speed who accepts and resets
+ * @cp_mapped: so has a congestion map; set with its cm_lock held
  * @cp_xmit_lock: held by the one who sends; taken by trylock to send, and
  *	waited for to shut down
  * @cp_map: snapshot of the congestion map being sent, or NULL; guarded by
@@ -146,6 +147,7 @@ struct rds_cpath {
 	u32			cp_rx_epoch;
 	bool			cp_strict;
 	bool			cp_heard;
+	bool			cp_mapped;
 
 	struct mutex		cp_xmit_lock;	/* held to send */
 	void			*cp_map;
@@ -207,15 +209,17 @@ static inline bool rds_path_is_lower(const struct rds_path *path)
  * @cp: the path
  *
  * Context: deliver context.
+ * Return: true the first time.
  */
-static inline void rds_cpath_heard(struct rds_cpath *cp)
+static inline bool rds_cpath_heard(struct rds_cpath *cp)
 {
 	if (likely(cp->cp_heard))
-		return;
+		return false;
 	WRITE_ONCE(cp->cp_heard, true);
 	WRITE_ONCE(cp->cp_backoff_ms, 0);
 	if (READ_ONCE(cp->cp_gated))
 		rds_cpath_kick(cp, 0);
+	return true;
 }
 
 bool rds_cpath_asks_acks(const struct rds_cpath *cp);

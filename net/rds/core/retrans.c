@@ -6,7 +6,7 @@
  */
 #include <linux/slab.h>
 
-#include "cong.h"
+#include "cong_flow.h"
 #include "conn.h"
 #include "message.h"
 #include "send.h"
@@ -91,19 +91,10 @@ void rds_path_map_acked(struct rds_path *path)
 	struct rds_cpath *cp = to_cpath(path);
 	struct rds_conn *conn = cp->cp_conn;
 	u32 gen = READ_ONCE(cp->cp_map_gen);
-	struct rds_cpath *first;
 
 	if ((s32)(gen - READ_ONCE(conn->c_map_acked)) > 0)
 		WRITE_ONCE(conn->c_map_acked, gen);
-
-	/* On another lane it may have arrived after a newer one on the first,
-	 * which then has to be sent again.
-	 */
-	first = rds_conn_lane(conn, 0);
-	if (cp != first && gen != rds_cong_gen(conn->c_lcong)) {
-		set_bit(RDS_PF_CONG, &first->cp_flags);
-		rds_cpath_kick(first, 0);
-	}
+	rds_cong_make_good(cp);
 }
 EXPORT_SYMBOL_GPL(rds_path_map_acked);
 

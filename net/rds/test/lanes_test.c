@@ -5,6 +5,7 @@
  */
 #include <linux/delay.h>
 
+#include "../core/cong.h"
 #include "../core/lanes.h"
 #include "rig.h"
 
@@ -903,6 +904,54 @@ static void late_map_is_made_good(struct kunit *test)
 	rig_expect_said(test, 0, "M M");
 }
 
+/* A lane's first map may have waited long with TCP before it is read. */
+static void late_map_is_passed_over(struct kunit *test)
+{
+	static const u16 ports[] = { RIG_PEER_PORT };
+	struct rds_cong_map *map;
+
+	eight_lanes(test);
+	map = rig_conn(test)->c_fcong;
+	rig_deliver_map(test, ports, 1, RDS_CONG_MAP_BYTES);
+	KUNIT_ASSERT_TRUE(test, rds_cong_test(map, htons(RIG_PEER_PORT)));
+	rig_map_from(test, 3);
+	KUNIT_EXPECT_TRUE(test, rds_cong_test(map, htons(RIG_PEER_PORT)));
+
+	/* Without the first lane it is the best there is. */
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_SHUTDOWN, 1);
+	fake_settle(rig_fake(test));
+	rig_map_from(test, 3);
+	KUNIT_EXPECT_FALSE(test, rds_cong_test(map, htons(RIG_PEER_PORT)));
+}
+
+/* A peer that says nothing on a lane may not have read what the lane began
+ * with; when it does, that may be outdated.
+ */
+static void map_read_late_is_made_good(struct kunit *test)
+{
+	struct socket *sock = dialled(test);
+	unsigned int i;
+
+	rig_reply(test, 0, 1, &ours_8);
+	rig_await(test, FAKE_CONNECTED, 7);
+	for (i = 1; i < 8; i++)
+		rds_path_map_acked(&rig_lane(test, i)->cp_pub);
+	fake_settle(rig_fake(test));
+	fake_forget(rig_fake(test));
+
+	rig_set_bufs(sock, 50);
+	for (i = 2; i < 8; i++)
+		receive_by(test, 0, i);
+	rig_await(test, FAKE_MAPPED, 1);
+	rig_probe(test, 3, 0, &ours_8);
+	rig_await(test, FAKE_MAPPED, 2);
+	KUNIT_EXPECT_EQ(test, fake_nth(rig_fake(test), FAKE_MAPPED, 1)->lane,
+			0);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_MAPPED), 2U);
+}
+
 /* It may be that the peer has gone as a whole: then its lanes are nobody's. */
 static void lanes_wait_for_lane_0(struct kunit *test)
 {
@@ -993,6 +1042,8 @@ static struct kunit_case lanes_cases[] = {
 	KUNIT_CASE(higher_calls_by_lane_0),
 	KUNIT_CASE(lanes_stop_and_read_on_together),
 	KUNIT_CASE(late_map_is_made_good),
+	KUNIT_CASE(late_map_is_passed_over),
+	KUNIT_CASE(map_read_late_is_made_good),
 	KUNIT_CASE(lanes_wait_for_lane_0),
 	KUNIT_CASE(lanes_come_back),
 	KUNIT_CASE(former_self_may_return),
