@@ -220,4 +220,6 @@ module_exit(rds_tcp_exit);
 
 MODULE_DESCRIPTION("RDS: TCP transport");
 MODULE_LICENSE("GPL");
+/* The kernel's own has none: DKMS would take them for the same. */
+MODULE_VERSION("0.1.0");
 MODULE_ALIAS("rds-transport-2");
