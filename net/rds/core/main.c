@@ -6,6 +6,7 @@
 #include <linux/workqueue.h>
 #include <net/sock.h>
 
+#include "message.h"
 #include "net_list.h"
 #include "path.h"
 #include "sock_ops.h"
@@ -54,9 +55,15 @@ static int __init rds_init(void)
 {
 	int ret;
 
+	ret = rds_message_caches_create();
+	if (ret)
+		return ret;
+
 	rds_wq = alloc_workqueue("rds", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!rds_wq)
-		return -ENOMEM;
+	if (!rds_wq) {
+		ret = -ENOMEM;
+		goto err_caches;
+	}
 
 	ret = rds_net_register();
 	if (ret)
@@ -78,6 +85,8 @@ err_net:
 	rds_net_unregister();
 err_wq:
 	destroy_workqueue(rds_wq);
+err_caches:
+	rds_message_caches_destroy();
 	return ret;
 }
 
@@ -89,6 +98,7 @@ static void __exit rds_exit(void)
 	destroy_workqueue(rds_wq);
 	/* Connections and maps are freed by RCU. */
 	rcu_barrier();
+	rds_message_caches_destroy();
 }
 
 module_init(rds_init);

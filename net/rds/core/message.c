@@ -18,8 +18,49 @@
 /* Payloads up to here share the message's allocation. */
 #define RDS_INLINE_MAX	(2048 - sizeof(struct rds_message))
 
+/* Those of 1 KiB are many, and would just not fit into kmalloc-1k. */
+#define RDS_MIDDLE_MAX	1024
+
+static struct kmem_cache *rds_message_cache;
+
 /* Least memory that a message counts for while nobody has read it */
 #define RDS_MIN_TRUESIZE	512
+
+/**
+ * rds_message_caches_create() - before any message is allocated
+ *
+ * Context: process, may sleep. No locks.
+ * Return: 0 or -ENOMEM.
+ */
+int rds_message_caches_create(void)
+{
+	const size_t head = sizeof(struct rds_message);
+
+	rds_message_cache =
+		kmem_cache_create_usercopy("rds_message", head + RDS_MIDDLE_MAX,
+					   0, SLAB_ACCOUNT, head,
+					   RDS_MIDDLE_MAX, NULL);
+	return rds_message_cache ? 0 : -ENOMEM;
+}
+
+/**
+ * rds_message_caches_destroy() - after the last message has been freed
+ *
+ * Context: process, may sleep. No locks.
+ */
+void rds_message_caches_destroy(void)
+{
+	kmem_cache_destroy(rds_message_cache);
+}
+
+static struct rds_message *rds_message_get_memory(size_t tail)
+{
+	const size_t head = sizeof(struct rds_message);
+
+	if (tail > RDS_MIDDLE_MAX - head && tail <= RDS_MIDDLE_MAX)
+		return kmem_cache_alloc(rds_message_cache, GFP_KERNEL);
+	return kmalloc(head + tail, GFP_KERNEL_ACCOUNT);
+}
 
 static void rds_message_init(struct rds_message *msg)
 {
@@ -52,7 +93,7 @@ struct rds_message *rds_message_alloc(u32 len)
 	if (len > RDS_INLINE_MAX)
 		tail = rds_bag_max_bvecs(len) * sizeof(struct bio_vec);
 
-	msg = kmalloc(sizeof(*msg) + tail, GFP_KERNEL_ACCOUNT);
+	msg = rds_message_get_memory(tail);
 	if (!msg)
 		return NULL;
 

@@ -19,6 +19,8 @@ enum rds_msg_kind {
 	RDS_MSG_REPLY,
 };
 
+int rds_message_caches_create(void);
+void rds_message_caches_destroy(void);
 struct rds_message *rds_message_alloc(u32 len);
 struct rds_message *rds_message_alloc_empty(gfp_t gfp);
 

@@ -66,6 +66,52 @@ struct rds_tcp_incoming {
 /* Payloads up to here are copied, and share the message's allocation. */
 #define RDS_TCP_COPY_MAX	(2048 - sizeof(struct rds_tcp_incoming))
 
+/* Those of 1 KiB are many, and would just not fit into kmalloc-1k. */
+#define RDS_TCP_MIDDLE_MAX	1024
+
+static struct kmem_cache *rds_tcp_incoming_cache;
+
+/**
+ * rds_tcp_incoming_caches_create() - before any message is received
+ *
+ * Context: process, may sleep. No locks.
+ * Return: 0 or -ENOMEM.
+ */
+int rds_tcp_incoming_caches_create(void)
+{
+	const size_t head = offsetof(struct rds_tcp_incoming, ti_data);
+
+	rds_tcp_incoming_cache =
+		kmem_cache_create_usercopy("rds_tcp_incoming",
+					   head + RDS_TCP_MIDDLE_MAX, 0, 0,
+					   head, RDS_TCP_MIDDLE_MAX, NULL);
+	return rds_tcp_incoming_cache ? 0 : -ENOMEM;
+}
+
+/**
+ * rds_tcp_incoming_caches_destroy() - after the last one has been freed
+ *
+ * Context: process, may sleep. No locks.
+ */
+void rds_tcp_incoming_caches_destroy(void)
+{
+	kmem_cache_destroy(rds_tcp_incoming_cache);
+}
+
+/* @size becomes what is taken. */
+static struct rds_tcp_incoming *rds_tcp_incoming_get_memory(size_t *size)
+{
+	const size_t middle = offsetof(struct rds_tcp_incoming, ti_data) +
+			      RDS_TCP_MIDDLE_MAX;
+
+	if (*size > RDS_TCP_MIDDLE_MAX && *size <= middle) {
+		*size = middle;
+		return kmem_cache_alloc(rds_tcp_incoming_cache, RDS_TCP_GFP);
+	}
+	*size = kmalloc_size_roundup(*size);
+	return kmalloc(*size, RDS_TCP_GFP);
+}
+
 static struct rds_tcp_incoming *to_incoming(struct rds_incoming *inc)
 {
 	return container_of(inc, struct rds_tcp_incoming, ti_inc);
@@ -155,13 +201,12 @@ struct rds_tcp_incoming *rds_tcp_incoming_alloc(const struct rds_header *hdr)
 	size_t size;
 
 	if (small)
-		size = sizeof(*ti) + len;
+		size = max(offsetof(struct rds_tcp_incoming, ti_data) + len,
+			   sizeof(*ti));
 	else
 		size = sizeof(*ti) +
 		       RDS_TCP_FIRST_PIECES * sizeof(struct bio_vec);
-	size = kmalloc_size_roundup(size);
-
-	ti = kmalloc(size, RDS_TCP_GFP);
+	ti = rds_tcp_incoming_get_memory(&size);
 	if (!ti)
 		return NULL;
 

@@ -176,9 +176,15 @@ static int __init rds_tcp_init(void)
 {
 	int ret;
 
+	ret = rds_tcp_incoming_caches_create();
+	if (ret)
+		return ret;
+
 	rds_tcp_wq = alloc_workqueue("rds_tcp", WQ_UNBOUND, 0);
-	if (!rds_tcp_wq)
-		return -ENOMEM;
+	if (!rds_tcp_wq) {
+		ret = -ENOMEM;
+		goto err_caches;
+	}
 
 	ret = register_pernet_subsys(&rds_tcp_memory_ops);
 	if (ret)
@@ -202,6 +208,8 @@ err_memory:
 	rcu_barrier();
 err_wq:
 	destroy_workqueue(rds_tcp_wq);
+err_caches:
+	rds_tcp_incoming_caches_destroy();
 	return ret;
 }
 
@@ -213,6 +221,7 @@ static void __exit rds_tcp_exit(void)
 	rds_tcp_wait_held();
 	rcu_barrier();
 	destroy_workqueue(rds_tcp_wq);
+	rds_tcp_incoming_caches_destroy();
 }
 
 module_init(rds_tcp_init);

@@ -245,6 +245,8 @@ void rds_tcp_hold_net(struct sock *sk);
 void rds_tcp_wait_held(void);
 
 /* incoming.c */
+int rds_tcp_incoming_caches_create(void);
+void rds_tcp_incoming_caches_destroy(void);
 struct rds_tcp_incoming *rds_tcp_incoming_alloc(const struct rds_header *hdr);
 int rds_tcp_incoming_add(struct rds_tcp_incoming *ti, const struct sk_buff *skb,
 			 u32 offset, u32 len);
