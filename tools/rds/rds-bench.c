@@ -82,6 +82,8 @@ static const char usage_text[] =
 "                       lazy (when the sender waits); default: any\n"
 "  -v, --verify         number and checksum every message\n"
 "      --seed N         mix: who sends what to whom (default 1)\n"
+"      --ports PORT     RDS ports of the data sockets, from this one on: first\n"
+"                       the server's, then the client's (default: any)\n"
 "  -t, --timeout SEC    give up when nothing moves for so long (default 10)\n"
 "  -I, --bind ADDRESS   local address of the data sockets\n"
 "      --remote ADDRESS with --local, the address of the other end\n"
@@ -147,6 +149,7 @@ enum {
 	OPTION_BUFFER,
 	OPTION_RECEIVER,
 	OPTION_SEED,
+	OPTION_PORTS,
 	OPTION_REMOTE,
 	OPTION_NETNS,
 	OPTION_ONCE,
@@ -169,6 +172,7 @@ static const struct option longs[] = {
 	{ "verify", no_argument, NULL, 'v' },
 	{ "receiver", required_argument, NULL, OPTION_RECEIVER },
 	{ "seed", required_argument, NULL, OPTION_SEED },
+	{ "ports", required_argument, NULL, OPTION_PORTS },
 	{ "timeout", required_argument, NULL, 't' },
 	{ "bind", required_argument, NULL, 'I' },
 	{ "remote", required_argument, NULL, OPTION_REMOTE },
@@ -227,6 +231,9 @@ static bool parse_param(int c)
 		return true;
 	case OPTION_SEED:
 		params->seed = parse_number(optarg, UINT32_MAX);
+		return true;
+	case OPTION_PORTS:
+		params->ports = parse_number(optarg, UINT16_MAX);
 		return true;
 	case 't':
 		params->timeout = parse_number(optarg, 1e6);

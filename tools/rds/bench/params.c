@@ -6,7 +6,7 @@
 
 #include "bench/params.h"
 
-#define NR_PARAMS 14
+#define NR_PARAMS 15
 
 void params_format(const struct params *params, char text[PARAMS_TEXT])
 {
@@ -14,12 +14,13 @@ void params_format(const struct params *params, char text[PARAMS_TEXT])
 		 "%s %s size=%" PRIu32 " sockets=%" PRIu32 " count=%" PRIu64
 		 " warmup=%" PRIu64 " duration=%.3f window=%" PRIu32
 		 " batch=%" PRIu32 " buffer=%" PRIu32 " verify=%" PRIu32
-		 " seed=%" PRIu32 " receiver=%" PRIu32 " timeout=%.3f",
+		 " seed=%" PRIu32 " receiver=%" PRIu32 " ports=%" PRIu32
+		 " timeout=%.3f",
 		 params->workload, params->family, params->size,
 		 params->sockets, params->count, params->warmup,
 		 params->duration, params->window, params->batch,
 		 params->buffer, params->verify, params->seed,
-		 params->receiver, params->timeout);
+		 params->receiver, params->ports, params->timeout);
 }
 
 bool params_parse(struct params *params, const char *text)
@@ -31,12 +32,13 @@ bool params_parse(struct params *params, const char *text)
 		      " duration=%lf window=%" SCNu32 " batch=%" SCNu32
 		      " buffer=%" SCNu32 " verify=%" SCNu32
 		      " seed=%" SCNu32 " receiver=%" SCNu32
-		      " timeout=%lf",
+		      " ports=%" SCNu32 " timeout=%lf",
 		      params->workload, params->family, &params->size,
 		      &params->sockets, &params->count, &params->warmup,
 		      &params->duration, &params->window, &params->batch,
 		      &params->buffer, &params->verify, &params->seed,
-		      &params->receiver, &params->timeout) == NR_PARAMS;
+		      &params->receiver, &params->ports,
+		      &params->timeout) == NR_PARAMS;
 }
 
 const char *params_fault(const struct params *params)
@@ -47,6 +49,8 @@ const char *params_fault(const struct params *params)
 		return "a message must fit into the send buffer";
 	if (!params->sockets || params->sockets > MAX_SOCKETS)
 		return "1 to 256 sockets";
+	if (params->ports + 2 * params->sockets > UINT16_MAX + 1)
+		return "no RDS ports beyond 65535";
 	if (!params->count == !params->duration)
 		return "either a number of messages or a duration";
 	if (!params->batch || params->batch > params->window)

@@ -33,6 +33,7 @@ struct params {
 	uint32_t	verify;		/* sequence and checksum */
 	uint32_t	seed;		/* mix: which schedule */
 	uint32_t	receiver;	/* stream: enum receiver */
+	uint32_t	ports;		/* RDS: the first one, 0: any */
 	double		timeout;	/* seconds without progress */
 };
 

@@ -54,6 +54,8 @@ static void prepare(struct session *session, const struct params *params)
 		errx(2, "%s needs a number of messages", params->workload);
 	if (session->workload->any_to_any && params->buffer < MAX_MESSAGE)
 		errx(2, "%s needs buffers of 1 MiB", params->workload);
+	if (params->ports && !session->family->any_to_any)
+		errx(2, "%s has no RDS ports", params->family);
 	if (fault)
 		errx(2, "%s", fault);
 }
@@ -79,14 +81,30 @@ static void check_socket(int fd, const struct params *params, const char *what)
 		err(2, "set buffers of %" PRIu32 " bytes", params->buffer);
 }
 
+/* The server's ports come first, so that both ends may share an address. */
+static union addr name_of(const struct session *session, enum side side,
+			  unsigned int i, const union addr *local)
+{
+	const struct params *params = &session->params;
+	union addr addr = *local;
+
+	if (params->ports && side == SIDE_CLIENT)
+		i += params->sockets;
+	if (params->ports)
+		addr_set_port(&addr, params->ports + i);
+	return addr;
+}
+
 static char *listen_all(struct session *session, const union addr *local)
 {
 	char *names = names_room(session);
 	char name[LINK_NAME_SIZE];
+	union addr own;
 	unsigned int i;
 
 	for (i = 0; i < session->params.sockets; i++) {
-		session->fds[i] = session->family->listen(local, name);
+		own = name_of(session, SIDE_SERVER, i, local);
+		session->fds[i] = session->family->listen(&own, name);
 		check_socket(session->fds[i], &session->params, "bind");
 		append_name(names, name);
 	}
@@ -139,9 +157,10 @@ static void dial_one(struct session *session, unsigned int i,
 {
 	struct dialling *dialling = data;
 	char own_name[LINK_NAME_SIZE];
+	union addr own;
 
-	session->fds[i] = session->family->dial(dialling->local, name,
-						own_name);
+	own = name_of(session, SIDE_CLIENT, i, dialling->local);
+	session->fds[i] = session->family->dial(&own, name, own_name);
 	check_socket(session->fds[i], &session->params, "connect");
 	append_name(dialling->names, own_name);
 	note_peer(session, i, name);
