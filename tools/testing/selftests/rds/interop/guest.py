@@ -12,6 +12,7 @@ Environment:
   RDS_LIMIT      give a case up when nothing happens for so long (default 20)
   RDS_WHOLE      regular expression of the cases without messages that are too
                  short to say which they are (default: none)
+  RDS_FAILOVER   if set, addresses also move from guest to guest at the end
   RDS_TRACE      tracepoints of ours to be recorded, with blanks between them
 """
 import functools
@@ -24,6 +25,7 @@ import sys
 import threading
 import time
 
+import failover
 import faults
 import net
 
@@ -247,6 +249,9 @@ def main():
         if ME == "b":
             current(case)
         Run(pair, case).run(2 if again else 1)
+    if os.environ.get("RDS_FAILOVER"):
+        failover.run(pair, RESULTS)
+        trace_store(RESULTS / failover.NAME / f"{ME}.trace")
 
 
 if __name__ == "__main__":

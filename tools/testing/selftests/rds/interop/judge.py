@@ -18,6 +18,8 @@ import json
 import pathlib
 import sys
 
+import failover
+
 FAULTS = ["lost", "duplicated", "reordered", "corrupt"]
 CASES = ["contact", "loss", "corruption", "duplication", "reordering", "delay",
          "link-down", "paths-killed-a", "paths-killed-b", "buffers",
@@ -268,6 +270,10 @@ def main():
             show(tap, name, outcome)
             if control and not judge.strict and case in DROPS:
                 show(tap, "control", control)
+        if (directory / failover.NAME).is_dir():
+            complaints, column = failover.judge(directory)
+            tap.line(f"{name}: {failover.NAME}", complaints)
+            tap.say(f"  {name}: {column}")
     print(f"1..{tap.number}")
     return 1 if tap.failed or not tap.number else 0
 

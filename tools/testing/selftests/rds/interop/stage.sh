@@ -57,7 +57,11 @@ run_pairing() {
 	local guest="/usr/bin/python3 $INTEROP/guest.py"
 
 	shift
-	[ "$name" = ours-ours ] || set -- --env "RDS_WHOLE=$LOSSY" "$@"
+	if [ "$name" = ours-ours ]; then
+		set -- --env RDS_FAILOVER=1 "$@"
+	else
+		set -- --env "RDS_WHOLE=$LOSSY" "$@"
+	fi
 	# shellcheck disable=SC2086 # words are wanted
 	"$RDS_TOP/scripts/vm/run" --pair --reboot-b --modules "rds rds_tcp" \
 		--kernel "$(kernel_of "$a" "$b")" --rds "$(rds_of "$a")" \
