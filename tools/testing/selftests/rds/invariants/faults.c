@@ -594,13 +594,15 @@ TEST_F_TIMEOUT(module, i19_init, LONG)
 
 	ASSERT_TRUE(faults_setup());
 	ASSERT_TRUE(find_module("rds"));
-	system("rmmod rds_loop 2>/dev/null");
+	ASSERT_TRUE(module_users_fall_to("rds_tcp", 0));
+	ASSERT_TRUE(module_users_fall_to("rds_loop", 0));
+	system("rmmod rds_tcp rds_loop 2>/dev/null");
 	ASSERT_TRUE(module_users_fall_to("rds", 0));
 	ASSERT_EQ(0, syscall(SYS_delete_module, "rds", O_NONBLOCK));
 	EXPECT_TRUE(sweep(&scene, &call,
 			  first_fault(&scene, &call, MODULE_TAIL)));
 	EXPECT_LT(10, scene.failures);
-	EXPECT_EQ(0, system("modprobe rds"));
+	EXPECT_EQ(0, system("modprobe rds && modprobe rds_tcp"));
 	EXPECT_TRUE(forget_lost_names());
 }
 
