@@ -16,6 +16,11 @@ from tap import Failure, expect, same
 
 WAIT = 10
 SO_ATTACH_FILTER = 26
+SO_ZEROCOPY = 60
+MSG_ERRQUEUE = 0x2000
+MSG_ZEROCOPY = 0x4000000
+ZEROCOPY_DONE = struct.Struct("=IBBBxII")
+SO_EE_ORIGIN_ZEROCOPY = 5
 SO_DETACH_FILTER = 27
 IPV6_FREEBIND = 78
 TCP_REPAIR = 19
@@ -77,6 +82,33 @@ class Link:
             raise Failure("the kernel does not read") from error
         except OSError as error:
             raise Closed("reset") from error
+
+    def write_zerocopy(self, data):
+        """Without a copy, as far as the kernel can; what it is sent from is
+        written over as soon as the kernel says that it may be."""
+        room = memoryview(bytearray(data))
+        self.sock.setsockopt(socket.SOL_SOCKET, SO_ZEROCOPY, 1)
+        self.sock.settimeout(WAIT)
+        sent = calls = done = 0
+        while sent < len(room):
+            sent += self.sock.send(room[sent:sent + 50000], MSG_ZEROCOPY)
+            calls += 1
+        end = time.monotonic() + WAIT
+        while done < calls:
+            expect(time.monotonic() < end, f"{done} of {calls} sends end")
+            done += self.zerocopy_done()
+        room[:] = b"\xdb" * len(room)
+
+    def zerocopy_done(self):
+        """How many more sends have ended"""
+        try:
+            _, said, _, _ = self.sock.recvmsg(0, 512, MSG_ERRQUEUE)
+        except BlockingIOError:
+            time.sleep(0.001)
+            return 0
+        _, origin, _, _, first, last = ZEROCOPY_DONE.unpack_from(said[0][2])
+        same("what the error queue has", SO_EE_ORIGIN_ZEROCOPY, origin)
+        return last - first + 1
 
     def write_pieces(self, pieces):
         """Each is a segment of its own."""

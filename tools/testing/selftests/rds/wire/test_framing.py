@@ -178,6 +178,23 @@ def bytes_as_sent(lab):
             same("a message", text, sock.recv()[0])
 
 
+@test("cve_2026_52943: a peer that sends by MSG_ZEROCOPY; nothing is lost")
+def zerocopy(lab):
+    peer = lab.lower()
+    link = peer.dial()
+    sock = lab.socket(PORT, rcvbuf=8 << 20)
+    payloads = [os.urandom(size) for size in
+                (1, 48, 1448, 4096, 5000, 65536, 100001, 262144, 1 << 20)]
+    link.write = link.write_zerocopy
+    for payload in payloads:
+        peer.data(link, 9, PORT, payload)
+    # All have been written over by now, and none has been read.
+    for payload in payloads:
+        same("a message", (payload, peer.address, 9), sock.recv())
+    del link.write
+    peer.ping(link)
+
+
 @test("RDS_INFO_TCP_SOCKETS tells how far a frame has come")
 def how_far(lab):
     peer = lab.lower()
