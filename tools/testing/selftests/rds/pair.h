@@ -16,6 +16,8 @@
 #include "harness.h"
 #include "veth.h"
 
+#include <poll.h>
+
 FIXTURE(pair) {
 	const FIXTURE_VARIANT(pair) *variant;
 	int a;
@@ -178,6 +180,7 @@ static inline int pair_watch(const FIXTURE_DATA(pair) *self)
 static inline bool pair_await_port(FIXTURE_DATA(pair) *self,
 				   const struct rds_name *name, int wanted)
 {
+	struct pollfd told = { .events = POLLIN };
 	unsigned int left;
 
 	if (!self->variant->wire)
@@ -187,10 +190,13 @@ static inline bool pair_await_port(FIXTURE_DATA(pair) *self,
 	for (left = 30000; left; left--) {
 		if (ERR(rds_sendto(self->watch, "x", 1, MSG_DONTWAIT, name)) ==
 		    wanted)
-			return true;
+			break;
 		usleep(1000);
 	}
-	return false;
+	/* A moment after the change can be seen sockets are told of it. */
+	told.fd = self->watch;
+	poll(&told, 1, 30);
+	return left;
 }
 
 /* Waits until socket a's end knows that a port of the other end is full */
