@@ -99,7 +99,10 @@ enum rds_msg_fate {
  * @index: number of the lane, from 0. A lane that the peer opened before it
  *	said that its ports name lanes may be given its number later, while it
  *	is UP.
- * @passive: the accepting end of a connection to itself
+ * @passive: the accepting end of a connection to itself. It never dials:
+ *	path_connect() takes an offer, or returns -EAGAIN.
+ * @epoch: random; the numbers of our messages go on counting as long as it is
+ *	the same
  * @data: the transport's own; set by its path_alloc()
  *
  * Valid from path_alloc() until path_free() returns. All but @data is
@@ -113,6 +116,7 @@ struct rds_path {
 	u8		tos;
 	u8		index;
 	bool		passive;
+	u32		epoch;
 	void		*data;
 };
 
@@ -325,7 +329,11 @@ struct rds_conn_ops {
 	/**
 	 * @path_offer: Required for rds_path_accept(), which calls it: keep
 	 * @offer, a connection that the peer has made, until path_connect() is
-	 * called.
+	 * called. Without %RDS_CAP_MULTIPATH it may come at any time, takes the
+	 * place of one that is kept already, and is announced by
+	 * rds_path_offered() under the lock that guards it; when it is not kept
+	 * any more, under the same lock, rds_path_taken(),
+	 * rds_path_offer_gone() or rds_path_dialed() is called.
 	 *
 	 * Context: process; the namespace's connection mutex is held. May run
 	 * beside any other op of the path but path_alloc() and path_free().
@@ -364,8 +372,9 @@ struct rds_conn_ops {
 	void (*path_shutdown)(struct rds_path *path, bool abort);
 
 	/**
-	 * @accept_again: Required for rds_path_accept(). A lane may have become
-	 * free, or known: whom that told -EAGAIN may ask again.
+	 * @accept_again: Optional. A lane may have become free, or known: whom
+	 * rds_path_accept() told -EAGAIN may ask again. A transport without it
+	 * takes that for a refusal.
 	 *
 	 * Context: process, the work item of a path. No locks. May be called
 	 * often: it only schedules.
@@ -512,17 +521,22 @@ struct rds_transport {
  * @laddr: our address; IPv4 in its mapped form
  * @faddr: the peer's
  * @ifindex: scope of link-local addresses, otherwise 0
+ * @tos: type of service
  * @lane: the lane that the peer's port names, if its ports name lanes
  * @since: when the peer made it, in jiffies
  * @spoken: its first header is here, and makes sense
+ * @knows_duels: it knows whose connection is kept when both dial; of no concern
+ *	with RDS_CAP_LOWER_DIALS
  */
 struct rds_peer {
 	struct in6_addr	laddr;
 	struct in6_addr	faddr;
 	int		ifindex;
+	u8		tos;
 	u8		lane;
 	unsigned long	since;
 	bool		spoken;
+	bool		knows_duels;
 };
 
 /* transport.c */
@@ -547,11 +561,18 @@ void rds_path_drop(struct rds_path *path, enum rds_drop_reason reason);
 void rds_path_kick(struct rds_path *path);
 void rds_path_offered(struct rds_path *path);
 void rds_path_taken(struct rds_path *path);
+void rds_path_offer_gone(struct rds_path *path);
+bool rds_path_dialed(struct rds_path *path);
+bool rds_path_offer_is_late(struct rds_path *path, unsigned long since);
+bool rds_path_wins_duel(struct rds_path *path);
+bool rds_path_is_used(const struct rds_path *path);
 void rds_path_rx_retry(struct rds_path *path);
 void rds_path_restart_rx(struct rds_path *path);
+u64 rds_path_received(const struct rds_path *path);
 
 /* send.c */
-void rds_path_ack(struct rds_path *path, u64 seq);
+bool rds_path_ack(struct rds_path *path, u64 seq);
+void rds_path_ack_resent(struct rds_path *path, u64 seq);
 void rds_path_ack_mark(struct rds_path *path, u32 mark);
 void rds_path_map_acked(struct rds_path *path);
 

@@ -13,6 +13,16 @@
  *
  * The higher address cannot but knock, and is called back.
  *
+ * Over a transport without lanes both may dial, and when both do at once, it is
+ * the lower one's connection that is kept; the higher one gives up its own. But
+ * not every peer knows that rule. What one of those offers, or the higher one,
+ * is kept until our own attempt has ended. To give that up as soon as there is
+ * an offer is not enough: the peer may find our request when its own connection
+ * is UP already. For a peer that connects while there is a connection has lost
+ * that one, unless it asked before it said yes to what we have dialed. A
+ * connection of an address with itself has two ends here: what is accepted
+ * belongs to the passive one.
+ *
  * All of it runs under rn_lock, so that no connection is destroyed meanwhile.
  */
 #include <net/ipv6.h>
@@ -39,6 +49,23 @@ static struct rds_conn *rds_accept_silent(struct rds_net *rn,
 	return ERR_PTR(-EAGAIN);
 }
 
+/* Anybody can write our address into a request. But who connects an address
+ * with itself is us, and waits for the answer.
+ */
+static bool rds_accept_is_our_own(struct rds_net *rn,
+				  const struct rds_conn_key *key)
+{
+	struct rds_conn_key dialing = *key;
+	struct rds_conn *conn;
+	bool ours;
+
+	dialing.passive = false;
+	conn = rds_conn_lookup(rn, &dialing);
+	ours = conn && rds_cpath_state(&conn->c_path) == RDS_PATH_CONNECTING;
+	rds_conn_put(conn);
+	return ours;
+}
+
 static struct rds_conn *rds_accept_conn(struct rds_net *rn,
 					const struct rds_transport *trans,
 					const struct rds_peer *peer)
@@ -49,6 +76,9 @@ static struct rds_conn *rds_accept_conn(struct rds_net *rn,
 		.faddr = peer->faddr,
 		.trans = trans,
 		.ifindex = rds_addr_scope(&peer->faddr, peer->ifindex),
+		.tos = peer->tos,
+		.passive = !(trans->caps & RDS_CAP_PREFERS_LOOPBACK) &&
+			   ipv6_addr_equal(&peer->laddr, &peer->faddr),
 	};
 
 	lockdep_assert_held(&rn->rn_lock);
@@ -56,6 +86,8 @@ static struct rds_conn *rds_accept_conn(struct rds_net *rn,
 	/* Its connections are about to be destroyed, or have been. */
 	if (!rds_transport_is_registered(trans))
 		return ERR_PTR(-ESHUTDOWN);
+	if (key.passive && !rds_accept_is_our_own(rn, &key))
+		return ERR_PTR(-ECONNREFUSED);
 	if (peer->spoken)
 		return rds_conn_get_for_peer(rn, &key);
 	return rds_accept_silent(rn, &key);
@@ -134,37 +166,42 @@ static int rds_accept_offer(struct rds_conn *conn,
 			    const struct rds_peer *peer, void *offer)
 	__must_hold(&conn->c_rn->rn_lock)
 {
-	int place = rds_accept_place(conn, peer);
-	struct rds_cpath *cp;
+	int place;
+	struct rds_cpath *cp = conn->c_lanes[0];
 	int ret;
 
 	lockdep_assert_held(&conn->c_rn->rn_lock);
 
+	/* What it means for the connection that there is, is the path's work's
+	 * to see: that is what takes offers.
+	 */
+	if (!cp->cp_multi) {
+		assign_bit(RDS_PF_STRANGER, &cp->cp_flags, !peer->knows_duels);
+		return cp->cp_trans->conn->path_offer(&cp->cp_pub, offer);
+	}
+
+	place = rds_accept_place(conn, peer);
 	if (place < 0)
 		return place;
 	cp = rds_conn_add_lane(conn, place);
 	if (!cp)
 		return -ENOMEM;
 
-	ret = cp->cp_trans->conn->path_offer(&cp->cp_pub, offer);
-	if (ret)
-		return ret;
-
+	/* @peer may be gone with @offer as soon as that is taken. */
 	WRITE_ONCE(cp->cp_named, peer->lane);
-	/* First the mark, lest it is our own attempt that comes up. */
-	rds_path_offered(&cp->cp_pub);
-	if (rds_cpath_state(cp) == RDS_PATH_CONNECTING &&
-	    !test_bit(RDS_PF_TAKEN, &cp->cp_flags))
-		rds_path_drop(&cp->cp_pub, RDS_DROP_RACED);
-	return 0;
+	ret = cp->cp_trans->conn->path_offer(&cp->cp_pub, offer);
+	if (!ret)
+		rds_path_offered(&cp->cp_pub);
+	return ret;
 }
 
 /**
  * rds_path_accept() - find a path for a connection that the peer has made
  * @net: the namespace
  * @trans: the transport
- * @peer: who; the one with the lower address
- * @offer: the connection, passed to conn_ops.path_offer()
+ * @peer: who; with RDS_CAP_LOWER_DIALS the one with the lower address
+ * @offer: the connection, passed to conn_ops.path_offer(); @peer may be part
+ * of it
  *
  * The rds connection is made if there is none. It goes by itself if no socket
  * comes to use it before it is disconnected.
@@ -172,7 +209,8 @@ static int rds_accept_offer(struct rds_conn *conn,
  * Context: process, may sleep. Takes rn_lock.
  * Return: 0 if a path has taken @offer; -EAGAIN to ask again when told by
  * conn_ops.accept_again(); any other errno if there is no place for it:
- * -ENOMEM, -ENETDOWN, -ESHUTDOWN, or what path_offer() returned.
+ * -ENOMEM, -ENETDOWN, -ESHUTDOWN, -ECONNREFUSED from our own address if it is
+ * not us, or what path_offer() returned.
  */
 int rds_path_accept(struct net *net, const struct rds_transport *trans,
 		    const struct rds_peer *peer, void *offer)

@@ -29,22 +29,6 @@ unsigned int rds_bag_max_bvecs(u32 len)
 	return DIV_ROUND_UP(len, PAGE_SIZE);
 }
 
-/**
- * rds_bag_init_inline() - use memory of the owner
- * @bag: the bag
- * @data: the memory, which lives as long as the bag
- * @len: bytes of payload
- *
- * Context: any.
- */
-void rds_bag_init_inline(struct rds_bag *bag, void *data, u32 len)
-{
-	bag->kind = len ? RDS_BAG_INLINE : RDS_BAG_EMPTY;
-	bag->nr = 0;
-	bag->len = len;
-	bag->data = data;
-}
-
 static struct page *rds_bag_get_piece(u32 len, unsigned int *bytes)
 {
 	unsigned int order = 0;
@@ -101,21 +85,17 @@ int rds_bag_alloc_pages(struct rds_bag *bag, struct bio_vec *bvec, u32 len)
 }
 
 /**
- * rds_bag_copy_in() - fill a bag from user memory
+ * rds_bag_copy_in_pages() - fill a bag of pages from user memory
  * @bag: the bag
  * @from: where from; at least &rds_bag.len bytes
  *
  * Context: process, may sleep.
  * Return: 0 or -EFAULT.
  */
-int rds_bag_copy_in(struct rds_bag *bag, struct iov_iter *from)
+int rds_bag_copy_in_pages(struct rds_bag *bag, struct iov_iter *from)
 {
 	const struct bio_vec *bv;
 	unsigned int i;
-
-	if (bag->kind == RDS_BAG_INLINE)
-		return copy_from_iter_full(bag->data, bag->len, from) ?
-		       0 : -EFAULT;
 
 	for (i = 0; i < bag->nr; i++) {
 		bv = &bag->bvec[i];
@@ -127,7 +107,7 @@ int rds_bag_copy_in(struct rds_bag *bag, struct iov_iter *from)
 }
 
 /**
- * rds_bag_copy_out() - copy a payload to user memory
+ * rds_bag_copy_out_pages() - copy a payload in pages to user memory
  * @bag: the bag
  * @len: how many bytes of it, at most &rds_bag.len
  * @to: where to
@@ -135,14 +115,12 @@ int rds_bag_copy_in(struct rds_bag *bag, struct iov_iter *from)
  * Context: process, may sleep.
  * Return: 0, or -EFAULT if less than @len bytes could be copied.
  */
-int rds_bag_copy_out(const struct rds_bag *bag, u32 len, struct iov_iter *to)
+int rds_bag_copy_out_pages(const struct rds_bag *bag, u32 len,
+			   struct iov_iter *to)
 {
 	const struct bio_vec *bv;
 	size_t bytes;
 	unsigned int i;
-
-	if (bag->kind == RDS_BAG_INLINE)
-		return copy_to_iter(bag->data, len, to) == len ? 0 : -EFAULT;
 
 	for (i = 0; i < bag->nr && len; i++) {
 		bv = &bag->bvec[i];
@@ -171,20 +149,15 @@ u32 rds_bag_truesize(const struct rds_bag *bag)
 }
 
 /**
- * rds_bag_release() - give the memory back
- * @bag: the bag; empty afterwards
+ * rds_bag_put_pages() - give pages back
+ * @bag: the bag, of pages
  *
  * Context: any, including softirq.
  */
-void rds_bag_release(struct rds_bag *bag)
+void rds_bag_put_pages(const struct rds_bag *bag)
 {
 	unsigned int i;
 
-	if (bag->kind == RDS_BAG_KERNEL)
-		for (i = 0; i < bag->nr; i++)
-			put_page(bag->bvec[i].bv_page);
-
-	bag->kind = RDS_BAG_EMPTY;
-	bag->nr = 0;
-	bag->len = 0;
+	for (i = 0; i < bag->nr; i++)
+		put_page(bag->bvec[i].bv_page);
 }

@@ -7,6 +7,7 @@
  * (SOCK_RCU_FREE). Insertion is from process context, so that the table can
  * grow. A socket leaves the table when it is closed, and at no other time.
  */
+#include <linux/jhash.h>
 #include <linux/random.h>
 #include <linux/rhashtable.h>
 
@@ -15,7 +16,28 @@
 #define RDS_PORT_FIRST	2
 #define RDS_PORT_COUNT	(65536 - RDS_PORT_FIRST)
 
+static u32 rds_bind_hash(const void *key, u32 len, u32 seed)
+{
+	const struct rds_addr *addr = key;
+
+	return jhash_3words(ipv6_addr_hash(&addr->ip), addr->ifindex,
+			    (__force u32)addr->port, seed);
+}
+
+static int rds_bind_differs(struct rhashtable_compare_arg *arg,
+			    const void *obj)
+{
+	const struct rds_sock *rs = obj;
+	const struct rds_addr *addr = arg->key;
+
+	return !ipv6_addr_equal(&rs->rs_bound.ip, &addr->ip) ||
+	       rs->rs_bound.ifindex != addr->ifindex ||
+	       rs->rs_bound.port != addr->port;
+}
+
 static const struct rhashtable_params rds_bind_params = {
+	.hashfn		= rds_bind_hash,
+	.obj_cmpfn	= rds_bind_differs,
 	.key_len	= sizeof(struct rds_addr),
 	.key_offset	= offsetof(struct rds_sock, rs_bound),
 	.head_offset	= offsetof(struct rds_sock, rs_bind_node),

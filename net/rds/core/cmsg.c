@@ -90,13 +90,13 @@ static int rds_cmsg_mix_error(const struct msghdr *msg, u32 seen)
 }
 
 /**
- * rds_cmsg_read_all() - read the control messages of a sendmsg()
+ * rds_cmsg_read() - read the control messages of a sendmsg()
  * @msg: as sendmsg() has it; those of other levels are ignored
  * @cmsgs: what they ask for, and what is wrong with them; empty before
  *
  * Context: process.
  */
-void rds_cmsg_read_all(struct msghdr *msg, struct rds_send_cmsgs *cmsgs)
+void rds_cmsg_read(struct msghdr *msg, struct rds_send_cmsgs *cmsgs)
 {
 	struct cmsghdr *cmsg;
 	int err;

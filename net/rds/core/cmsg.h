@@ -42,32 +42,24 @@ struct rds_send_cmsgs {
 /* Local pieces of an RDMA operation */
 #define RDS_MAX_IOVECS		1024
 
-void rds_cmsg_read_all(struct msghdr *msg, struct rds_send_cmsgs *cmsgs);
+void rds_cmsg_read(struct msghdr *msg, struct rds_send_cmsgs *cmsgs);
 int rds_cmsg_run_all(const struct rds_send_cmsgs *cmsgs);
 
 /**
- * rds_cmsg_read() - read the control messages of a sendmsg(), if any
- * @msg: as sendmsg() has it; those of other levels are ignored
- * @cmsgs: what they ask for, and what is wrong with them; operations that
- *	were not there are left alone, but for the size of the remote memory
+ * rds_cmsg_expected() - are control messages there, or missing?
+ * @msg: as sendmsg() has it
  *
- * Context: process.
+ * Context: any.
+ * Return: true if they are to be read.
  */
-static inline void rds_cmsg_read(struct msghdr *msg,
-				 struct rds_send_cmsgs *cmsgs)
+static inline bool rds_cmsg_expected(const struct msghdr *msg)
 {
-	cmsgs->seen = 0;
-	cmsgs->twice = false;
-	cmsgs->args_err = 0;
-	cmsgs->err = 0;
-	cmsgs->args.remote_vec.bytes = 0;
-	if (msg->msg_controllen || (msg->msg_flags & MSG_ZEROCOPY))
-		rds_cmsg_read_all(msg, cmsgs);
+	return msg->msg_controllen || (msg->msg_flags & MSG_ZEROCOPY);
 }
 
 /**
  * rds_cmsg_run() - do what the control messages ask for
- * @cmsgs: as rds_cmsg_read() filled it, without error
+ * @cmsgs: as rds_cmsg_read() filled it, without error, or empty
  *
  * Context: process, may sleep.
  * Return: 0 if they ask for nothing; otherwise as rds_cmsg_run_all().

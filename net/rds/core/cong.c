@@ -161,6 +161,8 @@ void rds_cong_map_put(struct rds_cong_map *map)
  * rds_cong_bits_update() - replace a map and see what has become free
  * @bits: the old map, replaced
  * @new: RDS_CONG_MAP_BYTES in wire order, any alignment
+ * @late: @new may be older than @bits: ports become free by it, but none
+ *	congested
  *
  * Pure. Readers see each word old or new.
  *
@@ -168,7 +170,7 @@ void rds_cong_map_put(struct rds_cong_map *map)
  * Return: the ports that were congested and are not, as a mask with bit
  * port % 64 (RDS_CONG_MONITOR_BIT() of rds(7)).
  */
-u64 rds_cong_bits_update(unsigned long *bits, const void *new)
+u64 rds_cong_bits_update(unsigned long *bits, const void *new, bool late)
 {
 	__le64 *old = (__le64 *)bits;
 	__le64 word, cleared = 0;
@@ -176,6 +178,8 @@ u64 rds_cong_bits_update(unsigned long *bits, const void *new)
 
 	for (i = 0; i < RDS_CONG_MAP_BYTES / sizeof(word); i++) {
 		memcpy(&word, new + i * sizeof(word), sizeof(word));
+		if (unlikely(late))
+			word &= old[i];
 		cleared |= old[i] & ~word;
 		WRITE_ONCE(old[i], word);
 	}

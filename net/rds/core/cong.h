@@ -67,7 +67,7 @@ struct rds_cong_map *rds_cong_map_get(struct rds_net *rn,
 				      enum rds_cong_side side,
 				      const struct in6_addr *ip, u32 ifindex);
 void rds_cong_map_put(struct rds_cong_map *map);
-u64 rds_cong_bits_update(unsigned long *bits, const void *new);
+u64 rds_cong_bits_update(unsigned long *bits, const void *new, bool late);
 
 /* Bits are kept in wire order: port p is bit p % 8 of byte p / 8. */
 #ifdef __BIG_ENDIAN

@@ -11,9 +11,12 @@
  *
  * Each lane begins with a map, which may be read after a newer one that went by
  * lane 0, for it may lie with the peer's TCP until there is a place for the
- * lane. Maps by other lanes of a peer that names them are therefore passed over
- * once lane 0 has brought one; and we send ours again when such a lane's turns
- * out to have been read late.
+ * lane. What another lane of a peer that names them begins with is therefore
+ * passed over once lane 0 has brought a map, if the peer is one of ours: lane 0
+ * tells all that is new. Others tell it by any lane, and once only, so theirs
+ * is heeded as far as it frees ports: to send to a congested one does less harm
+ * than to wait for a free one for ever. We send our own map again when such a
+ * lane's turns out to have been read late.
  *
  * Locks: rs_recv_lock > cm_lock; rs_recv_lock > rn_cong_lock. All with bottom
  * halves off.
@@ -278,14 +281,15 @@ void rds_cong_make_good(struct rds_cpath *cp)
 	rds_cpath_kick(first, 0);
 }
 
-/* Lane 0 has brought one, and brings the newest. */
-static bool rds_cong_is_outdated(const struct rds_cpath *cp)
+/* Lane 0 has brought one, and this lane's may have waited since before that. */
+static bool rds_cong_is_late(const struct rds_cpath *cp)
 {
 	const struct rds_conn *conn = cp->cp_conn;
 	const struct rds_cpath *first = rds_conn_lane(conn, 0);
 
 	lockdep_assert_held(&conn->c_fcong->cm_lock);
-	return cp != first && READ_ONCE(conn->c_peer.names_lanes) &&
+	return cp != first && !cp->cp_mapped &&
+	       READ_ONCE(conn->c_peer.names_lanes) &&
 	       READ_ONCE(first->cp_mapped);
 }
 
@@ -301,8 +305,8 @@ void rds_deliver_cong_map(struct rds_path *path, const void *map, u32 len)
 {
 	struct rds_cpath *cp = to_cpath(path);
 	struct rds_cong_map *fcong = cp->cp_conn->c_fcong;
+	bool late, skip;
 	u64 freed = 0;
-	bool outdated;
 
 	if (unlikely(rds_cpath_heard(cp)))
 		rds_cong_make_good(cp);
@@ -311,12 +315,13 @@ void rds_deliver_cong_map(struct rds_path *path, const void *map, u32 len)
 
 	rds_stat_inc(fcong->cm_rn, cong_update_received);
 	spin_lock(&fcong->cm_lock);
+	late = rds_cong_is_late(cp);
+	skip = late && READ_ONCE(cp->cp_conn->c_peer.ours);
 	WRITE_ONCE(cp->cp_mapped, true);
-	outdated = rds_cong_is_outdated(cp);
-	if (!outdated)
-		freed = rds_cong_bits_update(fcong->cm_bits, map);
+	if (!skip)
+		freed = rds_cong_bits_update(fcong->cm_bits, map, late);
 	spin_unlock(&fcong->cm_lock);
-	if (!outdated)
+	if (!skip)
 		rds_cong_changed(fcong, freed);
 }
 EXPORT_SYMBOL_GPL(rds_deliver_cong_map);

@@ -399,7 +399,7 @@ struct rds_conn *rds_conn_get_for_peer(struct rds_net *rn,
 
 	if (conn)
 		return conn;
-	if (!rds_conn_stranger_has_room(rn))
+	if (!rds_conn_stranger_has_room(rn, &key->faddr))
 		return ERR_PTR(-EAGAIN);
 	return rds_conn_create(rn, key);
 }

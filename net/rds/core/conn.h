@@ -168,6 +168,21 @@ static inline struct rds_cpath *rds_conn_lane(const struct rds_conn *conn,
 }
 
 /**
+ * rds_cpath_asks_acks() - do messages say when they wait for an ack?
+ * @cp: the path
+ *
+ * Where acks come by themselves, peers of this implementation still make use of
+ * it; others have never seen it there.
+ *
+ * Context: any.
+ * Return: true if they do.
+ */
+static inline bool rds_cpath_asks_acks(const struct rds_cpath *cp)
+{
+	return !cp->cp_self_acked || READ_ONCE(cp->cp_conn->c_peer.ours);
+}
+
+/**
  * rds_conn_loops() - does a connection end on this host?
  * @conn: the connection
  *

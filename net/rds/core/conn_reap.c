@@ -6,10 +6,11 @@
  * they have nothing to remember: beyond a number of them idle ones make room.
  *
  * With a wire, peers can make them. One that no socket of this host has used
- * goes when it is disconnected; and there may be so many, or the oldest goes.
- * One that was used stays, see conn.c.
+ * goes when it is disconnected; and there may be so many of a peer's, and of
+ * all, or the oldest goes. One that was used stays, see conn.c.
  */
 #include <linux/slab.h>
+#include <net/ipv6.h>
 
 #include "conn.h"
 #include "conn_reap.h"
@@ -20,6 +21,11 @@
 
 /* Connections of a namespace that peers made and nobody uses */
 #define RDS_STRANGERS_MAX	1024
+
+/* Those with one peer's address, which has 256 types of service for each
+ * address of ours
+ */
+#define RDS_STRANGERS_OF_PEER	64
 
 /* How long such connections are gathered before the disconnected ones go */
 #define RDS_REAP_DELAY		(HZ / 20)
@@ -100,36 +106,61 @@ static bool rds_conn_is_stranger(const struct rds_conn *conn)
 }
 
 /**
+ * struct rds_strangers - connections that nobody uses
+ * @nr: how many
+ * @oldest: the one that is to make room; NULL if all are about to
+ */
+struct rds_strangers {
+	unsigned int	nr;
+	struct rds_conn	*oldest;
+};
+
+static void rds_strangers_add(struct rds_strangers *all, struct rds_conn *conn)
+{
+	all->nr++;
+	if (!all->oldest && !conn->c_evicted)
+		all->oldest = conn;
+}
+
+/**
  * rds_conn_stranger_has_room() - may there be another that nobody uses?
  * @rn: the namespace
+ * @faddr: the peer that asks for it
  *
  * If not, the oldest will make room.
  *
  * Context: process. rn_lock is held.
  * Return: true if there may.
  */
-bool rds_conn_stranger_has_room(struct rds_net *rn)
+bool rds_conn_stranger_has_room(struct rds_net *rn,
+				const struct in6_addr *faddr)
 	__must_hold(&rn->rn_lock)
 {
-	struct rds_conn *conn, *oldest = NULL;
-	unsigned int strangers = 0;
+	struct rds_strangers all = {}, kin = {}, *crowd;
+	unsigned int max = RDS_STRANGERS_MAX;
+	struct rds_conn *conn;
 
 	lockdep_assert_held(&rn->rn_lock);
 
 	list_for_each_entry(conn, &rn->rn_conn_list, c_item) {
 		if (!rds_conn_is_stranger(conn))
 			continue;
-		if (!oldest && !conn->c_evicted)
-			oldest = conn;
-		strangers++;
+		rds_strangers_add(&all, conn);
+		if (ipv6_addr_equal(&conn->c_key.faddr, faddr))
+			rds_strangers_add(&kin, conn);
 	}
-	if (strangers < RDS_STRANGERS_MAX)
+	crowd = &all;
+	if (kin.nr >= RDS_STRANGERS_OF_PEER) {
+		crowd = &kin;
+		max = RDS_STRANGERS_OF_PEER;
+	}
+	if (crowd->nr < max)
 		return true;
 
-	if (oldest)
-		WRITE_ONCE(oldest->c_evicted, true);
+	if (crowd->oldest)
+		WRITE_ONCE(crowd->oldest->c_evicted, true);
 	rds_conn_reap_later(rn);
-	return strangers < 2 * RDS_STRANGERS_MAX;
+	return crowd->nr < 2 * max && all.nr < 2 * RDS_STRANGERS_MAX;
 }
 
 /* Nobody here uses it, and the peer is gone or has to go. */

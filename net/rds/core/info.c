@@ -362,6 +362,8 @@ static void rds_info_transport(struct rds_net *rn,
 	union {
 		struct rds_info_tcp_socket	tcp;
 		struct rds6_info_tcp_socket	tcp6;
+		struct rds_info_rdma_connection	ib;
+		struct rds6_info_rdma_connection ib6;
 	} record;
 
 	mutex_lock(&rn->rn_lock);
@@ -463,6 +465,10 @@ rds_info_lists[RDS_INFO_LAST - RDS_INFO_FIRST + 1] = {
 			      rds_info_tcp_socket),
 	RDS_INFO_OF_TRANSPORT(RDS6_INFO_TCP_SOCKETS, RDS_TRANS_TCP,
 			      rds6_info_tcp_socket),
+	RDS_INFO_OF_TRANSPORT(RDS_INFO_IB_CONNECTIONS, RDS_TRANS_IB,
+			      rds_info_rdma_connection),
+	RDS_INFO_OF_TRANSPORT(RDS6_INFO_IB_CONNECTIONS, RDS_TRANS_IB,
+			      rds6_info_rdma_connection),
 };
 
 static const struct rds_info_list rds_info_path_list = {

@@ -110,15 +110,25 @@ static void rds_lanes_probe_soon(struct rds_cpath *cp)
  * rds_lanes_path_up() - a lane is about to come UP
  * @cp: the lane
  *
+ * A peer of another kind, with a generation, may be its next life, and say
+ * nothing of itself until it is asked; and a probe that takes its turn in the
+ * queue would ask too late. One that knows us passes over what comes ahead, and
+ * greets by itself.
+ *
  * Context: any.
  */
 void rds_lanes_path_up(struct rds_cpath *cp)
 {
+	const struct rds_hello *peer = &cp->cp_conn->c_peer;
+
 	WRITE_ONCE(cp->cp_gate_at, jiffies + rds_gate_patience(cp));
-	if (READ_ONCE(cp->cp_conn->c_peer.ours))
+	if (READ_ONCE(peer->ours)) {
 		set_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);
-	else if (cp->cp_established && !cp->cp_pub.index)
+	} else if (cp->cp_established && !cp->cp_pub.index) {
 		set_bit(RDS_PF_PROBE, &cp->cp_flags);
+		if (READ_ONCE(peer->id))
+			set_bit(RDS_PF_ASK, &cp->cp_flags);
+	}
 }
 
 /**
@@ -149,6 +159,7 @@ bool rds_lanes_receive(struct rds_cpath *cp, struct rds_incoming *inc)
 {
 	struct rds_conn *conn = cp->cp_conn;
 	struct rds_hello hello;
+	bool asked = false;
 	bool dup = false;
 
 	rds_hello_read(inc->i_exthdr, &hello);
@@ -175,14 +186,17 @@ bool rds_lanes_receive(struct rds_cpath *cp, struct rds_incoming *inc)
 	if (inc->i_seq && inc->i_dport) {
 		cp->cp_answered = true;
 		cp->cp_answered_at = jiffies;
+		/* No other probe went by this connection yet. */
+		asked = cp->cp_asked;
+		cp->cp_asked = false;
 	}
 	spin_unlock(&cp->cp_lock);
 
 	if (!inc->i_seq && !inc->i_dport)
 		set_bit(RDS_PF_REPLY_NOW, &cp->cp_flags);
-	else if (inc->i_seq && !dup && inc->i_dport)
+	else if (inc->i_seq && !dup && inc->i_dport && !asked)
 		atomic_dec_if_positive(&conn->c_probes);
-	else if (inc->i_seq && !dup)
+	else if (inc->i_seq && !dup && !inc->i_dport)
 		atomic_add_unless(&cp->cp_replies, 1, RDS_MAX_REPLIES);
 
 	set_bit(RDS_PF_NEWS, &cp->cp_flags);

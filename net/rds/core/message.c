@@ -13,18 +13,32 @@
 #include <linux/slab.h>
 
 #include "bag.h"
+#include "conn.h"
 #include "message.h"
 
 /* Payloads up to here share the message's allocation. */
 #define RDS_INLINE_MAX	(2048 - sizeof(struct rds_message))
 
-/* Those of 1 KiB are many, and would just not fit into kmalloc-1k. */
+/* Small ones, and those of 1 KiB, are many: they have caches of their own, with
+ * objects no larger than need be, for kernels may clear all of an object.
+ */
+#define RDS_SMALL_MAX	(384 - sizeof(struct rds_message))
 #define RDS_MIDDLE_MAX	1024
 
-static struct kmem_cache *rds_message_cache;
+static struct kmem_cache *rds_message_small;
+static struct kmem_cache *rds_message_middle;
 
 /* Least memory that a message counts for while nobody has read it */
 #define RDS_MIN_TRUESIZE	512
+
+static struct kmem_cache *rds_message_cache_create(const char *name,
+						   unsigned int max)
+{
+	const unsigned int head = sizeof(struct rds_message);
+
+	return kmem_cache_create_usercopy(name, head + max, 0, SLAB_ACCOUNT,
+					  head, max, NULL);
+}
 
 /**
  * rds_message_caches_create() - before any message is allocated
@@ -34,13 +48,14 @@ static struct kmem_cache *rds_message_cache;
  */
 int rds_message_caches_create(void)
 {
-	const size_t head = sizeof(struct rds_message);
-
-	rds_message_cache =
-		kmem_cache_create_usercopy("rds_message", head + RDS_MIDDLE_MAX,
-					   0, SLAB_ACCOUNT, head,
-					   RDS_MIDDLE_MAX, NULL);
-	return rds_message_cache ? 0 : -ENOMEM;
+	rds_message_small = rds_message_cache_create("rds_message_small",
+						     RDS_SMALL_MAX);
+	rds_message_middle = rds_message_cache_create("rds_message_middle",
+						      RDS_MIDDLE_MAX);
+	if (rds_message_small && rds_message_middle)
+		return 0;
+	rds_message_caches_destroy();
+	return -ENOMEM;
 }
 
 /**
@@ -50,15 +65,18 @@ int rds_message_caches_create(void)
  */
 void rds_message_caches_destroy(void)
 {
-	kmem_cache_destroy(rds_message_cache);
+	kmem_cache_destroy(rds_message_middle);
+	kmem_cache_destroy(rds_message_small);
 }
 
 static struct rds_message *rds_message_get_memory(size_t tail)
 {
 	const size_t head = sizeof(struct rds_message);
 
+	if (tail <= RDS_SMALL_MAX)
+		return kmem_cache_alloc(rds_message_small, GFP_KERNEL);
 	if (tail > RDS_MIDDLE_MAX - head && tail <= RDS_MIDDLE_MAX)
-		return kmem_cache_alloc(rds_message_cache, GFP_KERNEL);
+		return kmem_cache_alloc(rds_message_middle, GFP_KERNEL);
 	return kmalloc(head + tail, GFP_KERNEL_ACCOUNT);
 }
 
@@ -155,7 +173,7 @@ void rds_message_put(struct rds_message *msg)
 
 	rds_bag_release(&msg->m_bag);
 	if (msg->m_path)
-		rds_path_put(msg->m_path);
+		rds_conn_put(to_cpath(msg->m_path)->cp_conn);
 	kfree(msg);
 }
 EXPORT_SYMBOL_GPL(rds_message_put);

@@ -194,7 +194,9 @@ int rds_sock_connect(struct socket *sock, struct sockaddr *sa, int len,
 		ret = -EINVAL;
 	} else {
 		spin_lock_bh(&rs->rs_lock);
+		write_seqcount_begin(&rs->rs_peer_seq);
 		rs->rs_peer = addr;
+		write_seqcount_end(&rs->rs_peer_seq);
 		spin_unlock_bh(&rs->rs_lock);
 	}
 	release_sock(sock->sk);
@@ -230,9 +232,7 @@ int rds_sock_getname(struct socket *sock, struct sockaddr *sa, int peer)
 	struct rds_sock *rs = rds_sk(sock->sk);
 	struct rds_addr addr;
 
-	spin_lock_bh(&rs->rs_lock);
-	addr = rs->rs_peer;
-	spin_unlock_bh(&rs->rs_lock);
+	rds_sock_read_peer(rs, &addr);
 
 	if (peer) {
 		if (ipv6_addr_any(&addr.ip))

@@ -48,6 +48,7 @@ void rds_cpath_init(struct rds_cpath *cp, struct rds_conn *conn, u8 index,
 	cp->cp_pub.tos = key->tos;
 	cp->cp_pub.index = index;
 	cp->cp_pub.passive = key->passive;
+	cp->cp_pub.epoch = conn->c_epoch;
 	cp->cp_conn = conn;
 	cp->cp_trans = key->trans;
 	spin_lock_init(&cp->cp_lock);
@@ -73,23 +74,32 @@ static void rds_cpath_count_reset(struct rds_cpath *cp)
 	rds_stat_inc(cp->cp_conn->c_rn, conn_reset);
 }
 
-/**
- * rds_cpath_asks_acks() - do messages say when they wait for an ack?
- * @cp: the path
- *
- * Where acks come by themselves, peers of this implementation still make use of
- * it; others have never seen it there.
- *
- * Context: any.
- * Return: true if they do.
- */
-bool rds_cpath_asks_acks(const struct rds_cpath *cp)
+/* The only place where a path changes its state */
+static bool rds_cpath_event_locked(struct rds_cpath *cp,
+				   enum rds_path_event event)
+	__must_hold(&cp->cp_lock)
 {
-	return !cp->cp_self_acked || READ_ONCE(cp->cp_conn->c_peer.ours);
+	enum rds_path_state from = cp->cp_state, to;
+
+	lockdep_assert_held(&cp->cp_lock);
+	if (!rds_path_next_state(from, event, &to))
+		return false;
+
+	WRITE_ONCE(cp->cp_state, to);
+	if (from != to)
+		cp->cp_since = jiffies;
+	if (event == RDS_EV_CONNECT)
+		cp->cp_attempts++;
+	else if (event == RDS_EV_CONNECTED)
+		cp->cp_established++;
+	else if (event == RDS_EV_DROP && from == RDS_PATH_UP)
+		rds_cpath_count_reset(cp);
+	trace_rds_path_state(&cp->cp_pub, from, to, event);
+	return true;
 }
 
 /**
- * rds_cpath_event() - the only place where a path changes its state
+ * rds_cpath_event() - something has happened to a path
  * @cp: the path
  * @event: what happened
  *
@@ -99,24 +109,10 @@ bool rds_cpath_asks_acks(const struct rds_cpath *cp)
  */
 bool rds_cpath_event(struct rds_cpath *cp, enum rds_path_event event)
 {
-	enum rds_path_state from, to;
 	bool applies;
 
 	spin_lock_bh(&cp->cp_lock);
-	from = cp->cp_state;
-	applies = rds_path_next_state(from, event, &to);
-	if (applies) {
-		WRITE_ONCE(cp->cp_state, to);
-		if (from != to)
-			cp->cp_since = jiffies;
-		if (event == RDS_EV_CONNECT)
-			cp->cp_attempts++;
-		else if (event == RDS_EV_CONNECTED)
-			cp->cp_established++;
-		else if (event == RDS_EV_DROP && from == RDS_PATH_UP)
-			rds_cpath_count_reset(cp);
-		trace_rds_path_state(&cp->cp_pub, from, to, event);
-	}
+	applies = rds_cpath_event_locked(cp, event);
 	spin_unlock_bh(&cp->cp_lock);
 	return applies;
 }
@@ -171,6 +167,8 @@ EXPORT_SYMBOL_GPL(rds_path_kick);
  * @path: the path
  *
  * path_connect() is called as soon as the path is down, whatever the back-off.
+ * A transport without lanes calls it in path_offer(), under the lock that
+ * guards what it keeps, and the two that follow likewise.
  *
  * Context: any.
  */
@@ -178,7 +176,8 @@ void rds_path_offered(struct rds_path *path)
 {
 	struct rds_cpath *cp = to_cpath(path);
 
-	if (!test_bit(RDS_PF_TAKEN, &cp->cp_flags))
+	/* A lane is offered one at a time. */
+	if (!cp->cp_multi || !test_bit(RDS_PF_TAKEN, &cp->cp_flags))
 		set_bit(RDS_PF_OFFER, &cp->cp_flags);
 	rds_cpath_kick(cp, 0);
 }
@@ -195,9 +194,122 @@ EXPORT_SYMBOL_GPL(rds_path_offered);
  */
 void rds_path_taken(struct rds_path *path)
 {
-	set_bit(RDS_PF_TAKEN, &to_cpath(path)->cp_flags);
+	struct rds_cpath *cp = to_cpath(path);
+
+	set_bit(RDS_PF_TAKEN, &cp->cp_flags);
+	if (!cp->cp_multi)
+		rds_path_offer_gone(path);
 }
 EXPORT_SYMBOL_GPL(rds_path_taken);
+
+/**
+ * rds_path_offer_gone() - a path keeps no connection made by the peer any more
+ * @path: the path, of a transport without lanes
+ *
+ * Context: any.
+ */
+void rds_path_offer_gone(struct rds_path *path)
+{
+	clear_bit(RDS_PF_OFFER, &to_cpath(path)->cp_flags);
+}
+EXPORT_SYMBOL_GPL(rds_path_offer_gone);
+
+/**
+ * rds_path_dialed() - what we have dialed is here
+ * @path: the path, of a transport without lanes
+ *
+ * To be called under the lock that guards what the transport keeps, before
+ * rds_path_connect_done(). What is on offer is not needed then, and core does
+ * not count on it any more. But an attempt that was given up, perhaps for the
+ * offer, must not take that with it.
+ *
+ * Context: any. Takes cp_lock.
+ * Return: true if the path waits for it: the transport refuses the offer. False
+ * if it does not any more: the offer stays, and a shutdown is to follow.
+ */
+bool rds_path_dialed(struct rds_path *path)
+{
+	struct rds_cpath *cp = to_cpath(path);
+	bool wanted;
+
+	spin_lock_bh(&cp->cp_lock);
+	wanted = cp->cp_state == RDS_PATH_CONNECTING;
+	if (wanted) {
+		clear_bit(RDS_PF_OFFER, &cp->cp_flags);
+		cp->cp_dialed = true;
+		cp->cp_dialed_at = jiffies;
+	}
+	spin_unlock_bh(&cp->cp_lock);
+	return wanted;
+}
+EXPORT_SYMBOL_GPL(rds_path_dialed);
+
+/**
+ * rds_path_offer_is_late() - is what the peer has made of no use any more?
+ * @path: the path, of a transport without lanes
+ * @since: when the peer made it, in jiffies
+ *
+ * To be asked before an offer is kept, under the lock that guards it. Requests
+ * wait for their turn. A peer that asked us, and then said yes to what we have
+ * dialed, has not lost that.
+ *
+ * Context: any. Takes cp_lock.
+ * Return: true if it is to be refused.
+ */
+bool rds_path_offer_is_late(struct rds_path *path, unsigned long since)
+{
+	struct rds_cpath *cp = to_cpath(path);
+	bool late;
+
+	spin_lock_bh(&cp->cp_lock);
+	late = cp->cp_dialed && time_before_eq(since, cp->cp_dialed_at);
+	spin_unlock_bh(&cp->cp_lock);
+	return late;
+}
+EXPORT_SYMBOL_GPL(rds_path_offer_is_late);
+
+/**
+ * rds_path_wins_duel() - if both ends dial, is it our attempt that is kept?
+ * @path: the path, of a transport without lanes
+ *
+ * For transports on which who gives up an attempt has to wait for the answer
+ * to it: the loser's is then refused at once, if it knows the rule.
+ *
+ * Context: any. Takes cp_lock.
+ * Return: true if an attempt of ours is under way, and our address is the lower
+ * one.
+ */
+bool rds_path_wins_duel(struct rds_path *path)
+{
+	struct rds_cpath *cp = to_cpath(path);
+	bool dialing;
+
+	spin_lock_bh(&cp->cp_lock);
+	dialing = cp->cp_state == RDS_PATH_CONNECTING &&
+		  !test_bit(RDS_PF_TAKEN, &cp->cp_flags);
+	spin_unlock_bh(&cp->cp_lock);
+	return dialing && rds_path_is_lower(path);
+}
+EXPORT_SYMBOL_GPL(rds_path_wins_duel);
+
+/**
+ * rds_path_is_used() - has a socket of this host used a path?
+ * @path: the path
+ *
+ * If none has, a transport without lanes does not dial: whoever offers
+ * something, and takes it back, could make us dial any address.
+ *
+ * Context: any.
+ * Return: true if one has.
+ */
+bool rds_path_is_used(const struct rds_path *path)
+{
+	const struct rds_cpath *cp = container_of(path, struct rds_cpath,
+						  cp_pub);
+
+	return READ_ONCE(cp->cp_conn->c_used);
+}
+EXPORT_SYMBOL_GPL(rds_path_is_used);
 
 /**
  * rds_path_rx_retry() - have a path read on soon
@@ -298,22 +410,27 @@ void rds_cpath_connect_later(struct rds_cpath *cp)
  */
 void rds_cpath_connect(struct rds_cpath *cp)
 {
+	bool used;
 	int ret;
 
 	if (!rds_cpath_event(cp, RDS_EV_CONNECT))
 		return;
 
+	used = rds_path_is_used(&cp->cp_pub);
 	ret = cp->cp_trans->conn->path_connect(&cp->cp_pub);
 	if (!ret)
 		return;
 
 	rds_cpath_event(cp, RDS_EV_CONNECT_FAILED);
 	clear_bit(RDS_PF_TAKEN, &cp->cp_flags);
+	/* Who has begun to use it meanwhile left it to us, and the transport
+	 * may not have known.
+	 */
 	if (!cp->cp_loops && !READ_ONCE(cp->cp_conn->c_used))
 		rds_conn_reap_later(cp->cp_conn->c_rn);
 	else if (ret != -EAGAIN)
 		rds_cpath_connect_later(cp);
-	else if (cp->cp_pub.index)
+	else if (cp->cp_pub.index || !used)
 		rds_cpath_connect_soon(cp);
 }
 
@@ -336,12 +453,15 @@ void rds_cpath_forget_connection(struct rds_cpath *cp)
 	clear_bit(RDS_PF_NEWS, &cp->cp_flags);
 	clear_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);
 	clear_bit(RDS_PF_REPLY_NOW, &cp->cp_flags);
+	clear_bit(RDS_PF_ASK, &cp->cp_flags);
 	clear_bit(RDS_PF_RX, &cp->cp_flags);
 
 	spin_lock_bh(&cp->cp_lock);
 	cp->cp_greeted = false;
+	cp->cp_asked = false;
 	cp->cp_answered = false;
 	cp->cp_has_mark = false;
+	cp->cp_dialed = false;
 	spin_unlock_bh(&cp->cp_lock);
 }
 
@@ -368,7 +488,8 @@ void rds_path_connect_done(struct rds_path *path)
 		return;
 	}
 
-	if (!cp->cp_multi)
+	/* Others have to be heard first. */
+	if (cp->cp_loops)
 		WRITE_ONCE(cp->cp_backoff_ms, 0);
 	clear_bit(RDS_PF_CONNECT, &cp->cp_flags);
 	rds_cpath_kick(cp, 0);
@@ -399,6 +520,27 @@ void rds_path_drop(struct rds_path *path, enum rds_drop_reason reason)
 EXPORT_SYMBOL_GPL(rds_path_drop);
 
 /**
+ * rds_cpath_give_way() - drop a path for what is on offer
+ * @cp: the path
+ * @state: if it is in this state, and there still is an offer
+ * @reason: why
+ *
+ * Context: process, the path's work item, which shuts it down next. Takes
+ * cp_lock.
+ */
+void rds_cpath_give_way(struct rds_cpath *cp, enum rds_path_state state,
+			enum rds_drop_reason reason)
+{
+	spin_lock_bh(&cp->cp_lock);
+	if (cp->cp_state == state && test_bit(RDS_PF_OFFER, &cp->cp_flags)) {
+		trace_rds_path_drop(&cp->cp_pub, reason);
+		WRITE_ONCE(cp->cp_drop_reason, reason);
+		rds_cpath_event_locked(cp, RDS_EV_DROP);
+	}
+	spin_unlock_bh(&cp->cp_lock);
+}
+
+/**
  * rds_cpath_renew() - have a path's connection made anew, if it has one
  * @cp: the path
  * @reason: why
@@ -424,3 +566,22 @@ void rds_path_restart_rx(struct rds_path *path)
 	WRITE_ONCE(to_cpath(path)->cp_next_rx_seq, 1);
 }
 EXPORT_SYMBOL_GPL(rds_path_restart_rx);
+
+/**
+ * rds_path_received() - how far the peer's messages have come
+ * @path: the path
+ *
+ * For transports that acknowledge by themselves: in every header, and when
+ * they connect anew.
+ *
+ * Context: any.
+ * Return: number of the last message that was delivered, 0 if none was.
+ */
+u64 rds_path_received(const struct rds_path *path)
+{
+	const struct rds_cpath *cp = container_of(path, struct rds_cpath,
+						  cp_pub);
+
+	return READ_ONCE(cp->cp_next_rx_seq) - 1;
+}
+EXPORT_SYMBOL_GPL(rds_path_received);

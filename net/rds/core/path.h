@@ -17,15 +17,21 @@ struct rds_conn;
 /**
  * enum rds_path_flag - bits of &rds_cpath.cp_flags
  * @RDS_PF_CONNECT: connect at cp_connect_at; cleared by who takes it up
- * @RDS_PF_OFFER: the peer has made a connection; connect without delay
+ * @RDS_PF_OFFER: the peer has made a connection; connect without delay. Without
+ *	lanes it changes under the lock that guards what the transport keeps; an
+ *	attempt of ours that succeeds clears it with the state still CONNECTING
  * @RDS_PF_TAKEN: the connection is one that the peer has made; set before
  *	%RDS_PF_OFFER is cleared, and cleared when it is shut down
+ * @RDS_PF_STRANGER: who made the latest offer does not know whose connection is
+ *	kept when both dial; set before %RDS_PF_OFFER. Only without lanes
  * @RDS_PF_CONG: the peer is to be sent our congestion map
  * @RDS_PF_NEWS: cp_hello is new; see lanes.c
  * @RDS_PF_FLUSH: messages below cp_flush_seq are to be given up
  * @RDS_PF_PROBE: queue a probe
  * @RDS_PF_PROBE_NOW: send a probe ahead of all messages, unnumbered
  * @RDS_PF_REPLY_NOW: send an answer so
+ * @RDS_PF_ASK: send a probe ahead of all messages that only a peer which has
+ *	forgotten us takes for new
  * @RDS_PF_RX: have the transport read on
  * @RDS_PF_RX_STOPPED: too much waits for readers; the transport does not read
  */
@@ -33,15 +39,21 @@ enum rds_path_flag {
 	RDS_PF_CONNECT,
 	RDS_PF_OFFER,
 	RDS_PF_TAKEN,
+	RDS_PF_STRANGER,
 	RDS_PF_CONG,
 	RDS_PF_NEWS,
 	RDS_PF_FLUSH,
 	RDS_PF_PROBE,
 	RDS_PF_PROBE_NOW,
 	RDS_PF_REPLY_NOW,
+	RDS_PF_ASK,
 	RDS_PF_RX,
 	RDS_PF_RX_STOPPED,
 };
+
+/* What goes before all messages */
+#define RDS_PF_AHEAD	(BIT(RDS_PF_CONG) | BIT(RDS_PF_PROBE_NOW) | \
+			 BIT(RDS_PF_REPLY_NOW) | BIT(RDS_PF_ASK))
 
 /**
  * struct rds_cpath - a path, as core sees it
@@ -64,10 +76,12 @@ enum rds_path_flag {
  * @cp_acked_mark: acknowledged up to here, as rds_message.m_mark counts
  * @cp_has_mark: @cp_acked_mark means something on this connection
  * @cp_next_tx_seq: number of the next message queued
+ * @cp_sent_seq: highest number that was ever given to the transport
  * @cp_flush_seq: messages below it are for a peer that is no more
  * @cp_hello: what the peer said last of itself
  * @cp_greeted: it did so on this connection
  * @cp_greeted_at: when it did so last, in jiffies
+ * @cp_asked: such a probe went by this connection, and no answer has come yet
  * @cp_answered: it has answered a numbered probe on this connection
  * @cp_answered_at: when it did so last, in jiffies
  * @cp_attempts: how often connecting was tried
@@ -76,6 +90,8 @@ enum rds_path_flag {
  * @cp_drop_reason: why it was dropped last
  * @cp_since: when it came into its state, in jiffies
  * @cp_lost_at: when it was dropped from UP last, in jiffies
+ * @cp_dialed: without lanes: the connection is one that we have dialed
+ * @cp_dialed_at: when the peer's answer came, in jiffies
  * @cp_unacked_packets: messages until the next request for an ack
  * @cp_unacked_bytes: bytes until the next request for an ack
  * @cp_pongs: answers to pings, to be queued by the path's work
@@ -123,10 +139,12 @@ struct rds_cpath {
 	bool			cp_has_mark;
 	u32			cp_acked_mark;
 	u64			cp_next_tx_seq;
+	u64			cp_sent_seq;
 	u64			cp_flush_seq;
 	struct rds_hello	cp_hello;
 	bool			cp_greeted;
 	unsigned long		cp_greeted_at;
+	bool			cp_asked;
 	bool			cp_answered;
 	unsigned long		cp_answered_at;
 	u32			cp_attempts;
@@ -135,6 +153,8 @@ struct rds_cpath {
 	enum rds_drop_reason	cp_drop_reason;
 	unsigned long		cp_since;
 	unsigned long		cp_lost_at;
+	bool			cp_dialed;
+	unsigned long		cp_dialed_at;
 	int			cp_unacked_packets;
 	int			cp_unacked_bytes;
 
@@ -222,7 +242,6 @@ static inline bool rds_cpath_heard(struct rds_cpath *cp)
 	return true;
 }
 
-bool rds_cpath_asks_acks(const struct rds_cpath *cp);
 void rds_cpath_init(struct rds_cpath *cp, struct rds_conn *conn, u8 index,
 		    work_func_t work);
 bool rds_cpath_event(struct rds_cpath *cp, enum rds_path_event event);
@@ -231,6 +250,8 @@ void rds_cpath_connect_now(struct rds_cpath *cp);
 void rds_cpath_connect_later(struct rds_cpath *cp);
 void rds_cpath_connect(struct rds_cpath *cp);
 void rds_cpath_forget_connection(struct rds_cpath *cp);
+void rds_cpath_give_way(struct rds_cpath *cp, enum rds_path_state state,
+			enum rds_drop_reason reason);
 void rds_cpath_renew(struct rds_cpath *cp, enum rds_drop_reason reason);
 
 #endif /* _RDS_CORE_PATH_H */

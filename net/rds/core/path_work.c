@@ -27,7 +27,7 @@ static bool rds_path_is_agreed(const struct rds_cpath *cp)
 /* Who redials without having anything to send? Loopback comes up at once. */
 static bool rds_path_dials(const struct rds_cpath *cp)
 {
-	if (cp->cp_trans->caps & RDS_CAP_LOOPBACK)
+	if ((cp->cp_trans->caps & RDS_CAP_LOOPBACK) || cp->cp_pub.passive)
 		return false;
 	if (!(cp->cp_trans->caps & RDS_CAP_LOWER_DIALS))
 		return true;
@@ -202,12 +202,42 @@ static void rds_path_connect(struct rds_cpath *cp)
 	if (!rds_path_connect_due(cp))
 		return;
 	clear_bit(RDS_PF_CONNECT, &cp->cp_flags);
-	/* Whoever sees neither of the two may make another offer. */
-	if (test_bit(RDS_PF_OFFER, &cp->cp_flags)) {
+	/* Whoever sees neither of the two may make another offer. Without lanes
+	 * the transport knows whether there is one.
+	 */
+	if (cp->cp_multi && test_bit(RDS_PF_OFFER, &cp->cp_flags)) {
 		set_bit(RDS_PF_TAKEN, &cp->cp_flags);
 		clear_bit(RDS_PF_OFFER, &cp->cp_flags);
 	}
 	rds_cpath_connect(cp);
+}
+
+/* Is an attempt of ours to be awaited, rather than the peer's to be taken? Who
+ * is offered something for a lane does not dial it.
+ */
+static bool rds_path_is_ours_first(const struct rds_cpath *cp)
+{
+	bool taken = test_bit(RDS_PF_TAKEN, &cp->cp_flags);
+
+	if (cp->cp_multi)
+		return taken;
+	return !taken && (rds_path_is_lower(&cp->cp_pub) ||
+			  test_bit(RDS_PF_STRANGER, &cp->cp_flags));
+}
+
+/* An offer beside the connection that there is, or an attempt at one. Nobody
+ * but us takes it, so it is another. Without lanes it says that the peer has
+ * lost the one that is UP; but an attempt of ours that succeeds has it refused
+ * before.
+ */
+static void rds_path_heed_offer(struct rds_cpath *cp)
+{
+	if (!test_bit(RDS_PF_OFFER, &cp->cp_flags))
+		return;
+	if (!cp->cp_multi)
+		rds_cpath_give_way(cp, RDS_PATH_UP, RDS_DROP_PEER_RESET);
+	if (!rds_path_is_ours_first(cp))
+		rds_cpath_give_way(cp, RDS_PATH_CONNECTING, RDS_DROP_RACED);
 }
 
 static void rds_path_receive(struct rds_cpath *cp)
@@ -236,6 +266,7 @@ static void rds_path_rearm(struct rds_cpath *cp)
 
 static void rds_path_run(struct rds_cpath *cp)
 {
+	rds_path_heed_offer(cp);
 	rds_path_shut_down(cp);
 	if (cp->cp_multi)
 		rds_lanes_work(cp);

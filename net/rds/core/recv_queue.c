@@ -71,21 +71,16 @@ static void rds_recv_unaccount(struct rds_sock *rs, struct rds_incoming *inc)
 }
 
 /**
- * rds_recv_first() - the message to be read next
+ * rds_recv_take() - take the message to be read next off the queue
  * @rs: the socket
- * @peek: leave it on the queue
- *
- * Each message is handed to one reader, however many there are.
+ * @peek: leave it there after all
  *
  * Context: process. Takes rs_recv_lock.
  * Return: the message with a reference for the caller, or NULL.
  */
-struct rds_incoming *rds_recv_first(struct rds_sock *rs, bool peek)
+struct rds_incoming *rds_recv_take(struct rds_sock *rs, bool peek)
 {
 	struct rds_incoming *inc;
-
-	if (list_empty_careful(&rs->rs_recv_queue))
-		return NULL;
 
 	spin_lock_bh(&rs->rs_recv_lock);
 	inc = list_first_entry_or_null(&rs->rs_recv_queue,

@@ -3,11 +3,31 @@
 #ifndef _RDS_CORE_RECV_QUEUE_H
 #define _RDS_CORE_RECV_QUEUE_H
 
+#include <linux/list.h>
+
 #include "sock.h"
 
 bool rds_recv_add(struct rds_sock *rs, struct rds_incoming *inc);
-struct rds_incoming *rds_recv_first(struct rds_sock *rs, bool peek);
+struct rds_incoming *rds_recv_take(struct rds_sock *rs, bool peek);
 void rds_recv_put_back(struct rds_sock *rs, struct rds_incoming *inc);
 void rds_recv_purge(struct rds_sock *rs);
+
+/**
+ * rds_recv_first() - the message to be read next
+ * @rs: the socket
+ * @peek: leave it on the queue
+ *
+ * Each message is handed to one reader, however many there are.
+ *
+ * Context: process. Takes rs_recv_lock unless the queue is empty.
+ * Return: the message with a reference for the caller, or NULL.
+ */
+static inline struct rds_incoming *rds_recv_first(struct rds_sock *rs,
+						  bool peek)
+{
+	if (list_empty_careful(&rs->rs_recv_queue))
+		return NULL;
+	return rds_recv_take(rs, peek);
+}
 
 #endif /* _RDS_CORE_RECV_QUEUE_H */

@@ -13,23 +13,48 @@
 
 #include <trace/events/rds.h>
 
+/* What is to be sent again although the peer has it */
+static void rds_send_ack_resent(struct rds_cpath *cp, u64 seq,
+				struct list_head *done)
+	__must_hold(&cp->cp_lock)
+{
+	struct rds_message *msg, *next;
+
+	lockdep_assert_held(&cp->cp_lock);
+	list_for_each_entry_safe(msg, next, &cp->cp_send_queue, m_path_item) {
+		if (msg->m_seq > seq ||
+		    !(msg->m_flags & RDS_FLAG_RETRANSMITTED))
+			break;
+		msg->m_on_path = false;
+		list_move_tail(&msg->m_path_item, done);
+		trace_rds_msg_ack(&cp->cp_pub, msg, 0);
+	}
+}
+
 /**
  * rds_path_ack() - the peer has acknowledged messages
  * @path: the path
  * @seq: it has everything up to this number
  *
- * Releases what was sent completely, and nothing else, whatever @seq says. May
- * be called from within xmit().
+ * Releases what was sent completely, be it on an earlier connection, and
+ * nothing else. A number beyond what was ever sent is about another life of
+ * ours, which the peer has not forgotten yet: it says nothing. May be called
+ * from within xmit().
  *
  * Context: any; locks of the transport may be held. Takes cp_lock, rs_lock.
+ * Return: false if @seq cannot be about what we have sent.
  */
-void rds_path_ack(struct rds_path *path, u64 seq)
+bool rds_path_ack(struct rds_path *path, u64 seq)
 {
 	struct rds_cpath *cp = to_cpath(path);
 	struct rds_message *msg, *next;
 	LIST_HEAD(done);
+	bool ours;
 
 	spin_lock_bh(&cp->cp_lock);
+	ours = seq <= cp->cp_sent_seq;
+	if (!ours)
+		goto out;
 	list_for_each_entry_safe(msg, next, &cp->cp_retrans, m_path_item) {
 		if (msg->m_seq > seq)
 			break;
@@ -41,11 +66,59 @@ void rds_path_ack(struct rds_path *path, u64 seq)
 		list_move_tail(&msg->m_path_item, &done);
 		trace_rds_msg_ack(path, msg, 0);
 	}
+	rds_send_ack_resent(cp, seq, &done);
+out:
+	spin_unlock_bh(&cp->cp_lock);
+
+	rds_send_finish_all(&done);
+	return ours;
+}
+EXPORT_SYMBOL_GPL(rds_path_ack);
+
+/* A peer that remembers another life of ours has nothing of this one, and would
+ * take what is marked for what it had then.
+ */
+static void rds_send_unmark_resent(struct rds_cpath *cp)
+	__must_hold(&cp->cp_lock)
+{
+	struct rds_message *msg;
+
+	lockdep_assert_held(&cp->cp_lock);
+	list_for_each_entry(msg, &cp->cp_send_queue, m_path_item) {
+		if (msg->m_seq > cp->cp_sent_seq)
+			break;
+		msg->m_flags &= ~RDS_FLAG_RETRANSMITTED;
+	}
+}
+
+/**
+ * rds_path_ack_resent() - the peer says what it had before it lost the
+ *	connection
+ * @path: the path, about to come UP
+ * @seq: it has everything up to this number
+ *
+ * Releases what was sent on an earlier connection and waits to be sent again.
+ * What was never sent stays. If @seq is beyond what was ever sent, the peer
+ * speaks of another life of ours: nothing of this one has come to it, and all
+ * is sent as if for the first time.
+ *
+ * Context: any; locks of the transport may be held. Takes cp_lock, rs_lock.
+ */
+void rds_path_ack_resent(struct rds_path *path, u64 seq)
+{
+	struct rds_cpath *cp = to_cpath(path);
+	LIST_HEAD(done);
+
+	spin_lock_bh(&cp->cp_lock);
+	if (seq <= cp->cp_sent_seq)
+		rds_send_ack_resent(cp, seq, &done);
+	else
+		rds_send_unmark_resent(cp);
 	spin_unlock_bh(&cp->cp_lock);
 
 	rds_send_finish_all(&done);
 }
-EXPORT_SYMBOL_GPL(rds_path_ack);
+EXPORT_SYMBOL_GPL(rds_path_ack_resent);
 
 /**
  * rds_path_ack_mark() - the peer has acknowledged a stretch of a byte stream

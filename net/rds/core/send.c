@@ -43,23 +43,6 @@
 /* Until a transport that ran out of memory is asked again */
 #define RDS_SEND_NOMEM_DELAY	2
 
-/**
- * rds_send_pending() - is there anything to send?
- * @cp: the path
- *
- * Context: any; a hint unless the caller knows that nobody else changes it.
- * Return: true if there is.
- */
-bool rds_send_pending(const struct rds_cpath *cp)
-{
-	const unsigned long ahead = BIT(RDS_PF_CONG) | BIT(RDS_PF_PROBE_NOW) |
-				    BIT(RDS_PF_REPLY_NOW);
-
-	return (!list_empty(&cp->cp_send_queue) && !READ_ONCE(cp->cp_gated)) ||
-	       READ_ONCE(cp->cp_xmit_msg) ||
-	       (READ_ONCE(cp->cp_flags) & ahead);
-}
-
 /* What the gate waits for may be the answer to it, or the peer's may wait. */
 static bool rds_send_control_is_first(struct rds_cpath *cp)
 	__must_hold(&cp->cp_lock)
@@ -75,10 +58,7 @@ static bool rds_send_control_is_first(struct rds_cpath *cp)
 static bool rds_send_may_pick(struct rds_cpath *cp)
 	__must_hold(&cp->cp_lock)
 {
-	const unsigned long ahead = BIT(RDS_PF_CONG) | BIT(RDS_PF_PROBE_NOW) |
-				    BIT(RDS_PF_REPLY_NOW);
-
-	return !(READ_ONCE(cp->cp_flags) & ahead) &&
+	return !(READ_ONCE(cp->cp_flags) & RDS_PF_AHEAD) &&
 	       (!cp->cp_gated || rds_send_control_is_first(cp));
 }
 
@@ -108,11 +88,13 @@ static struct rds_message *rds_send_step(struct rds_cpath *cp,
 		msg = list_first_entry_or_null(&cp->cp_send_queue,
 					       struct rds_message,
 					       m_path_item);
-	if (msg)
-		list_move_tail(&msg->m_path_item, &cp->cp_retrans);
+	WRITE_ONCE(cp->cp_xmit_msg, NULL);
+	if (msg) {
+		list_del(&msg->m_path_item);
+		rds_send_pick(cp, msg);
+	}
 	*more = !list_empty(&cp->cp_send_queue);
 	cp->cp_xmit_acked = false;
-	WRITE_ONCE(cp->cp_xmit_msg, msg);
 	spin_unlock_bh(&cp->cp_lock);
 	return msg;
 }
@@ -150,7 +132,25 @@ static int rds_send_cong_map(struct rds_cpath *cp)
 	return ret < 0 ? ret : 0;
 }
 
-/* Greetings to a peer that takes them unnumbered. */
+/* The number before the first that waits, marked as sent before: who has
+ * received that, or what followed, takes it for a duplicate.
+ */
+static void rds_send_number_ask(struct rds_cpath *cp, struct rds_message *msg)
+{
+	const struct rds_message *first;
+
+	spin_lock_bh(&cp->cp_lock);
+	first = list_first_entry_or_null(&cp->cp_send_queue,
+					 struct rds_message, m_path_item);
+	msg->m_seq = (first ? first->m_seq : cp->cp_next_tx_seq) - 1;
+	msg->m_flags = RDS_FLAG_RETRANSMITTED;
+	cp->cp_asked = true;
+	spin_unlock_bh(&cp->cp_lock);
+}
+
+/* Greetings: to a peer that takes them unnumbered, or to one that may have
+ * forgotten us.
+ */
 static struct rds_message *rds_send_next_ctl(struct rds_cpath *cp)
 {
 	struct rds_message *msg;
@@ -160,6 +160,8 @@ static struct rds_message *rds_send_next_ctl(struct rds_cpath *cp)
 		bit = RDS_PF_REPLY_NOW;
 	else if (test_bit(RDS_PF_PROBE_NOW, &cp->cp_flags))
 		bit = RDS_PF_PROBE_NOW;
+	else if (test_bit(RDS_PF_ASK, &cp->cp_flags))
+		bit = RDS_PF_ASK;
 	else
 		return NULL;
 
@@ -168,6 +170,8 @@ static struct rds_message *rds_send_next_ctl(struct rds_cpath *cp)
 		return ERR_PTR(-ENOMEM);
 	clear_bit(bit, &cp->cp_flags);
 	rds_lanes_write_hello(cp->cp_conn, msg, bit == RDS_PF_REPLY_NOW);
+	if (bit == RDS_PF_ASK)
+		rds_send_number_ask(cp, msg);
 	return msg;
 }
 
@@ -175,7 +179,7 @@ static struct rds_message *rds_send_next_ctl(struct rds_cpath *cp)
 static int rds_send_ctl(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
-	unsigned int kinds = 2;
+	unsigned int kinds = 3;
 	int ret;
 
 	lockdep_assert_held(&cp->cp_xmit_lock);

@@ -16,7 +16,6 @@ bool rds_send_control(struct rds_cpath *cp, struct rds_message *msg,
 bool rds_send_all_acked(struct rds_cpath *cp, u64 seq);
 void rds_send_flush(struct rds_cpath *cp);
 void rds_send_queue_pongs(struct rds_cpath *cp);
-bool rds_send_pending(const struct rds_cpath *cp);
 void rds_send_run(struct rds_cpath *cp);
 void rds_send_run_waiting(struct rds_cpath *cp);
 void rds_send_reset(struct rds_cpath *cp);
@@ -25,7 +24,22 @@ void rds_send_cancel(struct rds_sock *rs, const struct rds_addr *dest);
 void rds_send_finish(struct rds_message *msg);
 void rds_send_finish_all(struct list_head *done);
 void rds_send_unlink_sock(struct rds_sock *rs, struct rds_message *msg);
+void rds_send_pick(struct rds_cpath *cp, struct rds_message *msg);
 int rds_send_enqueue(struct rds_cpath *cp, struct rds_message *msg,
 		     bool want_ack, bool pick);
+
+/**
+ * rds_send_pending() - is there anything to send?
+ * @cp: the path
+ *
+ * Context: any; a hint unless the caller knows that nobody else changes it.
+ * Return: true if there is.
+ */
+static inline bool rds_send_pending(const struct rds_cpath *cp)
+{
+	return (!list_empty(&cp->cp_send_queue) && !READ_ONCE(cp->cp_gated)) ||
+	       READ_ONCE(cp->cp_xmit_msg) ||
+	       (READ_ONCE(cp->cp_flags) & RDS_PF_AHEAD);
+}
 
 #endif /* _RDS_CORE_SEND_H */

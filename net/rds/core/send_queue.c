@@ -181,6 +181,27 @@ static void rds_send_number(struct rds_cpath *cp, struct rds_message *msg,
 }
 
 /**
+ * rds_send_pick() - a message is the one to be sent now
+ * @cp: the path
+ * @msg: the message, on no list of the path
+ *
+ * Context: process. cp_xmit_lock and cp_lock are held.
+ */
+void rds_send_pick(struct rds_cpath *cp, struct rds_message *msg)
+	__must_hold(&cp->cp_lock)
+{
+	lockdep_assert_held(&cp->cp_xmit_lock);
+	lockdep_assert_held(&cp->cp_lock);
+
+	/* The answer to this one counts. */
+	if (unlikely(msg->m_kind == RDS_MSG_PROBE))
+		cp->cp_asked = false;
+	list_add_tail(&msg->m_path_item, &cp->cp_retrans);
+	cp->cp_sent_seq = max(cp->cp_sent_seq, msg->m_seq);
+	WRITE_ONCE(cp->cp_xmit_msg, msg);
+}
+
+/**
  * rds_send_enqueue() - number a message and put it on its path
  * @cp: the path
  * @msg: the message
@@ -204,12 +225,10 @@ int rds_send_enqueue(struct rds_cpath *cp, struct rds_message *msg,
 
 	rds_send_number(cp, msg, want_ack);
 	if (pick && !cp->cp_map && !cp->cp_ctl && !cp->cp_gated &&
-	    !rds_send_pending(cp)) {
-		list_add_tail(&msg->m_path_item, &cp->cp_retrans);
-		WRITE_ONCE(cp->cp_xmit_msg, msg);
-	} else {
+	    !rds_send_pending(cp))
+		rds_send_pick(cp, msg);
+	else
 		list_add_tail(&msg->m_path_item, &cp->cp_send_queue);
-	}
 out:
 	spin_unlock_bh(&cp->cp_lock);
 	return ret;

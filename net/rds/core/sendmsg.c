@@ -31,9 +31,7 @@
 
 static int rds_sendmsg_peer(struct rds_sock *rs, struct rds_addr *dest)
 {
-	spin_lock_bh(&rs->rs_lock);
-	*dest = rs->rs_peer;
-	spin_unlock_bh(&rs->rs_lock);
+	rds_sock_read_peer(rs, dest);
 	return ipv6_addr_any(&dest->ip) ? -ENOTCONN : 0;
 }
 
@@ -323,20 +321,11 @@ out:
 	return ret;
 }
 
-/**
- * rds_sock_sendmsg() - sendmsg(2)
- * @sock: the socket
- * @msg: destination, payload, control messages, flags
- * @len: bytes of payload
- *
- * Context: process, may sleep; may load modules.
- * Return: @len; or an errno, see rds(7), "Errors".
- */
-int rds_sock_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
+static int rds_sendmsg_message(struct socket *sock, struct msghdr *msg,
+			       size_t len, const struct rds_send_cmsgs *cmsgs)
 {
 	long timeo = sock_sndtimeo(sock->sk, msg->msg_flags & MSG_DONTWAIT);
 	struct rds_sock *rs = rds_sk(sock->sk);
-	struct rds_send_cmsgs cmsgs;
 	struct rds_message *rm;
 	struct rds_addr dest;
 	struct rds_conn *conn;
@@ -349,8 +338,7 @@ int rds_sock_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 	if (ret)
 		return ret;
 
-	rds_cmsg_read(msg, &cmsgs);
-	ret = rds_sendmsg_limits(rs, msg, len, &cmsgs);
+	ret = rds_sendmsg_limits(rs, msg, len, cmsgs);
 	if (ret)
 		return ret;
 
@@ -364,7 +352,7 @@ int rds_sock_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 		goto err_message;
 	}
 
-	ret = rds_cmsg_run(&cmsgs);
+	ret = rds_cmsg_run(cmsgs);
 	if (ret)
 		goto err_conn;
 
@@ -375,4 +363,32 @@ err_conn:
 err_message:
 	rds_message_put(rm);
 	return ret;
+}
+
+/* Most messages do without, and need not have all this on the stack. */
+static noinline int rds_sendmsg_controlled(struct socket *sock,
+					   struct msghdr *msg, size_t len)
+{
+	struct rds_send_cmsgs cmsgs = { };
+
+	rds_cmsg_read(msg, &cmsgs);
+	return rds_sendmsg_message(sock, msg, len, &cmsgs);
+}
+
+/**
+ * rds_sock_sendmsg() - sendmsg(2)
+ * @sock: the socket
+ * @msg: destination, payload, control messages, flags
+ * @len: bytes of payload
+ *
+ * Context: process, may sleep; may load modules.
+ * Return: @len; or an errno, see rds(7), "Errors".
+ */
+int rds_sock_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
+{
+	static const struct rds_send_cmsgs none;
+
+	if (unlikely(rds_cmsg_expected(msg)))
+		return rds_sendmsg_controlled(sock, msg, len);
+	return rds_sendmsg_message(sock, msg, len, &none);
 }

@@ -50,6 +50,7 @@ static void rds_sock_init(struct rds_sock *rs, struct rds_net *rn)
 {
 	rs->rs_rn = rn;
 	spin_lock_init(&rs->rs_lock);
+	seqcount_spinlock_init(&rs->rs_peer_seq, &rs->rs_lock);
 	spin_lock_init(&rs->rs_recv_lock);
 	INIT_LIST_HEAD(&rs->rs_send_queue);
 	INIT_LIST_HEAD(&rs->rs_recv_queue);

@@ -28,6 +28,7 @@ struct rds_conn;
  * @rs_item: on &rds_net.rn_socks
  *
  * @rs_lock: guards the sending side
+ * @rs_peer_seq: lets @rs_peer be read without a lock
  * @rs_peer: where connect() points; unspecified address if nowhere
  * @rs_conn: the connection used last, referenced; read under RCU, changed
  *	under @rs_lock
@@ -69,6 +70,7 @@ struct rds_sock {
 	struct list_head	rs_item;
 
 	spinlock_t		rs_lock;	/* guards the sending side */
+	seqcount_spinlock_t	rs_peer_seq;
 	struct rds_addr		rs_peer;
 	struct rds_conn __rcu	*rs_conn;
 	struct list_head	rs_send_queue;
@@ -131,6 +133,24 @@ static inline bool rds_sock_writeable(const struct rds_sock *rs)
 {
 	return READ_ONCE(rs->rs_snd_bytes) < rds_sndbuf(rs) &&
 	       READ_ONCE(rs->rs_snd_msgs) < RDS_SNDBUF_MSGS;
+}
+
+/**
+ * rds_sock_read_peer() - where does connect() point?
+ * @rs: the socket
+ * @peer: where to store it; unspecified address if nowhere
+ *
+ * Context: any.
+ */
+static inline void rds_sock_read_peer(const struct rds_sock *rs,
+				      struct rds_addr *peer)
+{
+	unsigned int seq;
+
+	do {
+		seq = read_seqcount_begin(&rs->rs_peer_seq);
+		*peer = rs->rs_peer;
+	} while (read_seqcount_retry(&rs->rs_peer_seq, seq));
 }
 
 /**

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Options and ioctls of RDS sockets. */
+#include <linux/capability.h>
 #include <linux/sockios.h>
 #include <linux/uaccess.h>
 #include <asm/ioctls.h>
@@ -97,6 +98,16 @@ static int rds_transport_choose(struct rds_sock *rs,
 	return ret;
 }
 
+/* With RDMA loaded, all who bind to an address of such a device get it, and
+ * reach only those who have it, too: that is the administrator's to decide.
+ */
+static const struct rds_transport *rds_transport_wanted(unsigned int type)
+{
+	if (type == RDS_TRANS_IB && !capable(CAP_NET_ADMIN))
+		return rds_transport_get(type);
+	return rds_transport_demand(type);
+}
+
 static int rds_set_transport(struct rds_sock *rs, sockptr_t optval,
 			     unsigned int optlen)
 {
@@ -116,7 +127,7 @@ static int rds_set_transport(struct rds_sock *rs, sockptr_t optval,
 	if (type == RDS_TRANS_IB && !net_eq(sock_net(&rs->rs_sk), &init_net))
 		return -EPROTOTYPE;
 
-	trans = rds_transport_demand(type);
+	trans = rds_transport_wanted(type);
 	if (!trans)
 		return -ENOPROTOOPT;
 

@@ -7,9 +7,9 @@
  */
 #include <linux/slab.h>
 #include <linux/socket.h>
+#include <net/rds/compat.h>
 #include <uapi/linux/rds.h>
 
-#include "compat.h"
 #include "sysctl.h"
 
 #define RDS_DELAY_MAX_MS	(24 * 60 * 60 * 1000)

@@ -265,8 +265,29 @@ static int rds_tcp_stranger_peek(struct rds_tcp_stranger *ts)
 	return 0;
 }
 
+/* For a lane that has another connection already a peer makes one when it has
+ * done with that. What came by it is to be delivered first.
+ */
+static bool rds_tcp_stranger_is_second(struct rds_tcp_stranger *ts)
+	__must_hold(&ts->ts_tn->tn_lock)
+{
+	struct rds_tcp_stranger *first;
+
+	lockdep_assert_held(&ts->ts_tn->tn_lock);
+	list_for_each_entry(first, &ts->ts_tn->tn_strangers, ts_item) {
+		if (first == ts)
+			return false;
+		if (rds_tcp_is_same_peer(&first->ts_peer, &ts->ts_peer) &&
+		    first->ts_peer.lane == ts->ts_peer.lane &&
+		    (first->ts_valid || rds_tcp_stranger_peek(first) > 0))
+			return true;
+	}
+	return false;
+}
+
 /* Find a place for a stranger. Returns false if there will be none. */
 static bool rds_tcp_stranger_place(struct rds_tcp_stranger *ts)
+	__must_hold(&ts->ts_tn->tn_lock)
 {
 	struct rds_tcp_net *tn = ts->ts_tn;
 	int ret;
@@ -278,6 +299,8 @@ static bool rds_tcp_stranger_place(struct rds_tcp_stranger *ts)
 		ts->ts_valid = ret;
 		ts->ts_peer.spoken = ret;
 	}
+	if (rds_tcp_stranger_is_second(ts))
+		return true;
 	ret = rds_path_accept(tn->tn_net, &rds_tcp_transport, &ts->ts_peer,
 			      ts);
 	return !ret || ret == -EAGAIN;
@@ -297,15 +320,16 @@ static void rds_tcp_strangers_place(struct rds_tcp_net *tn)
 
 	lockdep_assert_held(&tn->tn_lock);
 	list_for_each_entry_safe(ts, next, &tn->tn_strangers, ts_item) {
-		if (time_after_eq(jiffies, rds_tcp_stranger_end(ts))) {
-			rds_tcp_stranger_drop(ts);
-			continue;
-		}
+		bool late = time_after_eq(jiffies, rds_tcp_stranger_end(ts));
+
 		if (!test_and_clear_bit(RDS_TCP_SF_READY, &ts->ts_flags) &&
-		    !again)
+		    !late && !again)
 			continue;
-		if (!rds_tcp_stranger_place(ts))
-			rds_tcp_stranger_drop(ts);
+		if (!late && rds_tcp_stranger_place(ts))
+			continue;
+		/* Others behind it may have waited for it. */
+		rds_tcp_stranger_drop(ts);
+		again = true;
 	}
 }
 

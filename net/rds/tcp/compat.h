@@ -10,34 +10,10 @@
 #include <linux/kobject_ns.h>
 #include <linux/net.h>
 #include <linux/netdevice.h>
-#include <linux/sysctl.h>
 #include <linux/uio.h>
 #include <linux/version.h>
 #include <net/net_namespace.h>
 #include <net/tcp.h>
-
-/* Since 6.11 a handler sees its table as const and needs no end marker. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
-#define RDS_TCP_CTL_CONST		const
-#define RDS_TCP_SYSCTL_END_MARKERS	0
-
-static inline struct ctl_table_header *
-rds_tcp_register_net_sysctl(struct net *net, const char *path,
-			    struct ctl_table *table, size_t size)
-{
-	return register_net_sysctl_sz(net, path, table, size);
-}
-#else
-#define RDS_TCP_CTL_CONST
-#define RDS_TCP_SYSCTL_END_MARKERS	1
-
-static inline struct ctl_table_header *
-rds_tcp_register_net_sysctl(struct net *net, const char *path,
-			    struct ctl_table *table, size_t size)
-{
-	return register_net_sysctl(net, path, table);
-}
-#endif
 
 /* Since 6.14, and in some stable kernels before, a kernel socket itself keeps
  * the memory of its namespace. To do it twice does no harm.

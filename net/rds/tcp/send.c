@@ -302,7 +302,7 @@ void rds_tcp_acked(struct rds_tcp_path *tp, struct sock *sk)
 	if (unlikely(inet_csk(sk)->icsk_probes_tstamp))
 		inet_csk(sk)->icsk_probes_tstamp = tcp_jiffies32;
 
-	if (!tp->tp_up || una == tp->tp_una)
+	if (!tp->tp_up || tp->tp_all_acked || una == tp->tp_una)
 		return;
 
 	tp->tp_una = una;

@@ -4,9 +4,9 @@
  * namespace and points at its values; no handler asks who is calling.
  */
 #include <linux/slab.h>
+#include <net/rds/compat.h>
 #include <net/sock.h>
 
-#include "compat.h"
 #include "tcp.h"
 
 static int rds_tcp_buffer_max = INT_MAX / 2;
@@ -17,7 +17,7 @@ static int rds_tcp_paths_max = RDS_MAX_PATHS;
 /* A buffer is tuned while its socket is young, so that a write has effect by
  * connecting anew; also one that writes the value that was there.
  */
-static int rds_tcp_proc_buffer(RDS_TCP_CTL_CONST struct ctl_table *table,
+static int rds_tcp_proc_buffer(RDS_CTL_CONST struct ctl_table *table,
 			       int write, void *buf, size_t *len, loff_t *pos)
 {
 	struct rds_tcp_net *tn = table->extra1;
@@ -86,7 +86,7 @@ int rds_tcp_sysctl_net_init(struct rds_tcp_net *tn)
 	size_t size = ARRAY_SIZE(rds_tcp_sysctl_table), i;
 	struct ctl_table *table;
 
-	table = kcalloc(size + RDS_TCP_SYSCTL_END_MARKERS, sizeof(*table),
+	table = kcalloc(size + RDS_SYSCTL_END_MARKERS, sizeof(*table),
 			GFP_KERNEL);
 	if (!table)
 		return -ENOMEM;
@@ -99,9 +99,8 @@ int rds_tcp_sysctl_net_init(struct rds_tcp_net *tn)
 			table[i].extra1 = tn;
 	}
 
-	tn->tn_sysctl_hdr = rds_tcp_register_net_sysctl(tn->tn_net,
-							"net/rds/tcp", table,
-							size);
+	tn->tn_sysctl_hdr = rds_register_net_sysctl(tn->tn_net, "net/rds/tcp",
+						    table, size);
 	if (!tn->tn_sysctl_hdr) {
 		kfree(table);
 		return -ENOMEM;

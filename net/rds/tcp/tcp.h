@@ -151,9 +151,11 @@ struct rds_tcp_incoming;
  * @tp_noffers: how many
  * @tp_group: group of source ports for the next attempt
  * @tp_dialed: we made the connection; under the socket lock, like the next
- *	seventeen
+ *	eighteen
  * @tp_up: it is established, and announced to core
  * @tp_dropped: core knows that it is over
+ * @tp_all_acked: what TCP was given is acknowledged; what comes now is the ack
+ *	of our FIN
  * @tp_draining: nothing may stop the receiver any more
  * @tp_stopped: the receiver waits for rx_resume()
  * @tp_broken: the rest of the stream makes no sense
@@ -190,6 +192,7 @@ struct rds_tcp_path {
 	bool			tp_dialed;
 	bool			tp_up;
 	bool			tp_dropped;
+	bool			tp_all_acked;
 	bool			tp_draining;
 	bool			tp_stopped;
 	bool			tp_broken;

@@ -90,12 +90,15 @@ static void rds_tcp_state_changed(struct rds_tcp_path *tp, struct sock *sk)
 	case TCP_SYN_RECV:
 		break;
 	case TCP_ESTABLISHED:
-		if (tp->tp_up || tp->tp_dropped)
+		if (tp->tp_up)
 			break;
-		if (rds_tcp_established(tp, sk))
-			rds_path_connect_done(tp->tp_path);
-		else
+		/* What comes by one that we have given up is read, too: TCP
+		 * acknowledges it.
+		 */
+		if (!rds_tcp_established(tp, sk))
 			rds_tcp_dropped(tp, RDS_DROP_YIELD);
+		else if (!tp->tp_dropped)
+			rds_path_connect_done(tp->tp_path);
 		break;
 	default:
 		rds_tcp_dropped(tp, rds_tcp_reason(sk, tp->tp_up));
@@ -130,6 +133,7 @@ void rds_tcp_attach(struct rds_tcp_path *tp, struct socket *sock, bool dialed)
 	tp->tp_dialed = dialed;
 	tp->tp_up = false;
 	tp->tp_dropped = false;
+	tp->tp_all_acked = false;
 	tp->tp_tx_seq = tcp_sk(sk)->write_seq;
 	tp->tp_una = tcp_sk(sk)->snd_una;
 	WRITE_ONCE(sk->sk_rcvlowat, 1);
@@ -205,6 +209,20 @@ static bool rds_tcp_finished(const struct rds_tcp_path *tp,
 	       READ_ONCE(tp->tp_noffers) || READ_ONCE(tp->tp_tn->tn_down);
 }
 
+/* The FIN counts like a byte; if TCP was given all of a message but its last,
+ * the ack of the FIN looks like that of the message.
+ */
+static void rds_tcp_send_fin(struct rds_tcp_path *tp)
+{
+	struct sock *sk = tp->tp_sock->sk;
+
+	lock_sock(sk);
+	rds_tcp_acked(tp, sk);
+	tp->tp_all_acked = true;
+	release_sock(sk);
+	kernel_sock_shutdown(tp->tp_sock, SHUT_WR);
+}
+
 /* Send our FIN, and wait for the peer's. What comes is delivered meanwhile, but
  * not beyond what core allows. The FIN waits for the acks of what is before
  * it: if those do not come, TCP is still in a state where it can reset.
@@ -217,7 +235,7 @@ static void rds_tcp_finish(struct rds_tcp_path *tp)
 
 	while (!rds_tcp_finished(tp, sk) && time_before(jiffies, end)) {
 		if (!fin && rds_tcp_all_acked(sk)) {
-			kernel_sock_shutdown(tp->tp_sock, SHUT_WR);
+			rds_tcp_send_fin(tp);
 			fin = true;
 		}
 		wait_event_timeout(tp->tp_wait,

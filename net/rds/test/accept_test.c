@@ -10,6 +10,7 @@
 
 /* As conn_reap.c has it */
 #define STRANGERS_MAX	1024
+#define STRANGERS_OF_PEER	64
 
 static const struct rig_peer ours_1 = { RIG_OURS, 1, 77, 5 };
 static const struct rig_peer ours_8 = { RIG_OURS, 8, 77, 5 };
@@ -340,6 +341,239 @@ static void old_peer_s_lanes_in_turn(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 3, offers));
 }
 
+/* Without lanes there is one connection, and another may come at any time. */
+static void alone(struct kunit *test)
+{
+	rig_fake(test)->trans.caps = 0;
+	rig_fake(test)->peer_dials = false;
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
+	KUNIT_ASSERT_TRUE(test, is_taken(test, 0));
+	KUNIT_ASSERT_EQ(test, state_of(test, 0), RDS_PATH_UP);
+}
+
+static void offer_alone_while_up(struct kunit *test)
+{
+	alone(test);
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers + 1));
+	expect_taken(test, 1, 0, offers + 1);
+	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
+	KUNIT_EXPECT_EQ(test, rig_lane(test, 0)->cp_drop_reason,
+			RDS_DROP_PEER_RESET);
+}
+
+/* It is taken at once, also if nobody here would dial. */
+static void offer_alone_while_shutting_down(struct kunit *test)
+{
+	struct rds_cpath *cp;
+
+	alone(test);
+	cp = rig_lane(test, 0);
+	mutex_lock(&cp->cp_xmit_lock);
+	rds_path_drop(&cp->cp_pub, RDS_DROP_PEER_CLOSED);
+	KUNIT_EXPECT_EQ(test, 0, rig_offer_only(test, 0, offers + 1));
+	mutex_unlock(&cp->cp_xmit_lock);
+	rig_await(test, FAKE_CONNECTED, 2);
+	fake_settle(rig_fake(test));
+	expect_taken(test, 1, 0, offers + 1);
+	KUNIT_EXPECT_TRUE(test, is_taken(test, 0));
+	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
+}
+
+/* Who offers something and takes it back must not make us dial. */
+static void offer_alone_taken_back(struct kunit *test)
+{
+	struct rds_cpath *cp;
+
+	alone(test);
+	cp = rig_lane(test, 0);
+	mutex_lock(&cp->cp_xmit_lock);
+	rds_path_drop(&cp->cp_pub, RDS_DROP_PEER_CLOSED);
+	KUNIT_EXPECT_EQ(test, 0, rig_offer_only(test, 0, offers + 1));
+	KUNIT_EXPECT_TRUE(test, fake_withdraw(rig_path(test)));
+	mutex_unlock(&cp->cp_xmit_lock);
+	KUNIT_EXPECT_TRUE(test, paths_become(test, 0));
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECT), 1U);
+}
+
+static struct kunit *the_test;
+static struct socket *the_sock;
+
+static void withdraw(struct rds_path *path)
+{
+	fake_withdraw(path);
+}
+
+static void begin_to_use(struct rds_path *path)
+{
+	KUNIT_EXPECT_EQ(the_test, 1,
+			rig_try_send(the_test, the_sock, RIG_PEER_PORT, 1,
+				     MSG_DONTWAIT));
+}
+
+/* It is taken back when the path is about to take it, and a socket begins to
+ * use the path just then: there is somebody to dial for now.
+ */
+static void offer_alone_taken_back_in_use(struct kunit *test)
+{
+	rig_fake(test)->trans.caps = 0;
+	rig_fake(test)->peer_dials = false;
+	rig_fake(test)->in_connect = withdraw;
+	rig_fake(test)->after_connect = begin_to_use;
+	the_test = test;
+	the_sock = rig_socket(test, RIG_PORT);
+	KUNIT_EXPECT_EQ(test, 0, rig_offer_only(test, 0, offers));
+	rig_await(test, FAKE_SENT, 1);
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECT), 2U);
+	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
+	KUNIT_EXPECT_FALSE(test, is_taken(test, 0));
+}
+
+/* Nobody has offered anything, and our attempt does not end by itself. */
+static struct rds_cpath *dialing_alone(struct kunit *test)
+{
+	rig_fake(test)->trans.caps = 0;
+	rig_fake(test)->peer_dials = false;
+	rig_fake(test)->connect_later = true;
+	in_use(test);
+	KUNIT_ASSERT_EQ(test, state_of(test, 0), RDS_PATH_CONNECTING);
+	return rig_lane(test, 0);
+}
+
+static void dialed_alone_beside_an_offer(struct kunit *test)
+{
+	struct rds_cpath *cp;
+
+	rig_of(test)->peer = RIG_FADDR;
+	cp = dialing_alone(test);
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
+	KUNIT_ASSERT_EQ(test, state_of(test, 0), RDS_PATH_CONNECTING);
+	KUNIT_EXPECT_TRUE(test, fake_dialed(&cp->cp_pub));
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
+	KUNIT_EXPECT_FALSE(test, is_taken(test, 0));
+	KUNIT_EXPECT_FALSE(test, fake_withdraw(&cp->cp_pub));
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_SHUTDOWN), 0U);
+}
+
+/* An attempt that has given way to an offer does not take it along, even if it
+ * succeeds after all.
+ */
+static void dialed_alone_too_late(struct kunit *test)
+{
+	struct rds_cpath *cp = dialing_alone(test);
+	enum rds_path_state state;
+
+	mutex_lock(&cp->cp_xmit_lock);
+	KUNIT_EXPECT_EQ(test, 0, rig_offer_only(test, 0, offers));
+	read_poll_timeout(rds_cpath_state, state, state != RDS_PATH_CONNECTING,
+			  1000, 120 * USEC_PER_SEC, false, cp);
+	KUNIT_EXPECT_EQ(test, cp->cp_drop_reason, RDS_DROP_RACED);
+	KUNIT_EXPECT_FALSE(test, fake_dialed(&cp->cp_pub));
+	rig_fake(test)->connect_later = false;
+	mutex_unlock(&cp->cp_xmit_lock);
+	rig_await(test, FAKE_CONNECTED, 2);
+	expect_taken(test, 1, 0, offers);
+	KUNIT_EXPECT_TRUE(test, is_taken(test, 0));
+	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
+}
+
+/* What the peer asked before it said yes to us does not mean that it has lost
+ * the connection; what it asks later does.
+ */
+static void dialed_alone_since_it_asked(struct kunit *test)
+{
+	struct rds_cpath *cp = dialing_alone(test);
+
+	KUNIT_ASSERT_TRUE(test, fake_dialed(&cp->cp_pub));
+	fake_settle(rig_fake(test));
+	rig_fake(test)->connect_later = false;
+	rig_of(test)->offers_age = 3600 * HZ;
+	KUNIT_EXPECT_EQ(test, -EALREADY, rig_offer(test, 0, offers));
+	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_SHUTDOWN), 0U);
+
+	rig_of(test)->offers_age = -1;
+	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 0, offers));
+	KUNIT_EXPECT_TRUE(test, is_taken(test, 0));
+	/* One that the peer has made makes room for any other. */
+	rig_of(test)->offers_age = 3600 * HZ;
+	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 0, offers));
+	expect_taken(test, 2, 0, offers);
+	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
+}
+
+/* From our own address: it is us only if we dial that. */
+static void offer_to_oneself(struct kunit *test)
+{
+	rig_of(test)->peer = RIG_LADDR;
+	rig_fake(test)->trans.caps = 0;
+	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, rig_offer(test, 0, offers));
+	rig_expect_ops(test, "");
+
+	dialing_alone(test);
+	KUNIT_EXPECT_EQ(test, 0, rig_offer_only(test, 0, offers));
+	rig_await(test, FAKE_CONNECT, 2);
+	KUNIT_EXPECT_EQ(test, live_paths(test), 2);
+	expect_taken(test, 1, 0, offers);
+	KUNIT_EXPECT_TRUE(test, fake_dialed(rig_path(test)));
+	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
+	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, rig_offer(test, 0, offers));
+}
+
+struct duel_row {
+	const char	*name;
+	u32		peer;
+	bool		knows;
+	/* It is taken before our attempt has ended. */
+	bool		beats;
+};
+
+/* We are 192.0.2.1. */
+static const struct duel_row duels[] = {
+	{ "lower_who_knows",	RIG_LOWER, true, true },
+	{ "lower_stranger",	RIG_LOWER, false, false },
+	{ "higher_who_knows",	RIG_FADDR, true, false },
+	{ "higher_stranger",	RIG_FADDR, false, false },
+};
+
+static void duel_desc(const struct duel_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(duels, duels, duel_desc);
+
+/* Both have dialled at once. */
+static void offer_alone_in_a_duel(struct kunit *test)
+{
+	const struct duel_row *row = test->param_value;
+	struct fake *fake = rig_fake(test);
+
+	fake->trans.caps = 0;
+	fake->peer_dials = false;
+	fake->connect_later = true;
+	rig_of(test)->peer = row->peer;
+	rig_of(test)->knows_duels = row->knows;
+	in_use(test);
+	rig_await(test, FAKE_CONNECTED, 1);
+	KUNIT_ASSERT_EQ(test, state_of(test, 0), RDS_PATH_CONNECTING);
+	KUNIT_EXPECT_EQ(test, rds_path_wins_duel(rig_path(test)),
+			row->peer == RIG_FADDR);
+	fake->connect_later = false;
+
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
+	if (!row->beats) {
+		KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_CONNECTING);
+		KUNIT_EXPECT_FALSE(test, is_taken(test, 0));
+		rds_path_drop(rig_path(test), RDS_DROP_CONNECT_FAILED);
+	}
+	rig_await(test, FAKE_MAPPED, 1);
+	expect_taken(test, 1, 0, offers);
+	KUNIT_EXPECT_FALSE(test, rds_path_wins_duel(rig_path(test)));
+	KUNIT_EXPECT_EQ(test, rig_lane(test, 0)->cp_drop_reason,
+			row->beats ? RDS_DROP_RACED : RDS_DROP_CONNECT_FAILED);
+}
+
 static void no_offers_after_unregister(struct kunit *test)
 {
 	struct rds_peer peer = { .laddr = fake_laddr };
@@ -475,6 +709,46 @@ static void strangers_are_bounded(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, is_known(test, i));
 }
 
+static bool has_tos(struct kunit *test, u8 tos)
+{
+	struct rds_net *rn = rds_net(&init_net);
+	struct rds_conn *conn;
+	bool found = false;
+
+	mutex_lock(&rn->rn_lock);
+	list_for_each_entry(conn, &rn->rn_conn_list, c_item)
+		found |= conn->c_key.tos == tos;
+	mutex_unlock(&rn->rn_lock);
+	return found;
+}
+
+/* One peer has so many types of service, and no more than its share: the room
+ * for a new one is made by its own.
+ */
+static void stranger_is_bounded(struct kunit *test)
+{
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, 0, stranger(test, 1));
+	for (i = 1; i <= STRANGERS_OF_PEER; i++) {
+		rig_of(test)->tos = i;
+		KUNIT_ASSERT_EQ(test, 0, stranger(test, 0));
+	}
+	KUNIT_EXPECT_EQ(test, live_paths(test), STRANGERS_OF_PEER + 1);
+	for (; i <= STRANGERS_OF_PEER + 5; i++) {
+		rig_of(test)->tos = i;
+		KUNIT_EXPECT_EQ(test, 0, stranger(test, 0));
+	}
+
+	KUNIT_EXPECT_TRUE(test, paths_become(test, STRANGERS_OF_PEER + 1));
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_FREE), 5U);
+	KUNIT_EXPECT_TRUE(test, is_known(test, 1));
+	for (i = 1; i <= 5; i++)
+		KUNIT_EXPECT_FALSE(test, has_tos(test, i));
+	for (; i <= STRANGERS_OF_PEER + 5; i++)
+		KUNIT_EXPECT_TRUE(test, has_tos(test, i));
+}
+
 static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(offer_makes_the_connection),
 	KUNIT_CASE(unused_connection_goes),
@@ -492,6 +766,15 @@ static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(shutdown_lets_others_ask_again),
 	KUNIT_CASE(old_peer_comes_back_by_its_lane),
 	KUNIT_CASE(old_peer_s_lanes_in_turn),
+	KUNIT_CASE(offer_alone_while_up),
+	KUNIT_CASE(offer_alone_while_shutting_down),
+	KUNIT_CASE(offer_alone_taken_back),
+	KUNIT_CASE(offer_alone_taken_back_in_use),
+	KUNIT_CASE(dialed_alone_beside_an_offer),
+	KUNIT_CASE(dialed_alone_too_late),
+	KUNIT_CASE(dialed_alone_since_it_asked),
+	KUNIT_CASE(offer_to_oneself),
+	KUNIT_CASE_PARAM(offer_alone_in_a_duel, duels_gen_params),
 	KUNIT_CASE(no_offers_after_unregister),
 	KUNIT_CASE(unregister_while_up),
 	KUNIT_CASE(knock_is_answered_by_a_call),
@@ -500,6 +783,7 @@ static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(caller_is_called_again),
 	KUNIT_CASE(nobody_uses_who_knocked),
 	KUNIT_CASE(strangers_are_bounded),
+	KUNIT_CASE(stranger_is_bounded),
 	{}
 };
 

@@ -28,7 +28,7 @@ static int maps_init(struct kunit *test)
 
 static u64 receive(struct maps *maps)
 {
-	return rds_cong_bits_update(maps->map.cm_bits, maps->new);
+	return rds_cong_bits_update(maps->map.cm_bits, maps->new, false);
 }
 
 /* The wire's order, said without the code under test */
@@ -146,7 +146,8 @@ static void unaligned_input(struct kunit *test)
 				    GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, buf);
 		memcpy(buf + offset, maps->new, RDS_CONG_MAP_BYTES);
-		rds_cong_bits_update(maps->map.cm_bits, buf + offset);
+		rds_cong_bits_update(maps->map.cm_bits, buf + offset,
+				     false);
 		KUNIT_EXPECT_EQ(test, 0, memcmp(maps->map.cm_bits, maps->new,
 						RDS_CONG_MAP_BYTES));
 	}

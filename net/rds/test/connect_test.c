@@ -34,6 +34,8 @@ static void failures_back_off(struct kunit *test)
 			(unsigned int)ARRAY_SIZE(ceilings));
 	for (i = 0; i < ARRAY_SIZE(ceilings); i++)
 		KUNIT_EXPECT_EQ(test, fake->backoff_ms[i], ceilings[i]);
+	KUNIT_EXPECT_EQ(test, rig_cpath(test)->cp_backoff_ms, 8U);
+	rig_map_from(test, 0);
 	KUNIT_EXPECT_EQ(test, rig_cpath(test)->cp_backoff_ms, 0U);
 	KUNIT_EXPECT_FALSE(test, is_dialling_again(test));
 }

@@ -157,10 +157,19 @@ static int fake_path_offer(struct rds_path *path, void *offer)
 	might_sleep();
 	call.ret = fake_decide(&the_fake->offer);
 	spin_lock(&the_fake->lock);
-	if (fp->offer)
+	if (!to_cpath(path)->cp_multi &&
+	    rds_path_offer_is_late(path, the_fake->offered_by->since))
+		call.ret = -EALREADY;
+	if (fp->offer && to_cpath(path)->cp_multi)
 		the_fake->broken = "an offer to a path that has one";
-	if (!call.ret)
+	if (!call.ret) {
 		fp->offer = offer;
+		if (!to_cpath(path)->cp_multi)
+			rds_path_offered(path);
+		/* As if the path's work had been through with it already */
+		kfree(the_fake->offered_by);
+		the_fake->offered_by = NULL;
+	}
 	spin_unlock(&the_fake->lock);
 	fake_log(path, &call);
 	wake_up_all(&the_fake->wait);
@@ -182,15 +191,56 @@ static void *fake_take_offer(struct rds_path *path)
 	spin_lock(&the_fake->lock);
 	offer = fp->offer;
 	fp->offer = NULL;
-	spin_unlock(&the_fake->lock);
 	if (offer)
 		rds_path_taken(path);
+	spin_unlock(&the_fake->lock);
 	return offer;
+}
+
+/**
+ * fake_withdraw() - the peer takes back what it has offered
+ * @path: the path, of a transport without lanes
+ *
+ * Return: true if it was still on offer.
+ */
+bool fake_withdraw(struct rds_path *path)
+{
+	struct fake_path *fp = path->data;
+	bool found;
+
+	spin_lock(&the_fake->lock);
+	found = fp->offer;
+	fp->offer = NULL;
+	rds_path_offer_gone(path);
+	spin_unlock(&the_fake->lock);
+	return found;
+}
+
+/**
+ * fake_dialed() - what was dialed is here
+ * @path: the path, of a transport without lanes
+ *
+ * Return: true if the path waits for it, and comes UP; false if it does not.
+ */
+bool fake_dialed(struct rds_path *path)
+{
+	struct fake_path *fp = path->data;
+	bool wanted;
+
+	spin_lock(&the_fake->lock);
+	wanted = rds_path_dialed(path);
+	if (wanted)
+		fp->offer = NULL;
+	spin_unlock(&the_fake->lock);
+	if (wanted)
+		rds_path_connect_done(path);
+	return wanted;
 }
 
 static int fake_path_connect(struct rds_path *path)
 {
 	struct fake_call call = { .op = FAKE_CONNECT };
+	void (*hook)(struct rds_path *path);
 	struct fake *fake = the_fake;
 	bool done;
 
@@ -201,10 +251,20 @@ static int fake_path_connect(struct rds_path *path)
 	if (rds_cpath_state(to_cpath(path)) != RDS_PATH_CONNECTING)
 		fake->broken = "path_connect() in another state";
 
+	hook = fake->in_connect;
+	fake->in_connect = NULL;
+	if (hook)
+		hook(path);
 	call.offer = fake_take_offer(path);
 	call.ret = fake_decide(&fake->connect);
-	if (!call.ret && !call.offer && fake->peer_dials)
+	if (!call.ret && !call.offer &&
+	    (fake->peer_dials || path->passive ||
+	     (!to_cpath(path)->cp_multi && !rds_path_is_used(path))))
 		call.ret = -EAGAIN;
+	hook = fake->after_connect;
+	fake->after_connect = NULL;
+	if (hook)
+		hook(path);
 	done = !call.ret && !fake->connect_later;
 	fake_leave(path, &call);
 	/* Other ops may begin at that moment. */

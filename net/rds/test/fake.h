@@ -102,6 +102,9 @@ struct fake_plan {
  * @truesize: what messages received say that they hold; 0 for what they do
  * @hold_gate: gates do not open because time passes
  * @connect_later: path_connect() leaves it to the test to say that it is done
+ * @offered_by: the peer of the next offer, freed when path_offer() keeps that
+ * @in_connect: called once, in the next path_connect(), before it looks
+ * @after_connect: likewise, when it has decided
  * @in_xmit: called once, in the next xmit()
  * @in_shutdown: called once, in the next path_shutdown()
  * @last_map: the map sent last
@@ -136,6 +139,9 @@ struct fake {
 	u32			truesize;
 	bool			hold_gate;
 	bool			connect_later;
+	struct rds_peer		*offered_by;
+	void (*in_connect)(struct rds_path *path);
+	void (*after_connect)(struct rds_path *path);
 	void (*in_xmit)(struct rds_path *path, struct rds_message *msg);
 	void (*in_shutdown)(struct rds_path *path);
 
@@ -160,6 +166,8 @@ void fake_batches(struct fake *fake);
 int fake_register(struct fake *fake);
 void fake_unregister(struct fake *fake);
 
+bool fake_withdraw(struct rds_path *path);
+bool fake_dialed(struct rds_path *path);
 void fake_fail(struct fake_plan *plan, int err, int times);
 void fake_unblock(struct fake *fake);
 void fake_forget(struct fake *fake);

@@ -7,6 +7,7 @@
 
 static const struct rig_peer ours = { RIG_OURS, 1, 77, 5 };
 static const struct rig_peer new = { RIG_NEW, 1, 77, 0 };
+static const struct rig_peer new_reborn = { RIG_NEW, 1, 78, 0 };
 static const struct rig_peer old = { RIG_OLD, 1, 0, 0 };
 
 static char offer;
@@ -136,14 +137,28 @@ static void ours_that_does_not_greet(struct kunit *test)
 	rig_expect_said(test, 0, "M 0p 2r");
 }
 
-/* It greets with numbers, and so do we, behind what is sent again. */
+/* It greets with numbers, and so do we, behind what is sent again; but first
+ * with one that it has had, if it remembers us.
+ */
 static void new_has_to_greet_again(struct kunit *test)
 {
 	up_again(test, &new);
 	map_from_peer(test);
-	rig_expect_said(test, 0, "M");
+	rig_expect_said(test, 0, "M 1pr");
 	rig_probe(test, 0, 2, &new);
-	rig_expect_said(test, 0, "M 2r 3p 4y");
+	rig_expect_said(test, 0, "M 1pr 2r 3p 4y");
+}
+
+/* What is there to be sent does not keep us from asking who is there. */
+static void new_that_has_forgotten_is_flushed(struct kunit *test)
+{
+	up_again(test, &new);
+	rig_expect_said(test, 0, "M 1pr");
+	rig_reply(test, 0, 1, &new_reborn);
+	rig_expect_said(test, 0, "M 1pr");
+	rig_send(test, rig_socket(test, RIG_PORT + 1), 1);
+	fake_settle(rig_fake(test));
+	rig_expect_said(test, 0, "M 1pr 4");
 }
 
 static void new_that_does_not_greet(struct kunit *test)
@@ -151,7 +166,7 @@ static void new_that_does_not_greet(struct kunit *test)
 	rig_fake(test)->hold_gate = false;
 	up_again(test, &new);
 	rig_await(test, FAKE_SENT, 2);
-	rig_expect_said(test, 0, "M 2r 3p");
+	rig_expect_said(test, 0, "M 1pr 2r 3p");
 }
 
 /* It has nothing to tell it from its former self by. */
@@ -250,6 +265,7 @@ static struct kunit_case gate_cases[] = {
 	KUNIT_CASE(every_connection_is_to_be_greeted),
 	KUNIT_CASE(ours_that_does_not_greet),
 	KUNIT_CASE(new_has_to_greet_again),
+	KUNIT_CASE(new_that_has_forgotten_is_flushed),
 	KUNIT_CASE(new_that_does_not_greet),
 	KUNIT_CASE(old_need_not_greet),
 	KUNIT_CASE(unknown_has_to_greet),

@@ -16,6 +16,7 @@ static const struct rig_peer reborn = { RIG_OURS, 1, 78, 6 };
 static const struct rig_peer reborn_8 = { RIG_OURS, 8, 78, 6 };
 static const struct rig_peer forgetful = { RIG_OURS, 1, 77, 6 };
 static const struct rig_peer new_1 = { RIG_NEW, 1, 79, 0 };
+static const struct rig_peer new_8 = { RIG_NEW, 8, 79, 0 };
 static const struct rig_peer old_8 = { RIG_OLD, 8, 0, 0 };
 static const struct rig_peer old_1 = { RIG_OLD, 1, 0, 0 };
 
@@ -38,6 +39,21 @@ static struct socket *dialled(struct kunit *test)
 	return sock;
 }
 
+/* Whoever is told to ask again does so. */
+static int offer_at_last(struct kunit *test, u8 named)
+{
+	unsigned int tries;
+	int ret;
+
+	for (tries = 0; tries < 500; tries++) {
+		ret = rig_offer(test, named, offers + named);
+		if (ret != -EAGAIN)
+			break;
+		msleep(20);
+	}
+	return ret;
+}
+
 /* The same, but the peer has dialled, and its port names this lane. */
 static struct socket *accepted(struct kunit *test, u8 named)
 {
@@ -47,7 +63,7 @@ static struct socket *accepted(struct kunit *test, u8 named)
 	rig_fake(test)->peer_dials = true;
 	sock = rig_socket(test, RIG_PORT);
 	rig_send(test, sock, 1);
-	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, named, offers + named));
+	KUNIT_ASSERT_EQ(test, 0, offer_at_last(test, named));
 	rig_await(test, FAKE_SENT, 2);
 	rig_expect_said(test, 0, "M 1p 2");
 	rds_path_ack(rig_path(test), 2);
@@ -234,7 +250,7 @@ static void answers_are_bounded(struct kunit *test)
 
 	fake_unblock(rig_fake(test));
 	fake_settle(rig_fake(test));
-	rds_path_ack(rig_path(test), U64_MAX);
+	rds_path_ack(rig_path(test), rig_lane(test, 0)->cp_next_tx_seq - 1);
 	KUNIT_EXPECT_EQ(test, queued(test), 0U);
 	fake_forget(rig_fake(test));
 	rig_probe(test, 0, i, &old_1);
@@ -925,6 +941,33 @@ static void late_map_is_passed_over(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rds_cong_test(map, htons(RIG_PEER_PORT)));
 }
 
+/* The kernel's own RDS tells of changes by whatever lane is sending. */
+static void others_tell_by_any_lane(struct kunit *test)
+{
+	static const u16 ports[] = { RIG_PEER_PORT, RIG_PEER_PORT + 1 };
+	struct rds_cong_map *map;
+
+	dialled(test);
+	rig_reply(test, 0, 1, &new_8);
+	rig_reply(test, 0, 2, &new_8);
+	rig_await(test, FAKE_CONNECTED, 7);
+	map = rig_conn(test)->c_fcong;
+	rig_deliver_map(test, ports, 1, RDS_CONG_MAP_BYTES);
+	KUNIT_ASSERT_TRUE(test, rds_cong_test(map, htons(ports[0])));
+
+	/* What a lane begins with may be old: it only frees. */
+	rig_map_with(test, 3, ports + 1, 1, RDS_CONG_MAP_BYTES);
+	KUNIT_EXPECT_FALSE(test, rds_cong_test(map, htons(ports[0])));
+	KUNIT_EXPECT_FALSE(test, rds_cong_test(map, htons(ports[1])));
+	/* What follows is new. */
+	rig_map_with(test, 3, ports, 2, RDS_CONG_MAP_BYTES);
+	KUNIT_EXPECT_TRUE(test, rds_cong_test(map, htons(ports[0])));
+	KUNIT_EXPECT_TRUE(test, rds_cong_test(map, htons(ports[1])));
+	rig_map_from(test, 3);
+	KUNIT_EXPECT_FALSE(test, rds_cong_test(map, htons(ports[0])));
+	KUNIT_EXPECT_FALSE(test, rds_cong_test(map, htons(ports[1])));
+}
+
 /* A peer that says nothing on a lane may not have read what the lane began
  * with; when it does, that may be outdated.
  */
@@ -1043,6 +1086,7 @@ static struct kunit_case lanes_cases[] = {
 	KUNIT_CASE(lanes_stop_and_read_on_together),
 	KUNIT_CASE(late_map_is_made_good),
 	KUNIT_CASE(late_map_is_passed_over),
+	KUNIT_CASE(others_tell_by_any_lane),
 	KUNIT_CASE(map_read_late_is_made_good),
 	KUNIT_CASE(lanes_wait_for_lane_0),
 	KUNIT_CASE(lanes_come_back),

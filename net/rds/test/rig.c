@@ -6,6 +6,7 @@
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/rcupdate.h>
+#include <linux/slab.h>
 #include <net/ipv6.h>
 
 #include "rig.h"
@@ -38,6 +39,7 @@ int rig_init(struct kunit *test)
 	rig->peer = RIG_FADDR;
 	/* What was said in this very jiffy has been said before. */
 	rig->offers_age = -1;
+	rig->knows_duels = true;
 	rig->saved = *rig_sysctl();
 	rig->module_refs = module_refcount(THIS_MODULE);
 	fake_init(&rig->fake);
@@ -348,6 +350,21 @@ void rig_deliver(struct kunit *test, u64 seq, u16 sport, u16 dport, u32 len,
 void rig_deliver_map(struct kunit *test, const u16 *ports, unsigned int nr,
 		     u32 len)
 {
+	rig_map_with(test, 0, ports, nr, len);
+}
+
+/**
+ * rig_map_with() - let a congestion map arrive by a lane
+ * @test: the test
+ * @lane: the lane
+ * @ports: the congested ones
+ * @nr: how many
+ * @len: length of the map
+ */
+void rig_map_with(struct kunit *test, unsigned int lane, const u16 *ports,
+		  unsigned int nr, u32 len)
+{
+	struct rds_cpath *cp = rig_lane(test, lane);
 	unsigned int i;
 	u8 *map;
 
@@ -358,7 +375,7 @@ void rig_deliver_map(struct kunit *test, const u16 *ports, unsigned int nr,
 		map[ports[i] / 8] |= 1 << ports[i] % 8;
 
 	local_bh_disable();
-	rds_deliver_cong_map(rig_path(test), map, len);
+	rds_deliver_cong_map(&cp->cp_pub, map, len);
 	local_bh_enable();
 	kunit_kfree(test, map);
 }
@@ -370,14 +387,7 @@ void rig_deliver_map(struct kunit *test, const u16 *ports, unsigned int nr,
  */
 void rig_map_from(struct kunit *test, unsigned int lane)
 {
-	void *map = kunit_kzalloc(test, RDS_CONG_MAP_BYTES, GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, map);
-	local_bh_disable();
-	rds_deliver_cong_map(&rig_lane(test, lane)->cp_pub, map,
-			     RDS_CONG_MAP_BYTES);
-	local_bh_enable();
-	kunit_kfree(test, map);
+	rig_map_with(test, lane, NULL, 0, RDS_CONG_MAP_BYTES);
 }
 
 static void rig_write_exthdr(u8 *exthdr, const struct rig_peer *peer)
@@ -471,7 +481,9 @@ static void rig_name_peer(struct kunit *test, struct rds_peer *peer)
 {
 	memset(peer, 0, sizeof(*peer));
 	peer->spoken = true;
+	peer->knows_duels = rig_of(test)->knows_duels;
 	peer->laddr = fake_laddr;
+	peer->tos = rig_of(test)->tos;
 	ipv6_addr_set_v4mapped(htonl(rig_of(test)->peer), &peer->faddr);
 }
 
@@ -485,12 +497,20 @@ static void rig_name_peer(struct kunit *test, struct rds_peer *peer)
  */
 int rig_offer_only(struct kunit *test, u8 lane, void *offer)
 {
-	struct rds_peer peer;
+	struct fake *fake = rig_fake(test);
+	struct rds_peer *peer;
+	int ret;
 
-	rig_name_peer(test, &peer);
-	peer.lane = lane;
-	peer.since = jiffies - rig_of(test)->offers_age;
-	return rds_path_accept(&init_net, &rig_fake(test)->trans, &peer, offer);
+	peer = kmalloc(sizeof(*peer), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, peer);
+	rig_name_peer(test, peer);
+	peer->lane = lane;
+	peer->since = jiffies - rig_of(test)->offers_age;
+	fake->offered_by = peer;
+	ret = rds_path_accept(&init_net, &fake->trans, peer, offer);
+	kfree(fake->offered_by);
+	fake->offered_by = NULL;
+	return ret;
 }
 
 /**

@@ -33,8 +33,11 @@
  * @fake: the transport
  * @socks: sockets to be closed at the end
  * @peer: the peer's IPv4 address; 192.0.2.2 unless a test changes it
+ * @tos: of the connections that the peer makes
  * @offers_age: since when the peer's connections wait when they are offered,
  *	in jiffies; none of them, unless a test changes it
+ * @knows_duels: the peer knows whose connection is kept when both dial,
+ *	unless a test changes it
  * @saved: sysctls as they were
  * @module_refs: references to this module at the beginning
  * @text: for fake_ops() and fake_sent()
@@ -43,7 +46,9 @@ struct rig {
 	struct fake		fake;
 	struct socket		*socks[RIG_SOCKS];
 	u32			peer;
+	u8			tos;
 	long			offers_age;
+	bool			knows_duels;
 	struct rds_sysctl	saved;
 	int			module_refs;
 	char			text[512];
@@ -165,6 +170,8 @@ void rig_deliver(struct kunit *test, u64 seq, u16 sport, u16 dport, u32 len,
 		 u8 flags);
 void rig_deliver_map(struct kunit *test, const u16 *ports, unsigned int nr,
 		     u32 len);
+void rig_map_with(struct kunit *test, unsigned int lane, const u16 *ports,
+		  unsigned int nr, u32 len);
 bool rig_receive(struct kunit *test, struct rds_path *path,
 		 const struct rds_header *hdr);
 void rig_map_from(struct kunit *test, unsigned int lane);

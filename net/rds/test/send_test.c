@@ -112,7 +112,10 @@ static void ack_beyond_what_was_sent(struct kunit *test)
 	rig_send(test, sock, 10);
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 3);
 
-	rds_path_ack(rig_path(test), U64_MAX);
+	KUNIT_EXPECT_FALSE(test, rds_path_ack(rig_path(test), U64_MAX));
+	KUNIT_EXPECT_FALSE(test, rds_path_ack(rig_path(test), 4));
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 3);
+	KUNIT_EXPECT_TRUE(test, rds_path_ack(rig_path(test), 2));
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 2);
 	KUNIT_EXPECT_EQ(test, rig_bytes(sock), 20);
 
@@ -184,6 +187,77 @@ static void unacked_go_first_after_a_drop(struct kunit *test)
 	rds_path_ack(rig_path(test), 5);
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
 }
+
+/* Two sent and lost, two that never went; the peer had one */
+static struct socket *two_lost_two_waiting(struct kunit *test)
+{
+	struct socket *sock = rig_up(test);
+
+	rig_send(test, sock, 10);
+	rig_send(test, sock, 10);
+	rig_fake(test)->connect_later = true;
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_CONNECTED, 1);
+	rig_send(test, sock, 10);
+	rig_send(test, sock, 10);
+	return sock;
+}
+
+static void what_the_peer_had_is_not_sent_again(struct kunit *test)
+{
+	struct socket *sock = two_lost_two_waiting(test);
+
+	rds_path_ack_resent(rig_path(test), 2);
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 3);
+	rds_path_connect_done(rig_path(test));
+	rig_await(test, FAKE_SENT, 5);
+	rig_expect_sent(test, "2 3 3ar 4 5");
+}
+
+/* The same, when it says so on the new connection */
+static void what_the_peer_had_is_not_sent_on(struct kunit *test)
+{
+	struct socket *sock = two_lost_two_waiting(test);
+
+	fake_fail(&rig_fake(test)->xmit, -EAGAIN, FAKE_FOR_EVER);
+	rds_path_connect_done(rig_path(test));
+	rig_await(test, FAKE_XMIT, 3);
+	KUNIT_EXPECT_TRUE(test, rds_path_ack(rig_path(test), 3));
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 3);
+
+	fake_unblock(rig_fake(test));
+	rig_await(test, FAKE_SENT, 5);
+	rig_expect_sent(test, "2 3 2ar 4 5");
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 2);
+}
+
+/* A peer that has not forgotten our former life says what it had of that. */
+static void acks_of_another_life(struct kunit *test)
+{
+	const u64 *row = test->param_value;
+	struct socket *sock = two_lost_two_waiting(test);
+
+	rds_path_ack_resent(rig_path(test), *row);
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 4);
+	rds_path_connect_done(rig_path(test));
+	rig_await(test, FAKE_SENT, 6);
+	rig_expect_sent(test, "2 3 2a 3a 4 5");
+
+	KUNIT_EXPECT_FALSE(test, rds_path_ack(rig_path(test), 500));
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 4);
+	KUNIT_EXPECT_TRUE(test, rds_path_ack(rig_path(test), 5));
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
+}
+
+/* The first two are numbers that wait to be sent. */
+static const u64 other_lives[] = { 4, 5, 500, U64_MAX };
+
+static void life_desc(const u64 *seq, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "up_to_%llu", *seq);
+}
+
+KUNIT_ARRAY_PARAM(lives, other_lives, life_desc);
 
 static void in_hand_goes_anew_after_a_drop(struct kunit *test)
 {
@@ -413,6 +487,9 @@ static struct kunit_case send_cases[] = {
 	KUNIT_CASE(ack_of_a_message_in_hand),
 	KUNIT_CASE(ack_before_xmit_returns),
 	KUNIT_CASE(unacked_go_first_after_a_drop),
+	KUNIT_CASE(what_the_peer_had_is_not_sent_again),
+	KUNIT_CASE(what_the_peer_had_is_not_sent_on),
+	KUNIT_CASE_PARAM(acks_of_another_life, lives_gen_params),
 	KUNIT_CASE(in_hand_goes_anew_after_a_drop),
 	KUNIT_CASE(every_drop_sends_again),
 	KUNIT_CASE_PARAM(budget_asks_for_acks, budgets_gen_params),

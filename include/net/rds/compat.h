@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What differs between kernels for core and transports alike, by the name of
+ * the feature. What only one of them needs is in its own compat.h.
+ */
+#ifndef _NET_RDS_COMPAT_H
+#define _NET_RDS_COMPAT_H
+
+#include <linux/sysctl.h>
+#include <linux/version.h>
+#include <net/net_namespace.h>
+
+/* Since 6.11 a handler sees its table as const and needs no end marker. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#define RDS_CTL_CONST		const
+#define RDS_SYSCTL_END_MARKERS	0
+
+static inline struct ctl_table_header *
+rds_register_net_sysctl(struct net *net, const char *path,
+			struct ctl_table *table, size_t size)
+{
+	return register_net_sysctl_sz(net, path, table, size);
+}
+#else
+#define RDS_CTL_CONST
+#define RDS_SYSCTL_END_MARKERS	1
+
+static inline struct ctl_table_header *
+rds_register_net_sysctl(struct net *net, const char *path,
+			struct ctl_table *table, size_t size)
+{
+	return register_net_sysctl(net, path, table);
+}
+#endif
+
+#endif /* _NET_RDS_COMPAT_H */
