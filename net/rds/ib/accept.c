@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests of peers.
+ *
+ * The CM handler looks at the private data, and refuses at once what cannot be.
+ * All else is put in a queue: to find a path takes locks that a handler must
+ * not wait for. So is what an owner has to get rid of where he cannot sleep.
+ * The work item below is the only one that takes from the two lists, and owns
+ * what is on them.
+ */
+#include <linux/slab.h>
+#include <net/ipv6.h>
+
+#include "ib.h"
+
+/* Requests that may wait */
+#define RDS_IB_MAX_REQUESTS	256
+
+static void rds_ib_accept_work_fn(struct work_struct *work);
+
+static DEFINE_SPINLOCK(rds_ib_accept_lock);	/* guards the three below */
+static LIST_HEAD(rds_ib_requests);
+static LIST_HEAD(rds_ib_refused);
+static unsigned int rds_ib_nrequests;
+static DECLARE_WORK(rds_ib_accept_work, rds_ib_accept_work_fn);
+
+/**
+ * rds_ib_accept_refuse() - end a connection later
+ * @ic: the connection, of a path or of nobody; not in the queue
+ *
+ * Context: any.
+ */
+void rds_ib_accept_refuse(struct rds_ib_conn *ic)
+{
+	spin_lock_bh(&rds_ib_accept_lock);
+	list_add_tail(&ic->ic_item, &rds_ib_refused);
+	spin_unlock_bh(&rds_ib_accept_lock);
+	queue_work(rds_ib_wq, &rds_ib_accept_work);
+}
+
+static void rds_ib_accept_end_refused(void)
+{
+	struct rds_ib_conn *ic, *next;
+	LIST_HEAD(refused);
+
+	spin_lock_bh(&rds_ib_accept_lock);
+	list_splice_init(&rds_ib_refused, &refused);
+	spin_unlock_bh(&rds_ib_accept_lock);
+
+	list_for_each_entry_safe(ic, next, &refused, ic_item) {
+		list_del(&ic->ic_item);
+		rds_ib_stat_inc(ib_listen_closed_stale);
+		rds_ib_conn_free(ic);
+	}
+}
+
+static struct rds_ib_conn *rds_ib_accept_next(void)
+{
+	struct rds_ib_conn *ic;
+
+	spin_lock_bh(&rds_ib_accept_lock);
+	ic = list_first_entry_or_null(&rds_ib_requests, struct rds_ib_conn,
+				      ic_item);
+	if (ic) {
+		list_del(&ic->ic_item);
+		rds_ib_nrequests--;
+	}
+	spin_unlock_bh(&rds_ib_accept_lock);
+	return ic;
+}
+
+static void rds_ib_accept_work_fn(struct work_struct *work)
+{
+	struct rds_ib_conn *ic;
+
+	rds_ib_accept_end_refused();
+	while ((ic = rds_ib_accept_next())) {
+		if (rds_path_accept(&init_net, &rds_ib_transport, &ic->ic_peer,
+				    ic))
+			rds_ib_conn_free(ic);
+		rds_ib_accept_end_refused();
+	}
+}
+
+/* What a peer says of the two addresses must be what the request says. Which
+ * network a link-local address belongs to is told by where the request came in.
+ */
+static bool rds_ib_accept_is_honest(struct rdma_cm_id *id, bool v6,
+				    const struct rds_ib_hello *hello,
+				    struct rds_peer *peer)
+{
+	const struct rdma_addr *addr = &id->route.addr;
+
+	if (!rds_ib_sockaddr_read(&addr->src_addr, &peer->laddr) ||
+	    !rds_ib_sockaddr_read(&addr->dst_addr, &peer->faddr))
+		return false;
+	if (ipv6_addr_type(&peer->faddr) & IPV6_ADDR_LINKLOCAL)
+		peer->ifindex = addr->dev_addr.bound_dev_if;
+	return rds_ib_hello_is_honest(hello, v6, &peer->laddr, &peer->faddr);
+}
+
+static bool rds_ib_accept_read(struct rds_ib_conn *ic, struct rdma_cm_id *id,
+			       const struct rdma_conn_param *param)
+{
+	bool v6 = id->route.addr.src_addr.ss_family == AF_INET6;
+
+	if (!rds_ib_priv_decode(param->private_data, param->private_data_len,
+				v6, &ic->ic_hello))
+		return false;
+	ic->ic_version = rds_ib_version_accept(ic->ic_hello.version,
+					       ic->ic_hello.minors);
+	ic->ic_peer.tos = ic->ic_hello.tos;
+	ic->ic_peer.since = jiffies;
+	ic->ic_peer.spoken = true;
+	ic->ic_peer.knows_duels = ic->ic_hello.ours;
+	return ic->ic_version &&
+	       rds_ib_accept_is_honest(id, v6, &ic->ic_hello, &ic->ic_peer);
+}
+
+static bool rds_ib_accept_queue(struct rds_ib_conn *ic)
+{
+	bool room;
+
+	spin_lock_bh(&rds_ib_accept_lock);
+	room = rds_ib_nrequests < RDS_IB_MAX_REQUESTS;
+	if (room) {
+		rds_ib_nrequests++;
+		list_add_tail(&ic->ic_item, &rds_ib_requests);
+	}
+	spin_unlock_bh(&rds_ib_accept_lock);
+	if (room)
+		queue_work(rds_ib_wq, &rds_ib_accept_work);
+	return room;
+}
+
+static int rds_ib_accept_no(struct rdma_cm_id *id)
+{
+	u32 reason = RDS_IB_REJECT_INCOMPAT;
+
+	rdma_reject(id, &reason, sizeof(reason), IB_CM_REJ_CONSUMER_DEFINED);
+	return -ECONNREFUSED;
+}
+
+/**
+ * rds_ib_accept_request() - a peer wants to connect
+ * @id: the CM id made for it
+ * @param: what the request says
+ *
+ * Context: process, a CM handler: the mutexes of @id and of the listener are
+ * held.
+ * Return: 0 if we keep @id; otherwise the connection manager destroys it.
+ */
+int rds_ib_accept_request(struct rdma_cm_id *id,
+			  const struct rdma_conn_param *param)
+{
+	struct rds_ib_conn *ic = rds_ib_conn_alloc();
+
+	if (!ic)
+		return rds_ib_accept_no(id);
+
+	ic->ic_state = RDS_IB_OFFERED;
+	ic->ic_responder = param->responder_resources;
+	ic->ic_initiator = param->initiator_depth;
+	ic->ic_retries = param->retry_count;
+	if (!rds_ib_accept_read(ic, id, param) ||
+	    rds_ib_device_join(ic, id->device))
+		goto no;
+
+	ic->ic_id = id;
+	id->context = ic;
+	if (rds_ib_accept_queue(ic))
+		return 0;
+
+	/* The id is the connection manager's again. */
+	id->context = NULL;
+	ic->ic_id = NULL;
+no:
+	rds_ib_conn_free(ic);
+	return rds_ib_accept_no(id);
+}
+
+/**
+ * rds_ib_accept_exit() - end what is left in the queue
+ *
+ * Context: process, may sleep; nobody listens, and the transport is
+ * unregistered.
+ */
+void rds_ib_accept_exit(void)
+{
+	flush_work(&rds_ib_accept_work);
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Acknowledgments, and news of our buffers, that go alone.
+ *
+ * Each header carries both, so a message of ours that goes anyway spares a
+ * SEND. There is one at a time; what comes up meanwhile goes with the next,
+ * which its completion sends. All is under ic_tx_lock, so that the end of the
+ * connection can be sure that nothing is posted behind its back.
+ */
+#include "ib.h"
+
+/* Until an ack goes that nobody asks for */
+#define RDS_IB_ACK_DELAY	(HZ / 5)
+
+static void rds_ib_ack_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rds_ib_conn *ic = cq->cq_context;
+
+	rds_ib_stat_inc(ib_tx_cq_event);
+	atomic_inc(&ic->ic_seen);
+	spin_lock_bh(&ic->ic_tx_lock);
+	ic->ic_ack.ak_busy = false;
+	spin_unlock_bh(&ic->ic_tx_lock);
+
+	if (wc->status != IB_WC_SUCCESS)
+		rds_ib_drop(ic, rds_ib_send_reason(wc->status));
+	else
+		rds_ib_ack_try(ic);
+}
+
+/* Peers of other implementations heed an ack only if it is beyond the last one
+ * on the connection, and only for what they have sent on it. If they heard at
+ * once what we have of earlier connections, they would send some of it again,
+ * and take no notice when that is acknowledged.
+ */
+static u64 rds_ib_ack_now(const struct rds_ib_conn *ic)
+{
+	if (ic->ic_hello.ours)
+		return rds_path_received(ic->ic_ip->ip_path);
+	return READ_ONCE(ic->ic_rx.rx_seq);
+}
+
+/**
+ * rds_ib_ack_say() - what a header is to acknowledge
+ * @ic: the connection
+ *
+ * Context: softirq or process; the header is going to be sent.
+ * Return: the number of the last message received.
+ */
+u64 rds_ib_ack_say(struct rds_ib_conn *ic)
+{
+	u64 now = rds_ib_ack_now(ic);
+
+	WRITE_ONCE(ic->ic_ack.ak_said, now);
+	return now;
+}
+
+static void rds_ib_ack_work(struct work_struct *work)
+{
+	struct rds_ib_conn *ic = container_of(to_delayed_work(work),
+					      struct rds_ib_conn,
+					      ic_ack.ak_later);
+
+	if (READ_ONCE(ic->ic_ack.ak_said) != rds_ib_ack_now(ic))
+		rds_ib_ack_wanted(ic);
+}
+
+/**
+ * rds_ib_ack_later() - a message has come, and no ack is asked for
+ * @ic: the connection; it is not closing
+ *
+ * The sender keeps it until there is one. If nothing else carries it, it goes
+ * by itself after a while: not for each message, but for the last one, too.
+ *
+ * Context: softirq or process.
+ */
+void rds_ib_ack_later(struct rds_ib_conn *ic)
+{
+	if (!delayed_work_pending(&ic->ic_ack.ak_later))
+		queue_delayed_work(rds_ib_wq, &ic->ic_ack.ak_later,
+				   RDS_IB_ACK_DELAY);
+}
+
+/**
+ * rds_ib_ack_init() - nothing to be acknowledged yet
+ * @ic: the connection
+ *
+ * Context: any.
+ */
+void rds_ib_ack_init(struct rds_ib_conn *ic)
+{
+	ic->ic_ack.ak_cqe.done = rds_ib_ack_done;
+	ic->ic_ack.ak_busy = false;
+	ic->ic_ack.ak_due = false;
+	INIT_DELAYED_WORK(&ic->ic_ack.ak_later, rds_ib_ack_work);
+}
+
+static bool rds_ib_ack_is_due(const struct rds_ib_conn *ic)
+{
+	return ic->ic_ack.ak_due ||
+	       (ic->ic_credits.cr_telling &&
+		rds_ib_credits_have_news(&ic->ic_credits, ic->ic_rx.rx_max));
+}
+
+static int rds_ib_ack_post(struct rds_ib_conn *ic, u8 news)
+{
+	struct ib_sge sge = {
+		.length	= sizeof(struct rds_header),
+		.lkey	= ic->ic_dev->dv_pd->local_dma_lkey,
+	};
+	struct ib_send_wr wr = {
+		.wr_cqe		= &ic->ic_ack.ak_cqe,
+		.sg_list	= &sge,
+		.num_sge	= 1,
+		.opcode		= IB_WR_SEND,
+		.send_flags	= IB_SEND_SIGNALED | IB_SEND_SOLICITED,
+	};
+	struct rds_header *hdr;
+
+	hdr = rds_ib_tx_header(ic, ic->ic_tx.tx_ring.rg_size, &sge.addr);
+	memset(hdr, 0, sizeof(*hdr));
+	hdr->h_ack = cpu_to_be64(rds_ib_ack_say(ic));
+	hdr->h_credit = news;
+	rds_header_set_csum(hdr);
+	ib_dma_sync_single_for_device(ic->ic_dev->dv_dev, sge.addr,
+				      sizeof(*hdr), DMA_TO_DEVICE);
+	return ib_post_send(ic->ic_id->qp, &wr, NULL);
+}
+
+/**
+ * rds_ib_ack_try() - send what is due, if that is possible now
+ * @ic: the connection
+ *
+ * Otherwise the completion of the one before, or new credits, call again.
+ *
+ * Context: softirq or process. Takes ic_tx_lock.
+ */
+void rds_ib_ack_try(struct rds_ib_conn *ic)
+{
+	u8 news;
+
+	spin_lock_bh(&ic->ic_tx_lock);
+	if (ic->ic_closing || !rds_ib_ack_is_due(ic))
+		goto out;
+	if (ic->ic_ack.ak_busy ||
+	    !rds_ib_credits_take(&ic->ic_credits, &news)) {
+		rds_ib_stat_inc(ib_ack_send_delayed);
+		goto out;
+	}
+
+	ic->ic_ack.ak_due = false;
+	ic->ic_ack.ak_busy = true;
+	atomic_inc(&ic->ic_asked);
+	rds_ib_watch_ask(ic);
+	if (rds_ib_ack_post(ic, news)) {
+		/* The connection is over: its completions will say so. */
+		rds_ib_stat_inc(ib_ack_send_failure);
+		goto out;
+	}
+	rds_ib_stat_inc(ib_ack_sent);
+	if (news)
+		rds_ib_stat_inc(ib_tx_credit_updates);
+out:
+	spin_unlock_bh(&ic->ic_tx_lock);
+}
+
+/**
+ * rds_ib_ack_wanted() - the peer asks for an acknowledgment
+ * @ic: the connection
+ *
+ * Context: softirq or process. Takes ic_tx_lock.
+ */
+void rds_ib_ack_wanted(struct rds_ib_conn *ic)
+{
+	spin_lock_bh(&ic->ic_tx_lock);
+	ic->ic_ack.ak_due = true;
+	spin_unlock_bh(&ic->ic_tx_lock);
+	rds_ib_ack_try(ic);
+}
+
+/**
+ * rds_ib_ack_take() - a header of a message is about to be written
+ * @ic: the connection
+ * @news: set to what its h_credit is to say; its h_ack acknowledges all that
+ *	is due
+ *
+ * Context: process; the path's transmit lock is held. Takes ic_tx_lock.
+ * Return: false if there are no credits to send it.
+ */
+bool rds_ib_ack_take(struct rds_ib_conn *ic, u8 *news)
+{
+	const struct rds_ib_credits *cr = &ic->ic_credits;
+	bool ok;
+
+	*news = 0;
+	/* Neither changes while the connection is UP. */
+	if (!READ_ONCE(ic->ic_ack.ak_due) && !cr->cr_limited &&
+	    !cr->cr_telling)
+		return true;
+
+	spin_lock_bh(&ic->ic_tx_lock);
+	ok = rds_ib_credits_take(&ic->ic_credits, news);
+	if (ok && ic->ic_ack.ak_due) {
+		ic->ic_ack.ak_due = false;
+		rds_ib_stat_inc(ib_ack_send_piggybacked);
+	}
+	spin_unlock_bh(&ic->ic_tx_lock);
+	return ok;
+}
+
+/**
+ * rds_ib_ack_untake() - that header is not written after all
+ * @ic: the connection
+ * @news: what its h_credit was to say
+ *
+ * Context: process; the path's transmit lock is held. Takes ic_tx_lock.
+ */
+void rds_ib_ack_untake(struct rds_ib_conn *ic, u8 news)
+{
+	spin_lock_bh(&ic->ic_tx_lock);
+	rds_ib_credits_back(&ic->ic_credits, news);
+	ic->ic_ack.ak_due = true;
+	spin_unlock_bh(&ic->ic_tx_lock);
+}

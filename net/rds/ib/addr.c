@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Addresses: as sockets have them, which of ours a device serves, and whether
+ * there is a way from one to another.
+ */
+#include <net/addrconf.h>
+#include <net/ipv6.h>
+#include <net/route.h>
+
+#include "ib.h"
+
+/**
+ * rds_ib_sockaddr_init() - write a socket address
+ * @ss: written
+ * @addr: the address; IPv4 in its mapped form
+ * @port: the port
+ * @ifindex: scope of a link-local address, otherwise 0
+ *
+ * Context: any.
+ */
+void rds_ib_sockaddr_init(struct sockaddr_storage *ss,
+			  const struct in6_addr *addr, u16 port, int ifindex)
+{
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ss;
+	struct sockaddr_in *sin = (struct sockaddr_in *)ss;
+
+	memset(ss, 0, sizeof(*ss));
+	if (ipv6_addr_v4mapped(addr)) {
+		sin->sin_family = AF_INET;
+		sin->sin_addr.s_addr = addr->s6_addr32[3];
+		sin->sin_port = htons(port);
+		return;
+	}
+	sin6->sin6_family = AF_INET6;
+	sin6->sin6_addr = *addr;
+	sin6->sin6_port = htons(port);
+	sin6->sin6_scope_id = ifindex;
+}
+
+/**
+ * rds_ib_sockaddr_read() - read a socket address
+ * @ss: what to read
+ * @addr: set to the address; IPv4 in its mapped form
+ *
+ * Context: any.
+ * Return: false if it is of neither family.
+ */
+bool rds_ib_sockaddr_read(const struct sockaddr_storage *ss,
+			  struct in6_addr *addr)
+{
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)ss;
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)ss;
+
+	switch (ss->ss_family) {
+	case AF_INET:
+		ipv6_addr_set_v4mapped(sin->sin_addr.s_addr, addr);
+		return true;
+	case AF_INET6:
+		*addr = sin6->sin6_addr;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int rds_ib_no_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	return 0;
+}
+
+/* The connection manager gives loopback addresses to any device. */
+static bool rds_ib_addr_is_loopback(const struct in6_addr *addr)
+{
+	if (ipv6_addr_v4mapped(addr))
+		return ipv4_is_loopback(addr->s6_addr32[3]);
+	return ipv6_addr_loopback(addr);
+}
+
+/**
+ * rds_ib_laddr_check() - is an address one of a device that we use?
+ * @net: the namespace
+ * @addr: the address
+ * @ifindex: its scope, or 0
+ *
+ * Context: process, may sleep.
+ * Return: see &rds_conn_ops.laddr_check.
+ */
+int rds_ib_laddr_check(struct net *net, const struct in6_addr *addr,
+		       int ifindex)
+{
+	struct sockaddr_storage ss;
+	struct rdma_cm_id *id;
+	int ret;
+
+	if (!net_eq(net, &init_net))
+		return -EPROTOTYPE;
+	if (rds_ib_addr_is_loopback(addr))
+		return -EADDRNOTAVAIL;
+
+	id = rdma_create_id(net, rds_ib_no_event, NULL, RDMA_PS_TCP,
+			    IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+
+	rds_ib_sockaddr_init(&ss, addr, 0, ifindex);
+	ret = rdma_bind_addr(id, (struct sockaddr *)&ss);
+	if (ret || !id->device || !rds_ib_device_has(id->device))
+		ret = -EADDRNOTAVAIL;
+	rdma_destroy_id(id);
+	return ret;
+}
+
+static bool rds_ib_has_route_v4(const struct sockaddr_in *src,
+				const struct sockaddr_in *dst, int oif)
+{
+	struct flowi4 fl4 = {
+		.daddr		= dst->sin_addr.s_addr,
+		.saddr		= src->sin_addr.s_addr,
+		.flowi4_oif	= oif,
+		.flowi4_proto	= IPPROTO_UDP,
+	};
+	struct rtable *rt = ip_route_output_key(&init_net, &fl4);
+
+	if (IS_ERR(rt))
+		return false;
+	ip_rt_put(rt);
+	return true;
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+static bool rds_ib_has_route_v6(const struct sockaddr_in6 *src,
+				const struct sockaddr_in6 *dst, int oif)
+{
+	struct flowi6 fl6 = {
+		.daddr		= dst->sin6_addr,
+		.saddr		= src->sin6_addr,
+		.flowi6_oif	= oif,
+		.flowi6_proto	= IPPROTO_UDP,
+	};
+	struct dst_entry *entry;
+
+	entry = ipv6_stub->ipv6_dst_lookup_flow(&init_net, NULL, &fl6, NULL);
+	if (IS_ERR(entry))
+		return false;
+	dst_release(entry);
+	return true;
+}
+#else
+static bool rds_ib_has_route_v6(const struct sockaddr_in6 *src,
+				const struct sockaddr_in6 *dst, int oif)
+{
+	return false;
+}
+#endif
+
+/**
+ * rds_ib_has_route() - can packets go where a CM id leads?
+ * @id: the id, with a device, and both addresses
+ *
+ * Asked as soft-RoCE asks for each packet of RoCE v2.
+ *
+ * Context: process.
+ * Return: false if there is no route, or our address is not ours any more.
+ */
+bool rds_ib_has_route(const struct rdma_cm_id *id)
+{
+	const struct rdma_addr *addr = &id->route.addr;
+	int oif = addr->dev_addr.bound_dev_if;
+
+	if (addr->dst_addr.ss_family == AF_INET6)
+		return rds_ib_has_route_v6((void *)&addr->src_addr,
+					   (void *)&addr->dst_addr, oif);
+	return rds_ib_has_route_v4((void *)&addr->src_addr,
+				   (void *)&addr->dst_addr, oif);
+}

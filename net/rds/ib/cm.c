@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Connecting, and what the connection manager tells.
+ *
+ * Handlers run in process context, one at a time for each id, its mutex held.
+ * What an event does is told by the table in cm_table.h.
+ *
+ * The end that dials sets its queues up when the route is known; the one that
+ * accepts, when the path takes the offer. Both have posted receive buffers
+ * before they say so, so the first message finds one. The end that dials holds
+ * deliveries back until it has read the answer: only that tells whether the
+ * peer counts its messages anew.
+ */
+#include <linux/log2.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+
+#include "ib.h"
+
+/* For an address and for a route, in milliseconds */
+#define RDS_IB_RESOLVE_TIMEOUT	5000
+
+/* For the peer's answer to our REQ, and to our REP. The connection manager goes
+ * on for more than a minute; but if the peer has given up what we wait for,
+ * it may not get to tell us.
+ */
+#define RDS_IB_DIAL_TIMEOUT	(5 * HZ)
+#define RDS_IB_ACCEPT_TIMEOUT	(3 * HZ)
+
+/* Until a packet is sent again: 4096 ns << 17, half a second. This and the
+ * number of times tell when the connection is given up, in 4 seconds: a peer
+ * that is busy for a second is not lost.
+ */
+#define RDS_IB_ACK_TIMEOUT	17
+
+/* How often a packet is sent again, if we are asked; who dials says it */
+#define RDS_IB_RETRIES		7
+
+/* How often when the peer has no buffer: 7 is for ever */
+#define RDS_IB_RNR_RETRIES	7
+
+/* How long the peer is to wait when we have none: a code; 0.32 ms */
+#define RDS_IB_RNR_TIMER	10
+
+/**
+ * rds_ib_drop_locked() - a connection is over
+ * @ic: the connection; dv_lock of its device is held, if it has one
+ * @reason: why
+ *
+ * Only the first call has an effect. Who owns it ends it soon: a path by its
+ * work, or accept.c; or is at it already.
+ *
+ * Context: any but hard interrupts.
+ */
+void rds_ib_drop_locked(struct rds_ib_conn *ic, enum rds_drop_reason reason)
+{
+	struct rds_ib_path *ip = ic->ic_ip;
+
+	if (ic->ic_dropped)
+		return;
+	ic->ic_dropped = true;
+	if (!ip)
+		return;
+	if (rds_ib_path_withdraw_offer(ip, ic))
+		rds_ib_accept_refuse(ic);
+	else if (rds_ib_path_is_conn(ip, ic))
+		rds_path_drop(ip->ip_path, reason);
+}
+
+/**
+ * rds_ib_drop() - a connection is over
+ * @ic: the connection
+ * @reason: why
+ *
+ * Context: as rds_ib_drop_locked(), but without that lock.
+ */
+void rds_ib_drop(struct rds_ib_conn *ic, enum rds_drop_reason reason)
+{
+	struct rds_ib_device *d = ic->ic_dev;
+
+	if (!d) {
+		rds_ib_drop_locked(ic, reason);
+		return;
+	}
+	spin_lock_bh(&d->dv_lock);
+	rds_ib_drop_locked(ic, reason);
+	spin_unlock_bh(&d->dv_lock);
+}
+
+/* Fewer attempts take as long in all. */
+static void rds_ib_tune(struct rdma_cm_id *id, u8 retries)
+{
+	u8 attempts = min_t(u8, retries, RDS_IB_RETRIES) + 1;
+	u8 longer = ilog2((RDS_IB_RETRIES + 1) / attempts);
+
+	rdma_set_ack_timeout(id, RDS_IB_ACK_TIMEOUT + longer);
+	rdma_set_min_rnr_timer(id, RDS_IB_RNR_TIMER);
+}
+
+/* Credits are offered where they are needed, or wanted. */
+static void rds_ib_offer_credits(struct rds_ib_conn *ic)
+{
+	if (READ_ONCE(rds_ib_sysctl.flow_control) ||
+	    ic->ic_dev->dv_dev->node_type == RDMA_NODE_RNIC)
+		ic->ic_told = ic->ic_rx.rx_posted;
+	rds_ib_credits_start(&ic->ic_credits, ic->ic_told);
+}
+
+/* What we had before. Peers of ours want to know it when we answer them; when
+ * we ask, they do not, and others never: see rds_ib_ack_now().
+ */
+static u64 rds_ib_say_received(const struct rds_ib_conn *ic)
+{
+	if (ic->ic_state != RDS_IB_OFFERED || !ic->ic_hello.ours)
+		return 0;
+	return rds_path_received(ic->ic_ip->ip_path);
+}
+
+/* What we say of ourselves, in @buf of RDS_IB_PRIV_MAX bytes */
+static void rds_ib_say_hello(struct rds_ib_conn *ic, void *buf,
+			     struct rdma_conn_param *param)
+{
+	const struct ib_device_attr *attrs = &ic->ic_dev->dv_dev->attrs;
+	const struct rds_path *path = ic->ic_ip->ip_path;
+	struct rds_ib_hello hello = {
+		.saddr		= path->laddr,
+		.daddr		= path->faddr,
+		.version	= ic->ic_version,
+		.minors		= RDS_IB_MINORS,
+		.tos		= path->tos,
+		.ours		= true,
+		.ack_seq	= rds_ib_say_received(ic),
+		.credits	= ic->ic_told,
+		.epoch		= path->epoch,
+	};
+
+	memset(param, 0, sizeof(*param));
+	param->private_data = buf;
+	param->private_data_len = rds_ib_priv_encode(buf, &hello,
+						     rds_ib_is_v6(path));
+	param->responder_resources = min(attrs->max_qp_rd_atom, U8_MAX);
+	param->initiator_depth = min(attrs->max_qp_init_rd_atom, U8_MAX);
+	param->retry_count = RDS_IB_RETRIES;
+	param->rnr_retry_count = RDS_IB_RNR_RETRIES;
+}
+
+/* What the peer has said. Nothing of this connection has been delivered. A peer
+ * of ours that dials may speak of a former life of ours: it hears of this one
+ * by our answer. What it had then it gets once more, and knows.
+ */
+static void rds_ib_hear_hello(struct rds_ib_conn *ic)
+{
+	const struct rds_ib_hello *hello = &ic->ic_hello;
+	struct rds_ib_path *ip = ic->ic_ip;
+
+	spin_lock_bh(&ic->ic_tx_lock);
+	rds_ib_credits_offered(&ic->ic_credits, hello->credits);
+	spin_unlock_bh(&ic->ic_tx_lock);
+
+	if (hello->ours &&
+	    (!ip->ip_knows_epoch || ip->ip_epoch != hello->epoch))
+		rds_path_restart_rx(ip->ip_path);
+	ip->ip_knows_epoch = hello->ours;
+	ip->ip_epoch = hello->epoch;
+	if (hello->ack_seq &&
+	    (!hello->ours || ic->ic_state == RDS_IB_DIALING))
+		rds_path_ack_resent(ip->ip_path, hello->ack_seq);
+}
+
+/* A request by a port that is down would not get anywhere, see linger.c. */
+static void rds_ib_cm_route(struct rds_ib_conn *ic)
+{
+	struct rdma_cm_id *id = ic->ic_id;
+
+	if (rds_ib_device_join(ic, id->device) ||
+	    rds_ib_port_is_down(id) ||
+	    rdma_resolve_route(id, RDS_IB_RESOLVE_TIMEOUT))
+		rds_ib_drop(ic, RDS_DROP_UNREACHABLE);
+}
+
+static void rds_ib_cm_request(struct rds_ib_conn *ic)
+{
+	struct rdma_cm_id *id = ic->ic_id;
+	struct rdma_conn_param param;
+	u8 buf[RDS_IB_PRIV_MAX];
+
+	if (rdma_protocol_ib(id->device, id->port_num))
+		id->route.path_rec->sl = ic->ic_ip->ip_path->tos & 0xf;
+	ic->ic_rx.rx_stopped = true;
+	if (rds_ib_conn_set_up(ic))
+		goto failed;
+
+	rds_ib_offer_credits(ic);
+	ic->ic_version = RDS_IB_VERSION_3_1;
+	rds_ib_say_hello(ic, buf, &param);
+	ic->ic_state = RDS_IB_DIALING;
+	queue_delayed_work(rds_ib_wq, &ic->ic_watchdog, RDS_IB_DIAL_TIMEOUT);
+	if (!rdma_connect_locked(id, &param))
+		return;
+failed:
+	rds_ib_drop(ic, RDS_DROP_CONNECT_FAILED);
+}
+
+static bool rds_ib_cm_read_answer(struct rds_ib_conn *ic,
+				  const struct rdma_conn_param *param)
+{
+	bool v6 = rds_ib_is_v6(ic->ic_ip->ip_path);
+
+	if (!rds_ib_priv_decode(param->private_data, param->private_data_len,
+				v6, &ic->ic_hello) ||
+	    !rds_ib_version_is_known(ic->ic_hello.version))
+		return false;
+	ic->ic_version = ic->ic_hello.version;
+	return true;
+}
+
+/* Both ends of two connections may have met, also if the peer knows how it is
+ * decided. What comes for an attempt that was given up is left to its end.
+ */
+static void rds_ib_cm_come_up(struct rds_ib_conn *ic,
+			      const struct rdma_cm_event *event)
+{
+	struct rds_ib_path *ip = ic->ic_ip;
+
+	if (ic->ic_state == RDS_IB_DIALING) {
+		if (!rds_ib_cm_read_answer(ic, &event->param.conn)) {
+			rds_ib_drop(ic, RDS_DROP_PROTOCOL);
+			return;
+		}
+		if (!rds_ib_path_dialed(ip))
+			return;
+		rds_ib_hear_hello(ic);
+		rds_ib_rx_go_on(ic);
+	}
+	ic->ic_state = RDS_IB_UP;
+	cancel_delayed_work(&ic->ic_watchdog);
+	/* Whatever comes after is core's. */
+	rds_path_connect_done(ip->ip_path);
+}
+
+static void rds_ib_cm_do(struct rds_ib_conn *ic, enum rds_ib_action action,
+			 const struct rdma_cm_event *event)
+{
+	switch (action) {
+	case RDS_IB_DO_NOTHING:
+		break;
+	case RDS_IB_DO_ROUTE:
+		rds_ib_cm_route(ic);
+		break;
+	case RDS_IB_DO_REQUEST:
+		rds_ib_cm_request(ic);
+		break;
+	case RDS_IB_DO_COME_UP:
+		rds_ib_cm_come_up(ic, event);
+		break;
+	case RDS_IB_DO_FAIL:
+		rds_ib_drop(ic, RDS_DROP_UNREACHABLE);
+		break;
+	case RDS_IB_DO_REFUSED:
+		rds_ib_drop(ic, RDS_DROP_CONNECT_FAILED);
+		break;
+	case RDS_IB_DO_LOSE:
+		rds_ib_drop(ic, RDS_DROP_PEER_CLOSED);
+		break;
+	case RDS_IB_DO_ABANDON:
+		rds_ib_drop(ic, RDS_DROP_LOCAL_ABORT);
+		break;
+	}
+}
+
+/* Of the connection manager's events the table has those that matter. */
+static enum rds_ib_event rds_ib_cm_event(enum rdma_cm_event_type type)
+{
+	switch (type) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		return RDS_IB_EV_ADDR;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		return RDS_IB_EV_ROUTE;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		return RDS_IB_EV_ESTABLISHED;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+		return RDS_IB_EV_FAILED;
+	case RDMA_CM_EVENT_REJECTED:
+		return RDS_IB_EV_REJECTED;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		return RDS_IB_EV_DISCONNECTED;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+		return RDS_IB_EV_GONE;
+	default:
+		return RDS_IB_EVENTS;
+	}
+}
+
+/**
+ * rds_ib_cm_handler() - the connection manager tells of an id of ours
+ * @id: the id; of a listener if it has no context
+ * @event: what has happened
+ *
+ * Context: process, may sleep; the handler mutex of @id is held.
+ * Return: 0; or an errno to have an id destroyed that was made for a request.
+ */
+int rds_ib_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct rds_ib_conn *ic = id->context;
+
+	rds_ib_stat_inc(ib_evt_handler_call);
+	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+		return rds_ib_accept_request(id, &event->param.conn);
+	/* The client callback sees to listeners whose device goes. */
+	if (!ic)
+		return 0;
+
+	rds_ib_cm_do(ic, rds_ib_cm_action(ic->ic_state,
+					  rds_ib_cm_event(event->event)),
+		     event);
+	return 0;
+}
+
+/* Bound by ourselves: were the device to go between the two steps, and the
+ * second had to do both, the connection manager would take it for a bug.
+ */
+static int rds_ib_resolve(struct rdma_cm_id *id, const struct rds_path *path)
+{
+	u16 port = rds_ib_is_v6(path) ? RDS_IB_PORT_V6 : RDS_IB_PORT_V4;
+	struct sockaddr_storage src, dst;
+	int ret;
+
+	rds_ib_sockaddr_init(&src, &path->laddr, 0, path->ifindex);
+	rds_ib_sockaddr_init(&dst, &path->faddr, port, path->ifindex);
+	ret = rdma_bind_addr(id, (struct sockaddr *)&src);
+	if (ret)
+		return ret;
+	return rdma_resolve_addr(id, (struct sockaddr *)&src,
+				 (struct sockaddr *)&dst,
+				 RDS_IB_RESOLVE_TIMEOUT);
+}
+
+/**
+ * rds_ib_dial() - begin to connect to the peer
+ * @ip: the path; it has no connection
+ *
+ * Context: process, the path's work item, may sleep.
+ * Return: 0, and CM events tell how it goes on; or an errno, and nothing is
+ * left.
+ */
+int rds_ib_dial(struct rds_ib_path *ip)
+{
+	const struct rds_path *path = ip->ip_path;
+	struct rds_ib_conn *ic = rds_ib_conn_alloc();
+	struct rdma_cm_id *id;
+	int ret;
+
+	if (!ic)
+		return -ENOMEM;
+
+	ic->ic_ip = ip;
+	id = rdma_create_id(path->net, rds_ib_cm_handler, ic, RDMA_PS_TCP,
+			    IB_QPT_RC);
+	if (IS_ERR(id)) {
+		kfree(ic);
+		return PTR_ERR(id);
+	}
+	ic->ic_id = id;
+	rdma_set_service_type(id, path->tos);
+	rds_ib_tune(id, RDS_IB_RETRIES);
+	rds_ib_path_set_conn(ip, ic);
+
+	ic->ic_state = RDS_IB_RESOLVING;
+	/*
+	 * Once the address is bound the device may go: were that noticed
+	 * before the request to resolve is queued, nobody would cancel it.
+	 */
+	rdma_lock_handler(id);
+	ret = rds_ib_resolve(id, path);
+	rdma_unlock_handler(id);
+	if (ret) {
+		rds_ib_path_set_conn(ip, NULL);
+		rds_ib_conn_free(ic);
+	}
+	return ret;
+}
+
+/* The handler mutex is held. */
+static int rds_ib_answer(struct rds_ib_conn *ic)
+{
+	struct rdma_conn_param param;
+	u8 buf[RDS_IB_PRIV_MAX];
+	int ret;
+
+	if (ic->ic_state != RDS_IB_OFFERED || ic->ic_dropped)
+		return -ECONNRESET;
+
+	rds_ib_tune(ic->ic_id, ic->ic_retries);
+	rds_ib_hear_hello(ic);
+	ret = rds_ib_conn_set_up(ic);
+	if (ret)
+		return ret;
+
+	rds_ib_offer_credits(ic);
+	rds_ib_say_hello(ic, buf, &param);
+	param.responder_resources = min(param.responder_resources,
+					ic->ic_responder);
+	param.initiator_depth = min(param.initiator_depth, ic->ic_initiator);
+	ic->ic_state = RDS_IB_ACCEPTING;
+	queue_delayed_work(rds_ib_wq, &ic->ic_watchdog, RDS_IB_ACCEPT_TIMEOUT);
+	return rdma_accept(ic->ic_id, &param);
+}
+
+/**
+ * rds_ib_accept() - take a connection that the peer has made
+ * @ip: the path
+ * @ic: the connection, the path's now
+ *
+ * Context: process, the path's work item, may sleep.
+ * Return: as rds_ib_dial().
+ */
+int rds_ib_accept(struct rds_ib_path *ip, struct rds_ib_conn *ic)
+{
+	int ret;
+
+	rdma_lock_handler(ic->ic_id);
+	ret = rds_ib_answer(ic);
+	rdma_unlock_handler(ic->ic_id);
+	if (ret) {
+		rds_ib_path_set_conn(ip, NULL);
+		rds_ib_conn_free(ic);
+	}
+	return ret;
+}

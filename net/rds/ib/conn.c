@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Connections: from their first resources to the end, which is told at the top
+ * of ib.h.
+ */
+#include <linux/slab.h>
+
+#include "ib.h"
+
+/* How long posted work requests are waited for, each queue */
+#define RDS_IB_DRAIN_TIMEOUT	(5 * HZ)
+
+/* Work requests besides those of the rings: an ack, and the one that drains */
+#define RDS_IB_SEND_EXTRA	2
+#define RDS_IB_RECV_EXTRA	1
+
+/**
+ * rds_ib_conn_alloc() - get a connection
+ *
+ * Context: process, may sleep.
+ * Return: the connection, without any resources, or NULL.
+ */
+struct rds_ib_conn *rds_ib_conn_alloc(void)
+{
+	struct rds_ib_conn *ic = kzalloc(sizeof(*ic), GFP_KERNEL);
+
+	if (!ic)
+		return NULL;
+
+	ic->ic_state = RDS_IB_IDLE;
+	init_completion(&ic->ic_drained_sq);
+	init_completion(&ic->ic_drained_rq);
+	spin_lock_init(&ic->ic_tx_lock);
+	spin_lock_init(&ic->ic_rx_lock);
+	INIT_LIST_HEAD(&ic->ic_rx.rx_chunks);
+	INIT_LIST_HEAD(&ic->ic_rx.rx_spare);
+	INIT_LIST_HEAD(&ic->ic_rx.rx_backlog);
+	INIT_DELAYED_WORK(&ic->ic_watchdog, rds_ib_watch_work);
+	rds_ib_ack_init(ic);
+	return ic;
+}
+
+/* Data may come before the connection manager has heard of the connection. */
+static void rds_ib_qp_event(struct ib_event *event, void *context)
+{
+	struct rds_ib_conn *ic = context;
+
+	if (event->event == IB_EVENT_COMM_EST)
+		rdma_notify(ic->ic_id, event->event);
+}
+
+static int rds_ib_conn_create_qp(struct rds_ib_conn *ic, u32 send, u32 recv)
+{
+	struct ib_qp_init_attr attr = {
+		.event_handler	= rds_ib_qp_event,
+		.qp_context	= ic,
+		.send_cq	= ic->ic_cq,
+		.recv_cq	= ic->ic_cq,
+		.sq_sig_type	= IB_SIGNAL_REQ_WR,
+		.qp_type	= IB_QPT_RC,
+		.cap = {
+			.max_send_wr	= send + RDS_IB_SEND_EXTRA,
+			.max_recv_wr	= recv + RDS_IB_RECV_EXTRA,
+			.max_send_sge	= RDS_IB_SEND_SGE,
+			.max_recv_sge	= RDS_IB_RECV_SGE,
+			.max_inline_data = RDS_IB_INLINE,
+		},
+	};
+	struct ib_qp_cap cap = attr.cap;
+	int ret;
+
+	ret = rdma_create_qp(ic->ic_id, ic->ic_dev->dv_pd, &attr);
+	if (ret == -EINVAL) {
+		/* Not every device can do that. */
+		attr.cap = cap;
+		attr.cap.max_inline_data = 0;
+		ret = rdma_create_qp(ic->ic_id, ic->ic_dev->dv_pd, &attr);
+	}
+	if (!ret)
+		ic->ic_tx.tx_inline = min_t(u32, attr.cap.max_inline_data,
+					    RDS_IB_INLINE);
+	return ret;
+}
+
+/* Slots of a ring, if its queue is to have @wanted entries, and @extra of them
+ * are for others. One more is left free: devices make their queues by powers of
+ * two, and may need one to tell full from empty. Not so few that two ends could
+ * wait for each other.
+ */
+static u32 rds_ib_conn_ring(u32 wanted, u32 extra, u32 max)
+{
+	u32 least = RDS_IB_CREDITS_RING_MIN + extra + 1;
+
+	return min(max(wanted, least) - extra - 1, max - extra);
+}
+
+/**
+ * rds_ib_conn_set_up() - get queues, rings, and receive buffers
+ * @ic: the connection, with its CM id and its device
+ *
+ * Receive buffers are posted when it returns. What was made before it failed
+ * is left to rds_ib_conn_free().
+ *
+ * Context: process, may sleep; the handler mutex is held.
+ * Return: 0 or an errno.
+ */
+int rds_ib_conn_set_up(struct rds_ib_conn *ic)
+{
+	const u32 extra = RDS_IB_SEND_EXTRA + RDS_IB_RECV_EXTRA;
+	struct ib_device *dev = ic->ic_dev->dv_dev;
+	struct ib_cq *cq;
+	u32 send, recv;
+	int ret;
+
+	send = rds_ib_conn_ring(READ_ONCE(rds_ib_sysctl.max_send_wr),
+				RDS_IB_SEND_EXTRA, dev->attrs.max_qp_wr);
+	recv = rds_ib_conn_ring(READ_ONCE(rds_ib_sysctl.max_recv_wr),
+				RDS_IB_RECV_EXTRA, dev->attrs.max_qp_wr);
+	if (send + recv + extra > dev->attrs.max_cqe) {
+		send = (dev->attrs.max_cqe - extra) / 2;
+		recv = send;
+	}
+
+	cq = ib_alloc_cq_any(dev, ic, send + recv + extra, IB_POLL_SOFTIRQ);
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	ic->ic_cq = cq;
+
+	ret = rds_ib_conn_create_qp(ic, send, recv);
+	if (ret)
+		return ret;
+	ret = rds_ib_tx_init(ic, send);
+	if (ret)
+		return ret;
+	return rds_ib_rx_init(ic, recv);
+}
+
+static void rds_ib_drained_sq(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rds_ib_conn *ic = cq->cq_context;
+
+	complete(&ic->ic_drained_sq);
+}
+
+static void rds_ib_drained_rq(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rds_ib_conn *ic = cq->cq_context;
+
+	complete(&ic->ic_drained_rq);
+}
+
+static void rds_ib_drain_sq(struct rds_ib_conn *ic, struct ib_qp *qp)
+{
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.opcode		= IB_WR_RDMA_WRITE,
+			.send_flags	= IB_SEND_SIGNALED,
+			.wr_cqe		= &ic->ic_drain_sqe,
+		},
+	};
+
+	ic->ic_drain_sqe.done = rds_ib_drained_sq;
+	if (ib_post_send(qp, &wr.wr, NULL) ||
+	    wait_for_completion_timeout(&ic->ic_drained_sq,
+					RDS_IB_DRAIN_TIMEOUT))
+		return;
+	net_warn_ratelimited("rds: %s: the send queue of a connection does not drain\n",
+			     dev_name(&qp->device->dev));
+}
+
+static void rds_ib_drain_rq(struct rds_ib_conn *ic, struct ib_qp *qp)
+{
+	struct ib_recv_wr wr = { .wr_cqe = &ic->ic_drain_rqe };
+
+	ic->ic_drain_rqe.done = rds_ib_drained_rq;
+	if (ib_post_recv(qp, &wr, NULL) ||
+	    wait_for_completion_timeout(&ic->ic_drained_rq,
+					RDS_IB_DRAIN_TIMEOUT))
+		return;
+	net_warn_ratelimited("rds: %s: the receive queue of a connection does not drain\n",
+			     dev_name(&qp->device->dev));
+}
+
+/* Work requests posted in the error state are flushed, behind all others. Were
+ * one sent after all, for the answer came at that moment, the peer would not
+ * see it: it writes nothing. Some devices have their own way. What does not
+ * come in time is not waited for: to destroy the queue pair stops the device as
+ * well.
+ */
+static void rds_ib_drain(struct rds_ib_conn *ic)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	struct ib_qp *qp = ic->ic_id->qp;
+
+	if (qp->device->ops.drain_sq || qp->device->ops.drain_rq) {
+		ib_drain_qp(qp);
+		return;
+	}
+	if (ib_modify_qp(qp, &attr, IB_QP_STATE))
+		return;
+	rds_ib_drain_sq(ic, qp);
+	rds_ib_drain_rq(ic, qp);
+}
+
+static void rds_ib_conn_set_dropped(struct rds_ib_conn *ic)
+{
+	if (!ic->ic_dev) {
+		ic->ic_dropped = true;
+		return;
+	}
+	spin_lock_bh(&ic->ic_dev->dv_lock);
+	ic->ic_dropped = true;
+	spin_unlock_bh(&ic->ic_dev->dv_lock);
+}
+
+/* Steps 1 and 2 of the list in ib.h. Returns the state that it was in. */
+static enum rds_ib_state rds_ib_conn_close(struct rds_ib_conn *ic)
+{
+	enum rds_ib_state state;
+
+	rdma_lock_handler(ic->ic_id);
+	state = ic->ic_state;
+	ic->ic_state = RDS_IB_CLOSED;
+	rdma_unlock_handler(ic->ic_id);
+
+	spin_lock_bh(&ic->ic_rx_lock);
+	spin_lock(&ic->ic_tx_lock);
+	ic->ic_closing = true;
+	spin_unlock(&ic->ic_tx_lock);
+	spin_unlock_bh(&ic->ic_rx_lock);
+	cancel_delayed_work_sync(&ic->ic_watchdog);
+	cancel_delayed_work_sync(&ic->ic_ack.ak_later);
+
+	rds_ib_conn_set_dropped(ic);
+	return state;
+}
+
+/* While we dial there is nothing to be disconnected yet; but afterwards the
+ * connection manager cannot bring the queue pair up any more, if the peer's
+ * answer comes now.
+ */
+static void rds_ib_conn_part(struct rds_ib_conn *ic, enum rds_ib_state state)
+{
+	u32 reason = RDS_IB_REJECT_INCOMPAT;
+
+	if (state == RDS_IB_OFFERED)
+		rdma_reject(ic->ic_id, &reason, sizeof(reason),
+			    IB_CM_REJ_CONSUMER_DEFINED);
+	else if (state == RDS_IB_UP || state == RDS_IB_ACCEPTING ||
+		 state == RDS_IB_DIALING)
+		rdma_disconnect(ic->ic_id);
+}
+
+/**
+ * rds_ib_conn_end() - steps 8 and 9
+ * @ic: the connection, without queues and rings
+ *
+ * Context: process, may sleep.
+ */
+void rds_ib_conn_end(struct rds_ib_conn *ic)
+{
+	if (ic->ic_id)
+		rdma_destroy_id(ic->ic_id);
+	rds_ib_device_leave(ic);
+	kfree(ic);
+}
+
+/**
+ * rds_ib_conn_free() - the end of a connection, in whatever state it is
+ * @ic: the connection; the caller owns it
+ *
+ * Context: process, may sleep. No handler mutex is held; nobody sends on it.
+ */
+void rds_ib_conn_free(struct rds_ib_conn *ic)
+{
+	enum rds_ib_state state = RDS_IB_IDLE;
+	bool linger = false;
+
+	if (ic->ic_id) {
+		state = rds_ib_conn_close(ic);
+		linger = rds_ib_linger_must(ic, state);
+		if (!linger)
+			rds_ib_conn_part(ic, state);
+		if (ic->ic_id->qp) {
+			rds_ib_drain(ic);
+			rdma_destroy_qp(ic->ic_id);
+		}
+	}
+	if (ic->ic_cq)
+		ib_free_cq(ic->ic_cq);
+	rds_ib_tx_release(ic);
+	rds_ib_rx_release(ic);
+	if (linger)
+		rds_ib_linger(ic);
+	else
+		rds_ib_conn_end(ic);
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Received messages. A small one is copied behind its own structure, and the
+ * receive buffer is used again. A large one keeps the pages that it came in.
+ */
+#include <linux/module.h>
+#include <linux/sched/clock.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+
+#include "ib.h"
+
+/* Least memory that a message counts for while nobody has read it */
+#define RDS_IB_MIN_TRUESIZE	512
+
+/**
+ * struct rds_ib_incoming - a received message
+ * @ii_inc: core's part
+ * @ii_got: bytes of a small one so far, pages of a large one
+ * @ii_data: payload of a small one
+ * @ii_pages: pages of a large one; all are full but the last
+ */
+struct rds_ib_incoming {
+	struct rds_incoming	ii_inc;
+	u32			ii_got;
+	union {
+		DECLARE_FLEX_ARRAY(u8, ii_data);
+		DECLARE_FLEX_ARRAY(struct page *, ii_pages);
+	};
+};
+
+/* Payloads up to here are copied. For longer ones a page costs less. */
+#define RDS_IB_COPY_MAX		(1024 - sizeof(struct rds_ib_incoming))
+
+static struct rds_ib_incoming *to_incoming(struct rds_incoming *inc)
+{
+	return container_of(inc, struct rds_ib_incoming, ii_inc);
+}
+
+/**
+ * rds_ib_incoming_is_small() - is a message to be copied?
+ * @len: bytes of payload
+ *
+ * Context: any.
+ * Return: true if it is.
+ */
+bool rds_ib_incoming_is_small(u32 len)
+{
+	return len <= RDS_IB_COPY_MAX;
+}
+
+static int rds_ib_incoming_copy(struct rds_incoming *inc, u32 len,
+				struct iov_iter *to)
+{
+	struct rds_ib_incoming *ii = to_incoming(inc);
+	size_t bytes;
+	u32 i;
+
+	if (rds_ib_incoming_is_small(inc->i_len))
+		return copy_to_iter(ii->ii_data, len, to) == len ? 0 : -EFAULT;
+
+	for (i = 0; len; i++) {
+		bytes = min_t(u32, len, RDS_FRAG_SIZE);
+		if (copy_page_to_iter(ii->ii_pages[i], 0, bytes, to) != bytes)
+			return -EFAULT;
+		len -= bytes;
+	}
+	return 0;
+}
+
+static void rds_ib_incoming_free(struct rds_incoming *inc)
+{
+	struct rds_ib_incoming *ii = to_incoming(inc);
+
+	if (!rds_ib_incoming_is_small(inc->i_len))
+		rds_ib_pages_put(ii->ii_pages, ii->ii_got);
+	kfree(ii);
+}
+
+static const struct rds_incoming_ops rds_ib_incoming_ops = {
+	.owner	= THIS_MODULE,
+	.copy	= rds_ib_incoming_copy,
+	.free	= rds_ib_incoming_free,
+};
+
+/**
+ * rds_ib_incoming_alloc() - begin to receive a message
+ * @hdr: its header; announces no more than RDS_MAX_MSG_SIZE
+ *
+ * Context: deliver context.
+ * Return: the message, without payload yet, or NULL.
+ */
+struct rds_ib_incoming *rds_ib_incoming_alloc(const struct rds_header *hdr)
+{
+	u32 len = be32_to_cpu(hdr->h_len);
+	struct rds_ib_incoming *ii;
+	size_t size, pages = 0;
+	u64 now;
+
+	if (rds_ib_incoming_is_small(len)) {
+		size = sizeof(*ii) + len;
+	} else {
+		size = sizeof(*ii) + rds_ib_frags(len) * sizeof(struct page *);
+		pages = rds_ib_frags(len) * PAGE_SIZE;
+	}
+	size = kmalloc_size_roundup(size);
+
+	ii = kmalloc(size, GFP_ATOMIC | __GFP_NOWARN);
+	if (!ii)
+		return NULL;
+
+	rds_incoming_init(&ii->ii_inc, &rds_ib_incoming_ops, hdr,
+			  max_t(size_t, size + pages, RDS_IB_MIN_TRUESIZE));
+	ii->ii_got = 0;
+	if (pages) {
+		now = local_clock();
+		ii->ii_inc.i_stamps[RDS_RX_STAMP_HDR] = now;
+		ii->ii_inc.i_stamps[RDS_RX_STAMP_START] = now;
+	}
+	return ii;
+}
+
+/**
+ * rds_ib_incoming_copy_in() - add payload to a small message
+ * @ii: the message
+ * @from: the payload
+ * @len: bytes; no more than the message lacks
+ *
+ * Context: any.
+ */
+void rds_ib_incoming_copy_in(struct rds_ib_incoming *ii, const void *from,
+			     u32 len)
+{
+	memcpy(ii->ii_data + ii->ii_got, from, len);
+	ii->ii_got += len;
+}
+
+/**
+ * rds_ib_incoming_add_page() - add payload to a large message
+ * @ii: the message; it lacks a page
+ * @page: the page; its reference is taken over
+ *
+ * Context: any.
+ */
+void rds_ib_incoming_add_page(struct rds_ib_incoming *ii, struct page *page)
+{
+	ii->ii_pages[ii->ii_got++] = page;
+}
+
+/**
+ * rds_ib_incoming_end() - a message is complete
+ * @ii: the message
+ *
+ * Context: deliver context.
+ * Return: core's part, for rds_deliver().
+ */
+struct rds_incoming *rds_ib_incoming_end(struct rds_ib_incoming *ii)
+{
+	if (ii->ii_inc.i_stamps[RDS_RX_STAMP_HDR])
+		ii->ii_inc.i_stamps[RDS_RX_STAMP_END] = local_clock();
+	return &ii->ii_inc;
+}
+
+/**
+ * rds_ib_incoming_drop() - give up a message that will not be completed
+ * @ii: the message, or NULL
+ *
+ * Context: any.
+ */
+void rds_ib_incoming_drop(struct rds_ib_incoming *ii)
+{
+	if (ii)
+		rds_ib_incoming_free(&ii->ii_inc);
+}

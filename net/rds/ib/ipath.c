@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The transport's part of a path: at most one connection, and one that the
+ * peer has made and that waits to be taken. A newer offer takes the place of an
+ * older one, for a peer that connects again has given the former up.
+ */
+#include <linux/slab.h>
+
+#include "ib.h"
+
+/**
+ * rds_ib_path_set_conn() - change the connection of a path
+ * @ip: the path
+ * @ic: the connection, or NULL
+ *
+ * Context: process, the path's work item.
+ */
+void rds_ib_path_set_conn(struct rds_ib_path *ip, struct rds_ib_conn *ic)
+{
+	spin_lock_bh(&ip->ip_lock);
+	ip->ip_conn = ic;
+	spin_unlock_bh(&ip->ip_lock);
+}
+
+/**
+ * rds_ib_path_is_conn() - is a connection the one of a path?
+ * @ip: the path
+ * @ic: the connection
+ *
+ * Context: any.
+ * Return: true if it is.
+ */
+bool rds_ib_path_is_conn(struct rds_ib_path *ip, const struct rds_ib_conn *ic)
+{
+	bool is_conn;
+
+	spin_lock_bh(&ip->ip_lock);
+	is_conn = ip->ip_conn == ic;
+	spin_unlock_bh(&ip->ip_lock);
+	return is_conn;
+}
+
+/* Whose connection it was may be gone soon, and its end is of no concern to the
+ * one that the path has.
+ */
+static void rds_ib_path_disown(struct rds_ib_conn *ic)
+{
+	spin_lock_bh(&ic->ic_dev->dv_lock);
+	ic->ic_ip = NULL;
+	ic->ic_dropped = true;
+	spin_unlock_bh(&ic->ic_dev->dv_lock);
+}
+
+static struct rds_ib_conn *rds_ib_path_take_offer(struct rds_ib_path *ip)
+{
+	struct rds_ib_conn *ic;
+
+	spin_lock_bh(&ip->ip_lock);
+	ic = ip->ip_offer;
+	ip->ip_offer = NULL;
+	rds_path_offer_gone(ip->ip_path);
+	spin_unlock_bh(&ip->ip_lock);
+	return ic;
+}
+
+/* Take what the peer has made, as the connection of the path. */
+static struct rds_ib_conn *rds_ib_path_use_offer(struct rds_ib_path *ip)
+{
+	struct rds_ib_conn *ic;
+
+	spin_lock_bh(&ip->ip_lock);
+	ic = ip->ip_offer;
+	ip->ip_offer = NULL;
+	ip->ip_conn = ic;
+	if (ic)
+		rds_path_taken(ip->ip_path);
+	spin_unlock_bh(&ip->ip_lock);
+	return ic;
+}
+
+/**
+ * rds_ib_path_dialed() - what we have dialed is here
+ * @ip: the path
+ *
+ * If the path waits for it, nothing else is needed: what the peer has made is
+ * refused.
+ *
+ * Context: any; no dv_lock is held.
+ * Return: true if it does; false if it has given the attempt up.
+ */
+bool rds_ib_path_dialed(struct rds_ib_path *ip)
+{
+	struct rds_ib_conn *ic = NULL;
+	bool wanted;
+
+	spin_lock_bh(&ip->ip_lock);
+	wanted = rds_path_dialed(ip->ip_path);
+	if (wanted)
+		swap(ic, ip->ip_offer);
+	spin_unlock_bh(&ip->ip_lock);
+
+	if (ic) {
+		rds_ib_path_disown(ic);
+		rds_ib_accept_refuse(ic);
+		rds_ib_stat_inc(ib_connect_raced);
+	}
+	return wanted;
+}
+
+/**
+ * rds_ib_path_withdraw_offer() - take a connection back that was offered
+ * @ip: the path
+ * @ic: the connection
+ *
+ * Context: any.
+ * Return: true if it is the caller's now; false if it is not on offer.
+ */
+bool rds_ib_path_withdraw_offer(struct rds_ib_path *ip,
+				struct rds_ib_conn *ic)
+{
+	bool found;
+
+	spin_lock_bh(&ip->ip_lock);
+	found = ip->ip_offer == ic;
+	if (found) {
+		ip->ip_offer = NULL;
+		rds_path_offer_gone(ip->ip_path);
+	}
+	spin_unlock_bh(&ip->ip_lock);
+	return found;
+}
+
+/**
+ * rds_ib_path_alloc() - set up the transport's part of a path
+ * @path: the path
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int rds_ib_path_alloc(struct rds_path *path)
+{
+	struct rds_ib_path *ip = kzalloc(sizeof(*ip), GFP_KERNEL);
+
+	if (!ip)
+		return -ENOMEM;
+
+	ip->ip_path = path;
+	spin_lock_init(&ip->ip_lock);
+	path->data = ip;
+	return 0;
+}
+
+/**
+ * rds_ib_path_free() - undo rds_ib_path_alloc()
+ * @path: the path, shut down
+ *
+ * Context: process, may sleep.
+ */
+void rds_ib_path_free(struct rds_path *path)
+{
+	struct rds_ib_path *ip = path->data;
+	struct rds_ib_conn *ic = rds_ib_path_take_offer(ip);
+
+	if (ic) {
+		rds_ib_path_disown(ic);
+		rds_ib_stat_inc(ib_listen_closed_stale);
+		rds_ib_conn_free(ic);
+	}
+	kfree(ip);
+}
+
+/* Over iWARP nobody can end an attempt before it is answered. A peer that is to
+ * give its own up for ours would wait for us, and we for it.
+ */
+static bool rds_ib_path_refuses(struct rds_path *path,
+				const struct rds_ib_conn *ic)
+{
+	if (rds_path_offer_is_late(path, ic->ic_peer.since))
+		return true;
+	return ic->ic_dev->dv_dev->node_type == RDMA_NODE_RNIC &&
+	       ic->ic_peer.knows_duels && rds_path_wins_duel(path);
+}
+
+/**
+ * rds_ib_path_offer() - keep a connection that the peer has made
+ * @path: the path
+ * @offer: the connection
+ *
+ * Context: process; rn_lock is held. Takes dv_lock, ip_lock.
+ * Return: 0, and the connection belongs to the path; -ECONNRESET if it is over
+ * already; -EALREADY if it is of no use any more.
+ */
+int rds_ib_path_offer(struct rds_path *path, void *offer)
+{
+	struct rds_ib_conn *ic = offer, *older = NULL;
+	struct rds_ib_path *ip = path->data;
+	int ret = -ECONNRESET;
+
+	spin_lock_bh(&ic->ic_dev->dv_lock);
+	if (!ic->ic_dropped) {
+		spin_lock(&ip->ip_lock);
+		ret = -EALREADY;
+		if (!rds_ib_path_refuses(path, ic)) {
+			/* Whoever takes it next needs no dv_lock. */
+			ic->ic_ip = ip;
+			older = ip->ip_offer;
+			ip->ip_offer = ic;
+			rds_path_offered(path);
+			ret = 0;
+		}
+		spin_unlock(&ip->ip_lock);
+	}
+	spin_unlock_bh(&ic->ic_dev->dv_lock);
+	if (ret == -EALREADY)
+		rds_ib_stat_inc(ib_connect_raced);
+
+	if (older) {
+		rds_ib_path_disown(older);
+		rds_ib_accept_refuse(older);
+	}
+	return ret;
+}
+
+/**
+ * rds_ib_path_connect() - begin to connect
+ * @path: the path
+ *
+ * Context: process, the path's work item, may sleep.
+ * Return: see &rds_conn_ops.path_connect.
+ */
+int rds_ib_path_connect(struct rds_path *path)
+{
+	struct rds_ib_path *ip = path->data;
+	struct rds_ib_conn *ic;
+
+	ic = rds_ib_path_use_offer(ip);
+	if (ic)
+		return rds_ib_accept(ip, ic);
+	if (path->passive || !rds_path_is_used(path))
+		return -EAGAIN;
+	return rds_ib_dial(ip);
+}
+
+/**
+ * rds_ib_path_shutdown() - end the connection of a path, or the attempt
+ * @path: the path
+ * @abort: makes no difference: what the peer has not acknowledged is sent
+ *	again, and what we have not delivered was not acknowledged
+ *
+ * Context: process, may sleep; the path's transmit lock is held.
+ */
+void rds_ib_path_shutdown(struct rds_path *path, bool abort)
+{
+	struct rds_ib_path *ip = path->data;
+	struct rds_ib_conn *ic = ip->ip_conn;
+
+	if (!ic)
+		return;
+	rds_ib_path_set_conn(ip, NULL);
+	rds_ib_conn_free(ic);
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RDS over InfiniBand, RoCE and iWARP: the transport's tables, start and end of
+ * the module.
+ *
+ * The module ends in this order: listeners; connections, by core; requests that
+ * found no path, and what was refused or waits for its port; devices, which
+ * nobody uses any more; the queue of our work; and pages that were kept.
+ */
+#include <linux/module.h>
+
+#include "ib.h"
+
+struct workqueue_struct *rds_ib_wq;
+
+/* A connection has a type of service, as it is. */
+static u8 rds_ib_tos_map(u8 tos)
+{
+	return tos;
+}
+
+static const struct rds_conn_ops rds_ib_conn_ops = {
+	.laddr_check	= rds_ib_laddr_check,
+	.path_alloc	= rds_ib_path_alloc,
+	.path_free	= rds_ib_path_free,
+	.path_offer	= rds_ib_path_offer,
+	.path_connect	= rds_ib_path_connect,
+	.path_shutdown	= rds_ib_path_shutdown,
+};
+
+static const struct rds_data_ops rds_ib_data_ops = {
+	.xmit		= rds_ib_xmit,
+	.flush		= rds_ib_flush,
+	.xmit_cong_map	= rds_ib_xmit_cong_map,
+	.rx_resume	= rds_ib_rx_resume,
+};
+
+static const struct rds_info_ops rds_ib_info_ops = {
+	.tos_map	= rds_ib_tos_map,
+	.nr_stats	= RDS_IB_STAT_COUNT,
+	.stat_names	= rds_ib_stat_names,
+	.stats		= rds_ib_stats_sum,
+	.record		= rds_ib_record,
+};
+
+const struct rds_transport rds_ib_transport = {
+	.name	= "infiniband",
+	.owner	= THIS_MODULE,
+	.type	= RDS_TRANS_IB,
+	.conn	= &rds_ib_conn_ops,
+	.data	= &rds_ib_data_ops,
+	.info	= &rds_ib_info_ops,
+};
+
+static int __init rds_ib_init(void)
+{
+	int ret;
+
+	rds_ib_wq = alloc_workqueue("rds_ib", WQ_UNBOUND, 0);
+	if (!rds_ib_wq)
+		return -ENOMEM;
+
+	ret = rds_ib_sysctl_init();
+	if (ret)
+		goto err_wq;
+	ret = rds_ib_device_init();
+	if (ret)
+		goto err_sysctl;
+	ret = rds_transport_register(&rds_ib_transport);
+	if (ret)
+		goto err_device;
+	ret = rds_ib_listen();
+	if (ret)
+		goto err_transport;
+	return 0;
+
+err_transport:
+	rds_transport_unregister(&rds_ib_transport);
+	rds_ib_accept_exit();
+	rds_ib_linger_exit();
+err_device:
+	rds_ib_device_exit();
+	rds_ib_listen_exit();
+err_sysctl:
+	rds_ib_sysctl_exit();
+err_wq:
+	destroy_workqueue(rds_ib_wq);
+	rds_ib_pages_exit();
+	return ret;
+}
+
+static void __exit rds_ib_exit(void)
+{
+	rds_ib_listen_stop();
+	rds_transport_unregister(&rds_ib_transport);
+	rds_ib_accept_exit();
+	rds_ib_linger_exit();
+	rds_ib_device_exit();
+	rds_ib_listen_exit();
+	rds_ib_sysctl_exit();
+	destroy_workqueue(rds_ib_wq);
+	rds_ib_pages_exit();
+	rcu_barrier();
+}
+
+module_init(rds_ib_init);
+module_exit(rds_ib_exit);
+
+MODULE_DESCRIPTION("RDS: InfiniBand transport");
+MODULE_LICENSE("GPL");
+/* The kernel's own has none: DKMS would take them for the same. */
+MODULE_VERSION("0.1.0");
+MODULE_ALIAS("rds-transport-0");

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Receiving.
+ *
+ * Completions come in softirq, in order. What a header says of acks and credits
+ * is heeded at once; the rest is put together in order, and delivered, under
+ * ic_rx_lock. If the receiver is to stop, or there is no memory, buffers are
+ * kept in the backlog until rx_resume(): no others are posted for them, so the
+ * peer soon has to wait.
+ *
+ * What makes no sense ends the connection; nothing after it is looked at.
+ */
+#include <linux/slab.h>
+
+#include "ib.h"
+
+static void rds_ib_recv_broken(struct rds_ib_conn *ic,
+			       enum rds_drop_reason reason)
+{
+	ic->ic_rx.rx_broken = true;
+	rds_ib_drop(ic, reason);
+}
+
+/* Acks and credits, from whatever has come */
+static void rds_ib_recv_news(struct rds_ib_conn *ic,
+			     const struct rds_header *hdr)
+{
+	u64 ack = be64_to_cpu(hdr->h_ack);
+
+	if (hdr->h_credit) {
+		spin_lock(&ic->ic_tx_lock);
+		rds_ib_credits_grant(&ic->ic_credits, hdr->h_credit);
+		spin_unlock(&ic->ic_tx_lock);
+		rds_ib_stat_inc(ib_rx_credit_updates);
+		rds_ib_tx_unstall(ic);
+		rds_ib_ack_try(ic);
+	}
+	if (ack > ic->ic_rx.rx_acked && rds_path_ack(ic->ic_ip->ip_path, ack))
+		ic->ic_rx.rx_acked = ack;
+}
+
+/* A map of another length than the right one is counted, and forgotten. */
+static int rds_ib_recv_map(struct rds_ib_conn *ic, const void *data, u32 bytes,
+			   bool last)
+{
+	struct rds_ib_rx *rx = &ic->ic_rx;
+	u32 len = be32_to_cpu(rx->rx_reasm.ra_hdr.h_len);
+
+	if (len != RDS_CONG_MAP_BYTES)
+		return 0;
+	if (!rx->rx_map)
+		rx->rx_map = kmalloc(RDS_CONG_MAP_BYTES,
+				     GFP_ATOMIC | __GFP_NOWARN);
+	if (!rx->rx_map)
+		return -ENOMEM;
+
+	memcpy(rx->rx_map + rx->rx_reasm.ra_got, data, bytes);
+	if (last) {
+		rds_deliver_cong_map(ic->ic_ip->ip_path, rx->rx_map, len);
+		kfree(rx->rx_map);
+		rx->rx_map = NULL;
+	}
+	return 0;
+}
+
+static void rds_ib_recv_deliver(struct rds_ib_conn *ic)
+{
+	struct rds_ib_rx *rx = &ic->ic_rx;
+	struct rds_path *path = ic->ic_ip->ip_path;
+	u64 seq = be64_to_cpu(rx->rx_reasm.ra_hdr.h_sequence);
+	u8 flags = rx->rx_reasm.ra_hdr.h_flags;
+	struct rds_rx_batch batch;
+	struct rds_incoming *inc;
+
+	inc = rds_ib_incoming_end(rx->rx_inc);
+	rx->rx_inc = NULL;
+	rds_ib_stat_inc(ib_rx_total_incs);
+
+	rds_rx_batch_begin(&batch);
+	if (!rds_deliver(path, inc, &batch))
+		rx->rx_stopped = true;
+	rds_rx_batch_end(&batch);
+	WRITE_ONCE(rx->rx_seq, seq);
+	if (flags & RDS_FLAG_ACK_REQUIRED)
+		rds_ib_ack_wanted(ic);
+	else
+		rds_ib_ack_later(ic);
+}
+
+static int rds_ib_recv_data(struct rds_ib_conn *ic,
+			    struct rds_ib_rx_slot *slot, u32 bytes)
+{
+	struct rds_ib_rx *rx = &ic->ic_rx;
+	u32 len = be32_to_cpu(slot->rs_hdr->h_len);
+
+	if (!rx->rx_inc)
+		rx->rx_inc = rds_ib_incoming_alloc(slot->rs_hdr);
+	if (!rx->rx_inc)
+		return -ENOMEM;
+
+	if (rds_ib_incoming_is_small(len))
+		rds_ib_incoming_copy_in(rx->rx_inc,
+					page_address(slot->rs_page), bytes);
+	else
+		rds_ib_incoming_add_page(rx->rx_inc,
+					 rds_ib_rx_take_page(ic, slot));
+	return 0;
+}
+
+/* Take what a slot holds. Returns -ENOMEM if it is to be asked again. */
+static int rds_ib_recv_take(struct rds_ib_conn *ic,
+			    struct rds_ib_rx_slot *slot)
+{
+	u32 bytes = slot->rs_bytes - sizeof(struct rds_header);
+	const struct rds_header *hdr = slot->rs_hdr;
+	struct rds_ib_rx *rx = &ic->ic_rx;
+	enum rds_ib_frag frag;
+	bool last, map;
+	int ret;
+
+	frag = rds_ib_frag_judge(&rx->rx_reasm, hdr, bytes);
+	if (frag == RDS_IB_FRAG_BAD) {
+		rds_ib_recv_broken(ic, RDS_DROP_PROTOCOL);
+		return 0;
+	}
+	if (frag == RDS_IB_FRAG_ACK) {
+		rds_ib_stat_inc(ib_ack_received);
+		return 0;
+	}
+
+	last = frag == RDS_IB_FRAG_LAST;
+	map = rds_header_is_cong_map(hdr);
+	if (!rx->rx_reasm.ra_got)
+		rx->rx_reasm.ra_hdr = *hdr;
+	if (map)
+		ret = rds_ib_recv_map(ic, page_address(slot->rs_page), bytes,
+				      last);
+	else
+		ret = rds_ib_recv_data(ic, slot, bytes);
+	if (ret)
+		return ret;
+
+	rds_ib_reasm_add(&rx->rx_reasm, bytes, frag);
+	if (last && !map)
+		rds_ib_recv_deliver(ic);
+	return 0;
+}
+
+/* Take what waits, as far as that goes. */
+static void rds_ib_recv_backlog(struct rds_ib_conn *ic)
+{
+	struct rds_ib_rx *rx = &ic->ic_rx;
+	struct rds_ib_rx_slot *slot, *next;
+
+	list_for_each_entry_safe(slot, next, &rx->rx_backlog, rs_item) {
+		if (rx->rx_stopped || rx->rx_broken)
+			return;
+		if (rds_ib_recv_take(ic, slot)) {
+			rds_path_rx_retry(ic->ic_ip->ip_path);
+			return;
+		}
+		list_del(&slot->rs_item);
+		rds_ib_rx_give_back(ic, slot);
+	}
+}
+
+static void rds_ib_recv_good(struct rds_ib_conn *ic,
+			     struct rds_ib_rx_slot *slot, u32 bytes)
+{
+	struct ib_device *dev = ic->ic_dev->dv_dev;
+	struct rds_ib_rx *rx = &ic->ic_rx;
+
+	ib_dma_sync_single_for_cpu(dev, slot->rs_sge[0].addr,
+				   sizeof(struct rds_header), DMA_FROM_DEVICE);
+	ib_dma_sync_single_for_cpu(dev, slot->rs_sge[1].addr, RDS_FRAG_SIZE,
+				   DMA_FROM_DEVICE);
+	rds_ib_stat_inc(ib_rx_total_frags);
+	if (!rds_ib_frag_has_header(slot->rs_hdr, bytes)) {
+		rds_ib_recv_broken(ic, RDS_DROP_PROTOCOL);
+		rds_ib_rx_give_back(ic, slot);
+		return;
+	}
+
+	slot->rs_bytes = bytes;
+	rds_ib_recv_news(ic, slot->rs_hdr);
+	if (list_empty(&rx->rx_backlog) && !rx->rx_stopped &&
+	    !rds_ib_recv_take(ic, slot)) {
+		rds_ib_rx_give_back(ic, slot);
+		return;
+	}
+	list_add_tail(&slot->rs_item, &rx->rx_backlog);
+	rds_ib_recv_backlog(ic);
+}
+
+static enum rds_drop_reason rds_ib_recv_reason(enum ib_wc_status status)
+{
+	switch (status) {
+	case IB_WC_LOC_LEN_ERR:
+	case IB_WC_LOC_PROT_ERR:
+	case IB_WC_REM_INV_REQ_ERR:
+		return RDS_DROP_PROTOCOL;
+	default:
+		return RDS_DROP_PEER_RESET;
+	}
+}
+
+/**
+ * rds_ib_recv_done() - a receive buffer has been used, or flushed
+ * @cq: the completion queue
+ * @wc: what has happened
+ *
+ * Context: softirq. Takes ic_rx_lock.
+ */
+void rds_ib_recv_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rds_ib_conn *ic = cq->cq_context;
+	struct rds_ib_rx_slot *slot = container_of(wc->wr_cqe,
+						   struct rds_ib_rx_slot,
+						   rs_cqe);
+
+	rds_ib_stat_inc(ib_rx_cq_event);
+	spin_lock_bh(&ic->ic_rx_lock);
+	rds_ib_rx_count(ic);
+	if (wc->status != IB_WC_SUCCESS)
+		rds_ib_drop(ic, rds_ib_recv_reason(wc->status));
+
+	if (wc->status != IB_WC_SUCCESS || ic->ic_closing ||
+	    ic->ic_rx.rx_broken) {
+		rds_ib_rx_give_back(ic, slot);
+	} else {
+		rds_ib_recv_good(ic, slot, wc->byte_len);
+		rds_ib_stat_inc(ib_rx_refill_from_cq);
+		rds_ib_rx_refill(ic, GFP_ATOMIC);
+	}
+	spin_unlock_bh(&ic->ic_rx_lock);
+}
+
+/**
+ * rds_ib_rx_go_on() - take what has been held back
+ * @ic: the connection
+ *
+ * Context: process. Takes ic_rx_lock.
+ */
+void rds_ib_rx_go_on(struct rds_ib_conn *ic)
+{
+	spin_lock_bh(&ic->ic_rx_lock);
+	ic->ic_rx.rx_stopped = false;
+	if (!ic->ic_closing) {
+		rds_ib_recv_backlog(ic);
+		rds_ib_rx_refill(ic, GFP_ATOMIC);
+	}
+	spin_unlock_bh(&ic->ic_rx_lock);
+}
+
+/**
+ * rds_ib_rx_resume() - read on
+ * @path: the path
+ *
+ * Context: process, the path's work item.
+ */
+void rds_ib_rx_resume(struct rds_path *path)
+{
+	struct rds_ib_path *ip = path->data;
+	struct rds_ib_conn *ic = ip->ip_conn;
+
+	/* What a dialed connection holds back waits for the peer's answer. */
+	if (!ic || (ic->ic_state != RDS_IB_UP &&
+		    ic->ic_state != RDS_IB_ACCEPTING))
+		return;
+	rds_ib_stat_inc(ib_rx_refill_from_thread);
+	rds_ib_rx_go_on(ic);
+}

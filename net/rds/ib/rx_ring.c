@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Receive buffers: slots, made by the chunk when they are needed, and a page
+ * for each while it is posted. All is under ic_rx_lock. A small message leaves
+ * its page to the slot; a large one takes it along.
+ *
+ * There are as many as the peer's traffic needs. They are posted some at a time
+ * when as many have been used. What is posted cannot be taken back: if fewer
+ * are needed, those that are used are not replaced.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "ib.h"
+
+/* Pages in receive slots of all connections */
+atomic_long_t rds_ib_rx_pages;
+
+/* Receive buffers that a connection begins with, and has when it is idle */
+#define RDS_IB_RX_FIRST		32U
+
+/* After so long with few of them used there are fewer. */
+#define RDS_IB_RX_WINDOW	HZ
+
+static struct ib_device *rds_ib_rx_device(const struct rds_ib_conn *ic)
+{
+	return ic->ic_dev->dv_dev;
+}
+
+static void rds_ib_rx_init_slot(struct rds_ib_conn *ic,
+				struct rds_ib_rx_chunk *chunk, unsigned int nr)
+{
+	struct rds_ib_rx_slot *slot = &chunk->rk_slots[nr];
+	u32 lkey = ic->ic_dev->dv_pd->local_dma_lkey;
+
+	slot->rs_cqe.done = rds_ib_recv_done;
+	slot->rs_hdr = chunk->rk_hdrs + nr * RDS_IB_HDR_STRIDE;
+	slot->rs_sge[0].addr = chunk->rk_hdrs_dma + nr * RDS_IB_HDR_STRIDE;
+	slot->rs_sge[0].length = sizeof(struct rds_header);
+	slot->rs_sge[0].lkey = lkey;
+	slot->rs_sge[1].length = RDS_FRAG_SIZE;
+	slot->rs_sge[1].lkey = lkey;
+	slot->rs_wr.wr_cqe = &slot->rs_cqe;
+	slot->rs_wr.sg_list = slot->rs_sge;
+	slot->rs_wr.num_sge = RDS_IB_RECV_SGE;
+}
+
+static int rds_ib_rx_add_chunk(struct rds_ib_conn *ic, gfp_t gfp)
+{
+	struct ib_device *dev = rds_ib_rx_device(ic);
+	struct rds_ib_rx *rx = &ic->ic_rx;
+	struct rds_ib_rx_chunk *chunk;
+	size_t size = RDS_IB_RX_CHUNK * RDS_IB_HDR_STRIDE;
+	unsigned int i;
+
+	chunk = kzalloc(sizeof(*chunk), gfp);
+	if (!chunk)
+		return -ENOMEM;
+	chunk->rk_hdrs = kzalloc(size, gfp);
+	if (!chunk->rk_hdrs)
+		goto err_chunk;
+	chunk->rk_hdrs_dma = ib_dma_map_single(dev, chunk->rk_hdrs, size,
+					       DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(dev, chunk->rk_hdrs_dma))
+		goto err_hdrs;
+
+	list_add_tail(&chunk->rk_item, &rx->rx_chunks);
+	for (i = 0; i < RDS_IB_RX_CHUNK && rx->rx_slots < rx->rx_max; i++) {
+		rds_ib_rx_init_slot(ic, chunk, i);
+		list_add_tail(&chunk->rk_slots[i].rs_item, &rx->rx_spare);
+		rx->rx_slots++;
+	}
+	return 0;
+
+err_hdrs:
+	kfree(chunk->rk_hdrs);
+err_chunk:
+	kfree(chunk);
+	return -ENOMEM;
+}
+
+/* Beyond the limit each connection still has the buffers it begins with. */
+static bool rds_ib_rx_may_alloc(const struct rds_ib_conn *ic)
+{
+	if (ic->ic_rx.rx_posted < RDS_IB_RX_FIRST ||
+	    atomic_long_read(&rds_ib_rx_pages) <
+	    READ_ONCE(rds_ib_sysctl.max_recv_allocation))
+		return true;
+	rds_ib_stat_inc(ib_rx_alloc_limit);
+	return false;
+}
+
+static int rds_ib_rx_get_page(struct rds_ib_conn *ic,
+			      struct rds_ib_rx_slot *slot, gfp_t gfp)
+{
+	struct ib_device *dev = rds_ib_rx_device(ic);
+	struct page *page;
+	u64 dma;
+
+	if (slot->rs_page)
+		return 0;
+	if (!rds_ib_rx_may_alloc(ic))
+		return -ENOBUFS;
+	page = rds_ib_page_get(gfp);
+	if (!page)
+		return -ENOMEM;
+	dma = ib_dma_map_page(dev, page, 0, RDS_FRAG_SIZE, DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(dev, dma)) {
+		__free_page(page);
+		return -ENOMEM;
+	}
+	slot->rs_sge[1].addr = dma;
+	slot->rs_page = page;
+	atomic_long_inc(&rds_ib_rx_pages);
+	return 0;
+}
+
+/**
+ * rds_ib_rx_take_page() - a message takes the page of a slot along
+ * @ic: the connection
+ * @slot: the slot, not posted
+ *
+ * Context: softirq or process. ic_rx_lock is held.
+ * Return: the page; its reference is the caller's.
+ */
+struct page *rds_ib_rx_take_page(struct rds_ib_conn *ic,
+				 struct rds_ib_rx_slot *slot)
+{
+	struct page *page = slot->rs_page;
+
+	ib_dma_unmap_page(rds_ib_rx_device(ic), slot->rs_sge[1].addr,
+			  RDS_FRAG_SIZE, DMA_FROM_DEVICE);
+	slot->rs_page = NULL;
+	atomic_long_dec(&rds_ib_rx_pages);
+	return page;
+}
+
+/* A spare slot, with a page, no longer among the spare. */
+static struct rds_ib_rx_slot *rds_ib_rx_prepare(struct rds_ib_conn *ic,
+						gfp_t gfp)
+{
+	struct ib_device *dev = rds_ib_rx_device(ic);
+	struct rds_ib_rx *rx = &ic->ic_rx;
+	struct rds_ib_rx_slot *slot;
+	int ret;
+
+	if (list_empty(&rx->rx_spare)) {
+		if (rx->rx_slots >= rx->rx_max)
+			return ERR_PTR(-ENOSPC);
+		ret = rds_ib_rx_add_chunk(ic, gfp);
+		if (ret)
+			return ERR_PTR(ret);
+	}
+	slot = list_first_entry(&rx->rx_spare, struct rds_ib_rx_slot, rs_item);
+	ret = rds_ib_rx_get_page(ic, slot, gfp);
+	if (ret)
+		return ERR_PTR(ret);
+	list_del(&slot->rs_item);
+	ib_dma_sync_single_for_device(dev, slot->rs_sge[0].addr,
+				      sizeof(struct rds_header),
+				      DMA_FROM_DEVICE);
+	ib_dma_sync_single_for_device(dev, slot->rs_sge[1].addr, RDS_FRAG_SIZE,
+				      DMA_FROM_DEVICE);
+	return slot;
+}
+
+/* Those that the device did not take are spare again. */
+static void rds_ib_rx_refused(struct rds_ib_conn *ic,
+			      const struct ib_recv_wr *wr)
+{
+	struct rds_ib_rx_slot *slot;
+
+	for (; wr; wr = wr->next) {
+		slot = container_of(wr->wr_cqe, struct rds_ib_rx_slot, rs_cqe);
+		ic->ic_rx.rx_posted--;
+		rds_ib_rx_give_back(ic, slot);
+	}
+}
+
+/* Post so many buffers more, together; fewer if there is an error. */
+static int rds_ib_rx_add(struct rds_ib_conn *ic, u32 nr, gfp_t gfp)
+{
+	struct ib_recv_wr *first = NULL, **link = &first;
+	const struct ib_recv_wr *bad = NULL;
+	struct rds_ib_rx *rx = &ic->ic_rx;
+	struct rds_ib_rx_slot *slot;
+	int ret = 0, err;
+
+	while (nr--) {
+		slot = rds_ib_rx_prepare(ic, gfp);
+		if (IS_ERR(slot)) {
+			ret = PTR_ERR(slot);
+			break;
+		}
+		*link = &slot->rs_wr;
+		link = &slot->rs_wr.next;
+		rx->rx_posted++;
+	}
+	*link = NULL;
+	if (!first)
+		return ret;
+
+	err = ib_post_recv(ic->ic_id->qp, first, &bad);
+	if (!err)
+		return ret;
+	rds_ib_rx_refused(ic, bad);
+	return err;
+}
+
+static void rds_ib_rx_tell(struct rds_ib_conn *ic, u32 posted)
+{
+	const struct rds_ib_credits *cr = &ic->ic_credits;
+	bool last;
+
+	if (!ic->ic_told || !posted)
+		return;
+	spin_lock(&ic->ic_tx_lock);
+	rds_ib_credits_posted(&ic->ic_credits, posted);
+	last = cr->cr_limited && cr->cr_send == 1;
+	spin_unlock(&ic->ic_tx_lock);
+	/* The last credit may go with news. */
+	if (last)
+		rds_ib_tx_unstall(ic);
+	rds_ib_ack_try(ic);
+}
+
+/* Is it worth another attempt? A peer that counts buffers may wait for those;
+ * another is well off with half as many as there should be.
+ */
+static bool rds_ib_rx_try_again(const struct rds_ib_conn *ic, int err)
+{
+	if (!err || err == -ENOSPC || err == -ENOBUFS)
+		return false;
+	return ic->ic_told || ic->ic_rx.rx_posted < ic->ic_rx.rx_target / 2;
+}
+
+/**
+ * rds_ib_rx_refill() - post as many buffers as there should be
+ * @ic: the connection
+ * @gfp: how to allocate
+ *
+ * Some at a time. Tries again later if that failed, and too few are left.
+ *
+ * Context: softirq or process. ic_rx_lock is held.
+ */
+void rds_ib_rx_refill(struct rds_ib_conn *ic, gfp_t gfp)
+{
+	struct rds_ib_rx *rx = &ic->ic_rx;
+	u32 before = rx->rx_posted;
+	int ret;
+
+	if (ic->ic_closing ||
+	    before + rds_ib_rx_batch(rx->rx_target) > rx->rx_target)
+		return;
+	/* What is held back must not grow. */
+	if (!list_empty(&rx->rx_backlog) && list_empty(&rx->rx_spare))
+		return;
+
+	ret = rds_ib_rx_add(ic, rx->rx_target - before, gfp | __GFP_NOWARN);
+	rds_ib_rx_tell(ic, rx->rx_posted - before);
+	if (rds_ib_rx_try_again(ic, ret))
+		rds_path_rx_retry(ic->ic_ip->ip_path);
+}
+
+/**
+ * rds_ib_rx_give_back() - the contents of a slot have been taken
+ * @ic: the connection
+ * @slot: the slot, not posted
+ *
+ * Its page is kept if it will be needed.
+ *
+ * Context: softirq or process. ic_rx_lock is held.
+ */
+void rds_ib_rx_give_back(struct rds_ib_conn *ic, struct rds_ib_rx_slot *slot)
+{
+	struct rds_ib_rx *rx = &ic->ic_rx;
+	struct page *page;
+
+	if (slot->rs_page && rx->rx_posted >= rx->rx_target) {
+		page = rds_ib_rx_take_page(ic, slot);
+		rds_ib_pages_put(&page, 1);
+	}
+	list_add(&slot->rs_item, &rx->rx_spare);
+}
+
+/**
+ * rds_ib_rx_count() - a buffer has been used: how many should there be?
+ * @ic: the connection
+ *
+ * More at once if they are used up faster, fewer after a while if not.
+ *
+ * Context: softirq. ic_rx_lock is held.
+ */
+void rds_ib_rx_count(struct rds_ib_conn *ic)
+{
+	struct rds_ib_rx *rx = &ic->ic_rx;
+	unsigned long now = jiffies;
+
+	if (!--rx->rx_posted)
+		rds_ib_stat_inc(ib_rx_ring_empty);
+	if (rx->rx_tick != now) {
+		rx->rx_tick = now;
+		rx->rx_used = 0;
+	}
+	rx->rx_peak = max(rx->rx_peak, ++rx->rx_used);
+	rx->rx_target = rds_ib_rx_target(rx->rx_target, rx->rx_used,
+					 rx->rx_max);
+	if (time_before(now, rx->rx_since + RDS_IB_RX_WINDOW))
+		return;
+	rx->rx_target = rds_ib_rx_decay(rx->rx_target, rx->rx_peak,
+					min(rx->rx_max, RDS_IB_RX_FIRST));
+	rx->rx_since = now;
+	rx->rx_peak = 0;
+}
+
+/**
+ * rds_ib_rx_init() - post the first buffers
+ * @ic: the connection, with its queue pair
+ * @max: how many there may be in the end
+ *
+ * Context: process, may sleep.
+ * Return: 0 or an errno.
+ */
+int rds_ib_rx_init(struct rds_ib_conn *ic, u32 max)
+{
+	struct rds_ib_rx *rx = &ic->ic_rx;
+
+	rx->rx_max = max;
+	rx->rx_target = min(max, RDS_IB_RX_FIRST);
+	rx->rx_since = jiffies;
+	/* Nobody else knows of it yet. */
+	return rds_ib_rx_add(ic, rx->rx_target, GFP_KERNEL);
+}
+
+static void rds_ib_rx_free_chunk(struct rds_ib_conn *ic,
+				 struct rds_ib_rx_chunk *chunk)
+{
+	unsigned int i;
+
+	for (i = 0; i < RDS_IB_RX_CHUNK; i++) {
+		if (chunk->rk_slots[i].rs_page)
+			put_page(rds_ib_rx_take_page(ic, &chunk->rk_slots[i]));
+	}
+	ib_dma_unmap_single(rds_ib_rx_device(ic), chunk->rk_hdrs_dma,
+			    RDS_IB_RX_CHUNK * RDS_IB_HDR_STRIDE,
+			    DMA_FROM_DEVICE);
+	kfree(chunk->rk_hdrs);
+	kfree(chunk);
+}
+
+/**
+ * rds_ib_rx_release() - give all back that the receiving half has
+ * @ic: the connection; no completion runs any more
+ *
+ * Context: process.
+ */
+void rds_ib_rx_release(struct rds_ib_conn *ic)
+{
+	struct rds_ib_rx *rx = &ic->ic_rx;
+	struct rds_ib_rx_chunk *chunk, *next;
+
+	list_for_each_entry_safe(chunk, next, &rx->rx_chunks, rk_item) {
+		list_del(&chunk->rk_item);
+		rds_ib_rx_free_chunk(ic, chunk);
+	}
+	rds_ib_incoming_drop(rx->rx_inc);
+	rx->rx_inc = NULL;
+	kfree(rx->rx_map);
+	rx->rx_map = NULL;
+}

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sending, under the path's transmit lock.
+ *
+ * Each fragment is a work request, which is put by until there are enough, or
+ * core says that no other message follows, and then all are posted together. A
+ * short one is copied by the device while it is posted, if the device can do
+ * that; then nothing has to be kept for it any longer, and nobody needs to hear
+ * of its completion. Until then it is referenced, for its ack may come at any
+ * time once core takes it for sent, and so may its sender's close(). All else
+ * is mapped, and the slot of a message's last fragment holds a reference until
+ * that has been completed; so the last of the work requests posted together
+ * asks for a completion.
+ *
+ * Who finds no slot, or no credits, says so by a bit, looks once more, and
+ * waits for rds_path_kick(); completions and credits look at the bit after
+ * they have made room.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "ib.h"
+
+/**
+ * struct rds_ib_piece - what a fragment carries
+ * @p_page: where it is; NULL if it is at @p_data
+ * @p_data: where it is in slab memory
+ * @p_off: where in the page
+ * @p_len: bytes
+ */
+struct rds_ib_piece {
+	struct page	*p_page;
+	void		*p_data;
+	u32		p_off;
+	u32		p_len;
+};
+
+static struct rds_ib_conn *rds_ib_tx_conn(struct rds_path *path)
+{
+	struct rds_ib_path *ip = path->data;
+
+	return ip->ip_conn;
+}
+
+/* Post what has been put by. */
+static int rds_ib_tx_post(struct rds_ib_conn *ic)
+{
+	struct rds_ib_tx *tx = &ic->ic_tx;
+	struct ib_send_wr *last;
+	unsigned int i;
+	int ret;
+
+	if (!tx->tx_nr)
+		return 0;
+
+	last = &tx->tx_wr[tx->tx_nr - 1];
+	if (tx->tx_holds && !(last->send_flags & IB_SEND_SIGNALED)) {
+		last->send_flags |= IB_SEND_SIGNALED;
+		tx->tx_unsignaled = 0;
+	}
+	for (i = 0; i < tx->tx_nr; i++) {
+		tx->tx_wr[i].next = &tx->tx_wr[i + 1];
+		if (tx->tx_wr[i].send_flags & IB_SEND_SIGNALED)
+			atomic_inc(&ic->ic_asked);
+	}
+	last->next = NULL;
+	tx->tx_holds = false;
+	tx->tx_nr = 0;
+	rds_ib_watch_ask(ic);
+	/* A device in software does its work when bottom halves are on again,
+	 * in this context, and wakes nobody for it.
+	 */
+	local_bh_disable();
+	ret = ib_post_send(ic->ic_id->qp, tx->tx_wr, NULL);
+	local_bh_enable();
+	rds_ib_tx_return(ic);
+	return ret ? -EIO : 0;
+}
+
+/* Nothing more can be sent for now. What was put by must not wait with it: room
+ * comes from its completion.
+ */
+static bool rds_ib_tx_has_room(struct rds_ib_conn *ic, u8 *news)
+{
+	if (!rds_ib_ring_room(&ic->ic_tx.tx_ring)) {
+		rds_ib_stat_inc(ib_tx_ring_full);
+		return false;
+	}
+	if (!rds_ib_ack_take(ic, news)) {
+		rds_ib_stat_inc(ib_tx_throttle);
+		return false;
+	}
+	return true;
+}
+
+/* A slot, and credits for it. Returns 0 or what xmit() is to return. */
+static int rds_ib_tx_room(struct rds_ib_conn *ic, u8 *news)
+{
+	int ret;
+
+	if (likely(rds_ib_tx_has_room(ic, news)))
+		return 0;
+
+	ret = rds_ib_tx_post(ic);
+	if (ret)
+		return ret;
+	set_bit(0, &ic->ic_tx.tx_stalled);
+	/* Pairs with the one in rds_ib_tx_unstall(). */
+	smp_mb__after_atomic();
+	if (rds_ib_tx_has_room(ic, news)) {
+		clear_bit(0, &ic->ic_tx.tx_stalled);
+		return 0;
+	}
+	rds_ib_stat_inc(ib_tx_stalled);
+	return -EAGAIN;
+}
+
+static void rds_ib_tx_inline(struct ib_sge *sge, struct rds_header *hdr,
+			     const struct rds_ib_piece *p)
+{
+	sge[0].addr = (uintptr_t)hdr;
+	sge[1].addr = p->p_page ?
+		      (uintptr_t)page_address(p->p_page) + p->p_off :
+		      (uintptr_t)p->p_data;
+}
+
+static int rds_ib_tx_map(struct rds_ib_conn *ic, struct ib_sge *sge,
+			 struct rds_ib_tx_slot *slot,
+			 const struct rds_ib_piece *p)
+{
+	struct ib_device *dev = ic->ic_dev->dv_dev;
+
+	ib_dma_sync_single_for_device(dev, sge[0].addr,
+				      sizeof(struct rds_header),
+				      DMA_TO_DEVICE);
+	if (!p->p_len)
+		return 0;
+	if (p->p_page)
+		slot->ts_dma = ib_dma_map_page(dev, p->p_page, p->p_off,
+					       p->p_len, DMA_TO_DEVICE);
+	else
+		slot->ts_dma = ib_dma_map_single(dev, p->p_data, p->p_len,
+						 DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(dev, slot->ts_dma)) {
+		rds_ib_stat_inc(ib_tx_sg_mapping_failure);
+		return -ENOMEM;
+	}
+	slot->ts_len = p->p_len;
+	sge[1].addr = slot->ts_dma;
+	return 0;
+}
+
+/* Write the elements of a work request. Returns its flags, or an errno. */
+static int rds_ib_tx_elements(struct rds_ib_conn *ic, struct ib_sge *sge,
+			      u32 nr, const struct rds_header *hdr,
+			      const struct rds_ib_piece *p)
+{
+	struct rds_ib_tx *tx = &ic->ic_tx;
+	u32 lkey = ic->ic_dev->dv_pd->local_dma_lkey;
+	struct rds_header *to;
+
+	to = rds_ib_tx_header(ic, nr, &sge[0].addr);
+	*to = *hdr;
+	sge[0].length = sizeof(*hdr);
+	sge[0].lkey = lkey;
+	sge[1].length = p->p_len;
+	sge[1].lkey = lkey;
+	if (sizeof(*hdr) + p->p_len <= tx->tx_inline) {
+		rds_ib_tx_inline(sge, to, p);
+		return IB_SEND_INLINE;
+	}
+
+	return rds_ib_tx_map(ic, sge, &tx->tx_slots[nr], p);
+}
+
+/* Put a fragment by. There is room for it. Returns the slot. */
+static struct rds_ib_tx_slot *rds_ib_tx_add(struct rds_ib_conn *ic,
+					    const struct rds_header *hdr,
+					    const struct rds_ib_piece *p,
+					    bool last)
+{
+	struct rds_ib_tx *tx = &ic->ic_tx;
+	struct ib_send_wr *wr = &tx->tx_wr[tx->tx_nr];
+	struct ib_sge *sge = tx->tx_sge[tx->tx_nr];
+	u32 nr = tx->tx_ring.rg_head % tx->tx_ring.rg_size;
+	int flags;
+
+	flags = rds_ib_tx_elements(ic, sge, nr, hdr, p);
+	if (flags < 0)
+		return ERR_PTR(flags);
+	if (last)
+		flags |= IB_SEND_SOLICITED;
+	if (!(flags & IB_SEND_INLINE))
+		tx->tx_mapped = true;
+	if (++tx->tx_unsignaled >= tx->tx_signal) {
+		flags |= IB_SEND_SIGNALED;
+		tx->tx_unsignaled = 0;
+	}
+
+	rds_ib_ring_get(&tx->tx_ring);
+	memset(wr, 0, sizeof(*wr));
+	wr->wr_cqe = &tx->tx_slots[nr].ts_cqe;
+	wr->sg_list = sge;
+	wr->num_sge = p->p_len ? 2 : 1;
+	wr->opcode = IB_WR_SEND;
+	wr->send_flags = flags;
+	tx->tx_nr++;
+	return &tx->tx_slots[nr];
+}
+
+/* The next fragment of a payload; its pieces are whole pages but the last. */
+static void rds_ib_tx_piece(struct rds_ib_tx *tx, const struct rds_bag *bag,
+			    struct rds_ib_piece *p)
+{
+	u32 off = tx->tx_frag * RDS_FRAG_SIZE;
+	const struct bio_vec *bv;
+
+	memset(p, 0, sizeof(*p));
+	p->p_len = min_t(u32, bag->len - off, RDS_FRAG_SIZE);
+	if (bag->kind != RDS_BAG_KERNEL) {
+		p->p_data = bag->data + off;
+		return;
+	}
+	bv = &bag->bvec[tx->tx_bvec];
+	p->p_page = bv->bv_page;
+	p->p_off = bv->bv_offset + tx->tx_bvec_off;
+}
+
+/* It is through: go on to what follows. */
+static void rds_ib_tx_advance(struct rds_ib_tx *tx, const struct rds_bag *bag,
+			      u32 len)
+{
+	tx->tx_frag++;
+	if (bag->kind != RDS_BAG_KERNEL)
+		return;
+	tx->tx_bvec_off += len;
+	if (tx->tx_bvec_off >= bag->bvec[tx->tx_bvec].bv_len) {
+		tx->tx_bvec++;
+		tx->tx_bvec_off = 0;
+	}
+}
+
+static void rds_ib_tx_rewind(struct rds_ib_tx *tx)
+{
+	tx->tx_frag = 0;
+	tx->tx_bvec = 0;
+	tx->tx_bvec_off = 0;
+	tx->tx_mapped = false;
+}
+
+static int rds_ib_tx_fragment(struct rds_ib_conn *ic, struct rds_message *msg,
+			      u32 frags)
+{
+	struct rds_ib_tx *tx = &ic->ic_tx;
+	struct rds_ib_tx_slot *slot;
+	struct rds_ib_piece piece;
+	struct rds_header hdr;
+	bool last;
+	u8 news;
+	int ret;
+
+	ret = rds_ib_tx_room(ic, &news);
+	if (ret)
+		return ret;
+
+	last = tx->tx_frag + 1 == frags;
+	rds_message_header(msg, rds_ib_ack_say(ic), &hdr);
+	hdr.h_credit = news;
+	rds_header_set_csum(&hdr);
+	rds_ib_tx_piece(tx, &msg->m_bag, &piece);
+	slot = rds_ib_tx_add(ic, &hdr, &piece, last);
+	if (IS_ERR(slot)) {
+		rds_ib_ack_untake(ic, news);
+		return PTR_ERR(slot);
+	}
+	if (last && tx->tx_mapped) {
+		slot->ts_msg = rds_message_get(msg);
+		tx->tx_holds = true;
+	}
+	rds_ib_tx_advance(tx, &msg->m_bag, piece.p_len);
+	return tx->tx_nr == RDS_IB_BATCH ? rds_ib_tx_post(ic) : 0;
+}
+
+/**
+ * rds_ib_xmit() - send a message
+ * @path: the path
+ * @msg: the message
+ * @more: another follows at once
+ *
+ * Context: see &rds_data_ops.xmit.
+ * Return: see there.
+ */
+int rds_ib_xmit(struct rds_path *path, struct rds_message *msg, bool more)
+{
+	struct rds_ib_conn *ic = rds_ib_tx_conn(path);
+	u32 frags = rds_ib_frags(msg->m_bag.len);
+	struct rds_ib_tx *tx = &ic->ic_tx;
+	int ret;
+
+	while (tx->tx_frag < frags) {
+		ret = rds_ib_tx_fragment(ic, msg, frags);
+		if (ret)
+			return ret;
+	}
+	/* The slot has the reference of one that was mapped. */
+	if (more && tx->tx_nr && !tx->tx_mapped)
+		tx->tx_lent[tx->tx_nr_lent++] = rds_message_get(msg);
+	rds_ib_tx_rewind(tx);
+	ret = more ? 0 : rds_ib_tx_post(ic);
+	return ret ?: RDS_XMIT_SENT;
+}
+
+/**
+ * rds_ib_flush() - post what has been put by
+ * @path: the path
+ *
+ * Context: see &rds_data_ops.flush.
+ * Return: see there.
+ */
+int rds_ib_flush(struct rds_path *path)
+{
+	return rds_ib_tx_post(rds_ib_tx_conn(path));
+}
+
+static int rds_ib_tx_map_fragment(struct rds_ib_conn *ic)
+{
+	struct rds_ib_tx *tx = &ic->ic_tx;
+	bool last = tx->tx_frag == RDS_CONG_MAP_BYTES / RDS_FRAG_SIZE - 1;
+	struct rds_ib_piece piece = {
+		.p_data	= tx->tx_map + tx->tx_frag * RDS_FRAG_SIZE,
+		.p_len	= RDS_FRAG_SIZE,
+	};
+	struct rds_header hdr = {
+		.h_ack		= cpu_to_be64(rds_ib_ack_say(ic)),
+		.h_len		= cpu_to_be32(RDS_CONG_MAP_BYTES),
+		.h_flags	= RDS_FLAG_CONG_BITMAP,
+	};
+	struct rds_ib_tx_slot *slot;
+	u8 news;
+	int ret;
+
+	ret = rds_ib_tx_room(ic, &news);
+	if (ret)
+		return ret;
+	hdr.h_credit = news;
+	rds_header_set_csum(&hdr);
+	slot = rds_ib_tx_add(ic, &hdr, &piece, last);
+	if (IS_ERR(slot)) {
+		rds_ib_ack_untake(ic, news);
+		return PTR_ERR(slot);
+	}
+	if (last) {
+		slot->ts_map = tx->tx_map;
+		tx->tx_map = NULL;
+		tx->tx_holds = true;
+	}
+	tx->tx_frag++;
+	return tx->tx_nr == RDS_IB_BATCH ? rds_ib_tx_post(ic) : 0;
+}
+
+/**
+ * rds_ib_xmit_cong_map() - send a congestion map
+ * @path: the path
+ * @map: the map
+ *
+ * Reliable as the connection is, the completion of its last fragment is the
+ * peer's acknowledgment.
+ *
+ * Context: see &rds_data_ops.xmit_cong_map.
+ * Return: see there.
+ */
+int rds_ib_xmit_cong_map(struct rds_path *path, const void *map)
+{
+	const u32 frags = RDS_CONG_MAP_BYTES / RDS_FRAG_SIZE;
+	struct rds_ib_conn *ic = rds_ib_tx_conn(path);
+	struct rds_ib_tx *tx = &ic->ic_tx;
+	int ret;
+
+	if (!tx->tx_map && !tx->tx_frag) {
+		tx->tx_map = kmemdup(map, RDS_CONG_MAP_BYTES, GFP_NOFS);
+		if (!tx->tx_map)
+			return -ENOMEM;
+		WRITE_ONCE(tx->tx_last_map, tx->tx_map);
+	}
+	while (tx->tx_frag < frags) {
+		ret = rds_ib_tx_map_fragment(ic);
+		if (ret)
+			return ret;
+	}
+	rds_ib_tx_rewind(tx);
+	ret = rds_ib_tx_post(ic);
+	return ret ?: RDS_XMIT_SENT;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Counters. There is one namespace that has any. */
+#include <linux/cpumask.h>
+#include <linux/string.h>
+#include <net/net_namespace.h>
+
+#include "stats.h"
+
+#define RDS_IB_STAT_NAME(name)	#name,
+
+DEFINE_PER_CPU(struct rds_ib_stats, rds_ib_stats);
+
+const char * const rds_ib_stat_names[RDS_IB_STAT_COUNT] = {
+	RDS_IB_STATS(RDS_IB_STAT_NAME)
+};
+
+/**
+ * rds_ib_stats_sum() - add up the counters of all CPUs
+ * @net: the namespace
+ * @sums: RDS_IB_STAT_COUNT sums; all 0 but in the first namespace
+ *
+ * Context: any.
+ */
+void rds_ib_stats_sum(struct net *net, u64 *sums)
+{
+	const u64 *one;
+	unsigned int i;
+	int cpu;
+
+	memset(sums, 0, RDS_IB_STAT_COUNT * sizeof(*sums));
+	if (!net_eq(net, &init_net))
+		return;
+	for_each_possible_cpu(cpu) {
+		one = (const u64 *)per_cpu_ptr(&rds_ib_stats, cpu);
+		for (i = 0; i < RDS_IB_STAT_COUNT; i++)
+			sums[i] += one[i];
+	}
+}

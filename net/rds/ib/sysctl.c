@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * /proc/sys/net/rds/ib, in the first namespace, the only one that has devices.
+ * A value counts for connections made from then on.
+ */
+#include <linux/mm.h>
+#include <net/rds/compat.h>
+
+#include "ib.h"
+
+struct rds_ib_sysctl rds_ib_sysctl = {
+	.max_send_wr		= 256,
+	.max_recv_wr		= 512,
+	.max_unsignaled_wr	= 16,
+};
+
+static unsigned int rds_ib_wr_min = 1;
+static unsigned int rds_ib_wr_max = 65536;
+static unsigned int rds_ib_unsignaled_max = 64;
+
+static struct ctl_table rds_ib_sysctl_table[] = {
+	{
+		.procname	= "max_send_wr",
+		.data		= &rds_ib_sysctl.max_send_wr,
+		.maxlen		= sizeof(unsigned int),
+		.mode		= 0644,
+		.proc_handler	= proc_douintvec_minmax,
+		.extra1		= &rds_ib_wr_min,
+		.extra2		= &rds_ib_wr_max,
+	}, {
+		.procname	= "max_recv_wr",
+		.data		= &rds_ib_sysctl.max_recv_wr,
+		.maxlen		= sizeof(unsigned int),
+		.mode		= 0644,
+		.proc_handler	= proc_douintvec_minmax,
+		.extra1		= &rds_ib_wr_min,
+		.extra2		= &rds_ib_wr_max,
+	}, {
+		.procname	= "max_unsignaled_wr",
+		.data		= &rds_ib_sysctl.max_unsignaled_wr,
+		.maxlen		= sizeof(unsigned int),
+		.mode		= 0644,
+		.proc_handler	= proc_douintvec_minmax,
+		.extra1		= &rds_ib_wr_min,
+		.extra2		= &rds_ib_unsignaled_max,
+	}, {
+		.procname	= "max_recv_allocation",
+		.data		= &rds_ib_sysctl.max_recv_allocation,
+		.maxlen		= sizeof(unsigned long),
+		.mode		= 0644,
+		.proc_handler	= proc_doulongvec_minmax,
+	}, {
+		.procname	= "flow_control",
+		.data		= &rds_ib_sysctl.flow_control,
+		.maxlen		= sizeof(int),
+		.mode		= 0644,
+		.proc_handler	= proc_dointvec_minmax,
+		.extra1		= SYSCTL_ZERO,
+		.extra2		= SYSCTL_ONE,
+	},
+	{ }
+};
+
+static struct ctl_table_header *rds_ib_sysctl_hdr;
+
+/**
+ * rds_ib_sysctl_init() - publish the tunables
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int rds_ib_sysctl_init(void)
+{
+	rds_ib_sysctl.max_recv_allocation = totalram_pages() / 3;
+	rds_ib_sysctl_hdr =
+		rds_register_net_sysctl(&init_net, "net/rds/ib",
+					rds_ib_sysctl_table,
+					ARRAY_SIZE(rds_ib_sysctl_table) - 1);
+	return rds_ib_sysctl_hdr ? 0 : -ENOMEM;
+}
+
+/**
+ * rds_ib_sysctl_exit() - withdraw the tunables
+ *
+ * Context: process, may sleep.
+ */
+void rds_ib_sysctl_exit(void)
+{
+	unregister_net_sysctl_table(rds_ib_sysctl_hdr);
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Slots of the send queue. They are handed out by who sends, and taken back by
+ * completions, in order: one completion covers all that went before.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "ib.h"
+
+/**
+ * rds_ib_tx_init() - an empty send ring
+ * @ic: the connection, with its device
+ * @size: how many slots
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM; what was made is left to rds_ib_tx_release().
+ */
+int rds_ib_tx_init(struct rds_ib_conn *ic, u32 size)
+{
+	struct ib_device *dev = ic->ic_dev->dv_dev;
+	u32 signal = READ_ONCE(rds_ib_sysctl.max_unsignaled_wr);
+	struct rds_ib_tx *tx = &ic->ic_tx;
+	u32 i;
+
+	tx->tx_slots = kvcalloc(size, sizeof(*tx->tx_slots), GFP_KERNEL);
+	if (!tx->tx_slots)
+		return -ENOMEM;
+	for (i = 0; i < size; i++) {
+		tx->tx_slots[i].ts_cqe.done = rds_ib_send_done;
+		tx->tx_slots[i].ts_conn = ic;
+	}
+	rds_ib_ring_init(&tx->tx_ring, size);
+	tx->tx_signal = rds_ib_signal_every(signal, size);
+
+	tx->tx_hdrs_len = (size + 1) * RDS_IB_HDR_STRIDE;
+	tx->tx_hdrs = alloc_pages_exact(tx->tx_hdrs_len,
+					GFP_KERNEL | __GFP_ZERO);
+	if (!tx->tx_hdrs)
+		return -ENOMEM;
+	tx->tx_hdrs_dma = ib_dma_map_single(dev, tx->tx_hdrs, tx->tx_hdrs_len,
+					    DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(dev, tx->tx_hdrs_dma)) {
+		free_pages_exact(tx->tx_hdrs, tx->tx_hdrs_len);
+		tx->tx_hdrs = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/**
+ * rds_ib_tx_header() - where the header of a slot is
+ * @ic: the connection
+ * @slot: its number; the size of the ring for an ack
+ * @dma: set to where the device sees it
+ *
+ * Context: any.
+ * Return: where we see it.
+ */
+void *rds_ib_tx_header(struct rds_ib_conn *ic, u32 slot, u64 *dma)
+{
+	*dma = ic->ic_tx.tx_hdrs_dma + slot * RDS_IB_HDR_STRIDE;
+	return ic->ic_tx.tx_hdrs + slot * RDS_IB_HDR_STRIDE;
+}
+
+/* Take the oldest slot back. */
+static void rds_ib_tx_put(struct rds_ib_conn *ic, bool arrived)
+{
+	struct rds_ib_tx *tx = &ic->ic_tx;
+	struct rds_ib_tx_slot *slot;
+
+	slot = &tx->tx_slots[rds_ib_ring_oldest(&tx->tx_ring)];
+	if (slot->ts_len)
+		ib_dma_unmap_page(ic->ic_dev->dv_dev, slot->ts_dma,
+				  slot->ts_len, DMA_TO_DEVICE);
+	slot->ts_len = 0;
+	if (slot->ts_msg)
+		rds_message_put(slot->ts_msg);
+	slot->ts_msg = NULL;
+	/* Core asks about the last one only. */
+	if (slot->ts_map && arrived &&
+	    slot->ts_map == READ_ONCE(tx->tx_last_map))
+		rds_path_map_acked(ic->ic_ip->ip_path);
+	kfree(slot->ts_map);
+	slot->ts_map = NULL;
+	rds_ib_ring_put(&tx->tx_ring);
+}
+
+/**
+ * rds_ib_tx_return() - messages that were put by have been copied
+ * @ic: the connection
+ *
+ * Context: process; the path's transmit lock is held.
+ */
+void rds_ib_tx_return(struct rds_ib_conn *ic)
+{
+	struct rds_ib_tx *tx = &ic->ic_tx;
+
+	while (tx->tx_nr_lent)
+		rds_message_put(tx->tx_lent[--tx->tx_nr_lent]);
+}
+
+/**
+ * rds_ib_tx_unstall() - there are slots, or credits, again
+ * @ic: the connection
+ *
+ * Context: any.
+ */
+void rds_ib_tx_unstall(struct rds_ib_conn *ic)
+{
+	/* Pairs with the one in rds_ib_tx_stall(). */
+	smp_mb();
+	if (test_bit(0, &ic->ic_tx.tx_stalled) &&
+	    test_and_clear_bit(0, &ic->ic_tx.tx_stalled))
+		rds_path_kick(ic->ic_ip->ip_path);
+}
+
+/**
+ * rds_ib_send_reason() - what the failure of a SEND means
+ * @status: the status of its completion
+ *
+ * Context: any.
+ * Return: the reason.
+ */
+enum rds_drop_reason rds_ib_send_reason(enum ib_wc_status status)
+{
+	switch (status) {
+	case IB_WC_RETRY_EXC_ERR:
+	case IB_WC_RNR_RETRY_EXC_ERR:
+	case IB_WC_RESP_TIMEOUT_ERR:
+		return RDS_DROP_TIMEOUT;
+	default:
+		return RDS_DROP_PEER_RESET;
+	}
+}
+
+/**
+ * rds_ib_send_done() - work requests have been completed, or flushed
+ * @cq: the completion queue
+ * @wc: what has happened
+ *
+ * Context: softirq.
+ */
+void rds_ib_send_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rds_ib_tx_slot *slot = container_of(wc->wr_cqe,
+						   struct rds_ib_tx_slot,
+						   ts_cqe);
+	struct rds_ib_conn *ic = slot->ts_conn;
+	struct rds_ib_tx *tx = &ic->ic_tx;
+	bool ok = wc->status == IB_WC_SUCCESS;
+	u32 nr;
+
+	rds_ib_stat_inc(ib_tx_cq_event);
+	atomic_inc(&ic->ic_seen);
+	nr = rds_ib_ring_covers(&tx->tx_ring, slot - tx->tx_slots);
+	while (nr--)
+		rds_ib_tx_put(ic, ok);
+	if (ok)
+		rds_ib_tx_unstall(ic);
+	else
+		rds_ib_drop(ic, rds_ib_send_reason(wc->status));
+}
+
+/**
+ * rds_ib_tx_release() - give all back that the sending half has
+ * @ic: the connection; no completion runs any more
+ *
+ * Context: process.
+ */
+void rds_ib_tx_release(struct rds_ib_conn *ic)
+{
+	struct rds_ib_tx *tx = &ic->ic_tx;
+
+	while (tx->tx_slots && rds_ib_ring_used(&tx->tx_ring))
+		rds_ib_tx_put(ic, false);
+	rds_ib_tx_return(ic);
+	kvfree(tx->tx_slots);
+	tx->tx_slots = NULL;
+	kfree(tx->tx_map);
+	tx->tx_map = NULL;
+	if (!tx->tx_hdrs)
+		return;
+	ib_dma_unmap_single(ic->ic_dev->dv_dev, tx->tx_hdrs_dma,
+			    tx->tx_hdrs_len, DMA_TO_DEVICE);
+	free_pages_exact(tx->tx_hdrs, tx->tx_hdrs_len);
+	tx->tx_hdrs = NULL;
+}

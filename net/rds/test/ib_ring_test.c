@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rings of work requests: net/rds/ib/ring.h. */
+#include <kunit/test.h>
+#include <linux/limits.h>
+#include <linux/random.h>
+
+#include "../ib/ring.h"
+
+static const u32 sizes[] = { 1, 2, 3, 4, 7, 16, 256, 1000 };
+
+static void size_desc(const u32 *size, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%u", *size);
+}
+
+KUNIT_ARRAY_PARAM(sizes, sizes, size_desc);
+
+/* All of it out and back, often, over the point where the counts wrap */
+static void fill_and_drain(struct kunit *test)
+{
+	u32 size = *(const u32 *)test->param_value;
+	u32 start[] = { 0, 5, U32_MAX / size * size - size };
+	struct rds_ib_ring rg;
+	u32 i, s, first;
+
+	for (s = 0; s < ARRAY_SIZE(start); s++) {
+		rds_ib_ring_init(&rg, size);
+		rg.rg_head = start[s];
+		rg.rg_tail = start[s];
+		KUNIT_EXPECT_EQ(test, rds_ib_ring_used(&rg), 0U);
+		first = start[s] % size;
+		for (i = 0; i < size; i++) {
+			KUNIT_ASSERT_EQ(test, rds_ib_ring_room(&rg), size - i);
+			KUNIT_ASSERT_EQ(test, rds_ib_ring_get(&rg),
+					(first + i) % size);
+		}
+		KUNIT_EXPECT_EQ(test, rds_ib_ring_room(&rg), 0U);
+		for (i = 0; i < size; i++) {
+			KUNIT_ASSERT_EQ(test, rds_ib_ring_oldest(&rg),
+					(first + i) % size);
+			rds_ib_ring_put(&rg);
+			KUNIT_ASSERT_EQ(test, rds_ib_ring_room(&rg), i + 1);
+		}
+	}
+}
+
+/* A completion covers what is as old or older, and never more than is out. */
+static void covers(struct kunit *test)
+{
+	u32 size = *(const u32 *)test->param_value;
+	struct rds_ib_ring rg;
+	u32 run, out, slot, i;
+
+	rds_ib_ring_init(&rg, size);
+	for (run = 0; run < 200; run++) {
+		out = 1 + get_random_u32() % size;
+		for (i = 0; i < out; i++) {
+			slot = rds_ib_ring_get(&rg);
+			KUNIT_ASSERT_EQ(test, rds_ib_ring_covers(&rg, slot),
+					i + 1);
+		}
+		if (out < size)
+			KUNIT_ASSERT_EQ(test, 0U,
+					rds_ib_ring_covers(&rg, (slot + 1) %
+							   size));
+		KUNIT_ASSERT_EQ(test, rds_ib_ring_covers(&rg, size), 0U);
+		KUNIT_ASSERT_EQ(test, rds_ib_ring_covers(&rg, U32_MAX), 0U);
+		for (i = 0; i < out; i++)
+			rds_ib_ring_put(&rg);
+		KUNIT_ASSERT_EQ(test, rds_ib_ring_covers(&rg, slot), 0U);
+	}
+}
+
+static void signals(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, rds_ib_signal_every(16, 256), 16U);
+	KUNIT_EXPECT_EQ(test, rds_ib_signal_every(64, 256), 64U);
+	KUNIT_EXPECT_EQ(test, rds_ib_signal_every(64, 100), 50U);
+	KUNIT_EXPECT_EQ(test, rds_ib_signal_every(16, 4), 2U);
+	KUNIT_EXPECT_EQ(test, rds_ib_signal_every(16, 1), 1U);
+	KUNIT_EXPECT_EQ(test, rds_ib_signal_every(0, 256), 1U);
+	KUNIT_EXPECT_EQ(test, rds_ib_signal_every(U32_MAX, 256), 128U);
+}
+
+static void rx_target(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, rds_ib_rx_target(32, 0, 1024), 32U);
+	KUNIT_EXPECT_EQ(test, rds_ib_rx_target(32, 8, 1024), 32U);
+	KUNIT_EXPECT_EQ(test, rds_ib_rx_target(32, 9, 1024), 64U);
+	KUNIT_EXPECT_EQ(test, rds_ib_rx_target(32, 100, 1024), 512U);
+	KUNIT_EXPECT_EQ(test, rds_ib_rx_target(32, U32_MAX, 1024), 1024U);
+	KUNIT_EXPECT_EQ(test, rds_ib_rx_target(32, U32_MAX, 1000), 1000U);
+	KUNIT_EXPECT_EQ(test, rds_ib_rx_target(4, U32_MAX, 4), 4U);
+	KUNIT_EXPECT_EQ(test, rds_ib_rx_target(1, 1, 1), 1U);
+	KUNIT_EXPECT_EQ(test, rds_ib_rx_target(32, U32_MAX, U32_MAX), U32_MAX);
+}
+
+static void rx_decay(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, rds_ib_rx_decay(512, 0, 32), 256U);
+	KUNIT_EXPECT_EQ(test, rds_ib_rx_decay(512, 32, 32), 256U);
+	KUNIT_EXPECT_EQ(test, rds_ib_rx_decay(512, 33, 32), 512U);
+	KUNIT_EXPECT_EQ(test, rds_ib_rx_decay(509, 31, 32), 254U);
+	KUNIT_EXPECT_EQ(test, rds_ib_rx_decay(64, 4, 32), 32U);
+	KUNIT_EXPECT_EQ(test, rds_ib_rx_decay(63, 0, 32), 63U);
+	KUNIT_EXPECT_EQ(test, rds_ib_rx_decay(32, 0, 32), 32U);
+	KUNIT_EXPECT_EQ(test, rds_ib_rx_decay(4, 0, 4), 4U);
+}
+
+/* What has decayed does not have to grow again at once. */
+static void rx_decay_lasts(struct kunit *test)
+{
+	u32 target, used, less;
+
+	for (target = 1; target <= 1024; target++) {
+		for (used = 0; used <= target; used++) {
+			less = rds_ib_rx_decay(target, used, 1);
+			if (less == target)
+				break;
+			KUNIT_ASSERT_EQ(test, less,
+					rds_ib_rx_target(less, used, 1024));
+		}
+	}
+}
+
+static void rx_batch(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, rds_ib_rx_batch(1), 1U);
+	KUNIT_EXPECT_EQ(test, rds_ib_rx_batch(4), 1U);
+	KUNIT_EXPECT_EQ(test, rds_ib_rx_batch(32), 8U);
+	KUNIT_EXPECT_EQ(test, rds_ib_rx_batch(U32_MAX), 16U);
+}
+
+static struct kunit_case ib_ring_cases[] = {
+	KUNIT_CASE_PARAM(fill_and_drain, sizes_gen_params),
+	KUNIT_CASE_PARAM(covers, sizes_gen_params),
+	KUNIT_CASE(signals),
+	KUNIT_CASE(rx_target),
+	KUNIT_CASE(rx_decay),
+	KUNIT_CASE(rx_decay_lasts),
+	KUNIT_CASE(rx_batch),
+	{}
+};
+
+static struct kunit_suite ib_ring_suite = {
+	.name		= "rds_ib_ring",
+	.test_cases	= ib_ring_cases,
+};
+
+kunit_test_suite(ib_ring_suite);
