@@ -4,6 +4,7 @@
 
 TAP_NUMBER=0
 TAP_FAILED=0
+TAP_ASIDE=()
 
 # tap_say TEXT: a remark, each line marked as one.
 tap_say() {
@@ -48,6 +49,41 @@ tap_run() {
 		tap_not_ok "$name"
 		tap_say "$(printf '%s\n' "$said" | tail -n 40)"
 	fi
+}
+
+# tap_aside FILE COMMAND...: COMMAND, which prints results, in the background.
+# They are kept in FILE, for tap_await to tell.
+tap_aside() {
+	local said=$1
+
+	shift
+	mkdir -p "$(dirname "$said")"
+	# shellcheck disable=SC2030 # it has its own
+	{
+		TAP_FAILED=0
+		"$@"
+		[ "$TAP_FAILED" -eq 0 ]
+	} >"$said" 2>&1 &
+	TAP_ASIDE+=("$! $said")
+}
+
+# tap_await: tell the results of all that is in the background.
+tap_await() {
+	local job pid said
+
+	for job in "${TAP_ASIDE[@]}"; do
+		read -r pid said <<<"$job"
+		# shellcheck disable=SC2031
+		wait "$pid" || TAP_FAILED=$((TAP_FAILED + 1))
+		awk -v n="$TAP_NUMBER" '
+			/^(not )?ok / {
+				sub(/ok ([0-9]+ )?-/, "ok " ++n " -")
+			}
+			{ print }' "$said"
+		TAP_NUMBER=$((TAP_NUMBER +
+			      $(grep -cE '^(not )?ok ' "$said" || :)))
+	done
+	TAP_ASIDE=()
 }
 
 # tap_done: the plan. Returns non-zero if anything failed.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A preloaded library that answers rds-info in place of a kernel, with lanes
- * in every state, dropped for every reason, and for times of all sizes.
+ * in every state, dropped for every reason, and for times of all sizes; and
+ * with two connections over RDMA devices, one of them IPv6.
  *
  * Environment: CANNED_PATHS, how many lanes; without it, a kernel that does not
- * know that list.
+ * know that list. CANNED_IB, if it is set, the others.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -52,27 +53,81 @@ static void fill(struct rds6_info_path *path, unsigned int i, unsigned int nr)
 	path->rx_held = 6000 + i;
 }
 
-int getsockopt(int fd, int level, int name, void *value, socklen_t *len)
+/* Tells how much room is needed, if there is too little. */
+static int has_room(socklen_t *len, size_t needed)
 {
-	const char *text = getenv("CANNED_PATHS");
-	unsigned int i, nr = text ? atoi(text) : 0;
-	struct rds6_info_path path;
 	socklen_t room = *len;
 
-	(void)fd;
-	if (level != SOL_RDS || name != RDS6_INFO_PATHS || !text) {
-		errno = ENOPROTOOPT;
-		return -1;
-	}
+	*len = needed;
+	if (needed <= room)
+		return 1;
+	errno = ENOSPC;
+	return 0;
+}
 
-	*len = nr * sizeof(path);
-	if (*len > room) {
-		errno = ENOSPC;
+static int get_paths(void *value, socklen_t *len)
+{
+	unsigned int i, nr = atoi(getenv("CANNED_PATHS"));
+	struct rds6_info_path path;
+
+	if (!has_room(len, nr * sizeof(path)))
 		return -1;
-	}
 	for (i = 0; i < nr; i++) {
 		fill(&path, i, nr);
 		memcpy((char *)value + i * sizeof(path), &path, sizeof(path));
 	}
 	return sizeof(path);
+}
+
+static int get_ib(void *value, socklen_t *len)
+{
+	struct rds_info_rdma_connection ib = {
+		.max_send_wr = 101, .max_recv_wr = 102, .max_send_sge = 103,
+		.rdma_mr_max = 104, .rdma_mr_size = 105, .tos = 106, .sl = 107,
+		.cache_allocs = 108,
+	};
+
+	if (!has_room(len, sizeof(ib)))
+		return -1;
+	inet_pton(AF_INET, "10.0.0.1", &ib.src_addr);
+	inet_pton(AF_INET, "10.0.0.2", &ib.dst_addr);
+	inet_pton(AF_INET6, "fe80::1", ib.src_gid);
+	inet_pton(AF_INET6, "fe80::2", ib.dst_gid);
+	memcpy(value, &ib, sizeof(ib));
+	return sizeof(ib);
+}
+
+static int get_ib6(void *value, socklen_t *len)
+{
+	struct rds6_info_rdma_connection ib[2] = {
+		{ .max_send_wr = 101 }, { .max_send_wr = 201, .tos = 206,
+		  .sl = 207, .cache_allocs = 208 },
+	};
+
+	if (!has_room(len, sizeof(ib)))
+		return -1;
+	inet_pton(AF_INET6, "::ffff:10.0.0.1", &ib[0].src_addr);
+	inet_pton(AF_INET6, "::ffff:10.0.0.2", &ib[0].dst_addr);
+	inet_pton(AF_INET6, "fd00::1", &ib[1].src_addr);
+	inet_pton(AF_INET6, "fd00::2", &ib[1].dst_addr);
+	inet_pton(AF_INET6, "fe80::3", ib[1].src_gid);
+	inet_pton(AF_INET6, "fe80::4", ib[1].dst_gid);
+	memcpy(value, ib, sizeof(ib));
+	return sizeof(ib[0]);
+}
+
+int getsockopt(int fd, int level, int name, void *value, socklen_t *len)
+{
+	(void)fd;
+	if (level == SOL_RDS && name == RDS6_INFO_PATHS &&
+	    getenv("CANNED_PATHS"))
+		return get_paths(value, len);
+	if (level == SOL_RDS && name == RDS_INFO_IB_CONNECTIONS &&
+	    getenv("CANNED_IB"))
+		return get_ib(value, len);
+	if (level == SOL_RDS && name == RDS6_INFO_IB_CONNECTIONS &&
+	    getenv("CANNED_IB"))
+		return get_ib6(value, len);
+	errno = ENOPROTOOPT;
+	return -1;
 }

@@ -87,7 +87,8 @@ FIXTURE(refused) {
 FIXTURE_VARIANT(refused) {
 	const char *from;
 	const char *to;
-	bool wire;
+	bool apart;
+	bool roce;
 };
 
 FIXTURE_VARIANT_ADD(refused, loop) {
@@ -98,15 +99,23 @@ FIXTURE_VARIANT_ADD(refused, loop) {
 FIXTURE_VARIANT_ADD(refused, tcp) {
 	.from = VETH_NEAR_IPV4,
 	.to = VETH_FAR_IPV4,
-	.wire = true,
+	.apart = true,
+};
+
+FIXTURE_VARIANT_ADD(refused, ib) {
+	.from = ROCE_NEAR_IPV4,
+	.to = ROCE_FAR_IPV4,
+	.roce = true,
 };
 
 FIXTURE_SETUP(refused)
 {
+	if (variant->roce)
+		ASSERT_EQ(0, roce_enter());
 	self->fd = rds_bound(variant->from, 0);
 	ASSERT_LE(0, self->fd);
-	self->to = variant->wire ? veth_far_bound(variant->to, 0) :
-				   rds_bound(variant->to, 0);
+	self->to = variant->apart ? veth_far_bound(variant->to, 0) :
+				    rds_bound(variant->to, 0);
 	ASSERT_LE(0, self->to);
 	self->name = rds_sockname(self->to);
 }

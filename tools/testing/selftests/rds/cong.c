@@ -108,7 +108,7 @@ TEST_F(pair, held_memory_is_bounded)
 	int sent = 0;
 
 	pair_move(_metadata, self, variant);
-	ASSERT_EQ(0, pair_far_sysctl(variant, "rx_held_max", "65536"));
+	ASSERT_EQ(0, pair_far_sysctl(self, "rx_held_max", "65536"));
 	ASSERT_EQ(0, rds_rcvbuf(self->b, RCVBUF));
 	while (sent < 100000 && try_send(self->a, 0, &self->b_name) == 0)
 		sent++;
@@ -165,18 +165,9 @@ TEST_F(pair, other_ports_are_unaffected)
 
 TEST_F(pair, the_same_port_of_another_address_is_unaffected)
 {
-	unsigned int port = rds_port(&self->b_name);
-	bool ipv4 = self->b_name.sa.sa_family == AF_INET;
+	int fd = pair_far_third(variant, rds_port(&self->b_name));
 	struct rds_name name;
-	int fd;
 
-	if (variant->wire) {
-		fd = veth_far_bound(ipv4 ? VETH_FAR_IPV4_2 : VETH_FAR_IPV6_2,
-				    port);
-	} else {
-		ASSERT_EQ(0, rds_address(ipv4 ? "10.9.9.1" : "fd00::9", true));
-		fd = rds_bound(ipv4 ? "10.9.9.1" : "fd00::9", port);
-	}
 	ASSERT_LE(0, fd);
 	name = rds_sockname(fd);
 	congest(_metadata, self);

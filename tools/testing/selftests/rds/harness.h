@@ -35,4 +35,27 @@ static void __attribute__((constructor)) rds_enter_netns(void)
 	exit(KSFT_FAIL);
 }
 
+/* Whether RDS_VARIANTS, where it is set, names it with commas around */
+static inline bool rds_wants_variant(const char *variant)
+{
+	const char *variants = getenv("RDS_VARIANTS");
+	char name[64];
+
+	snprintf(name, sizeof(name), ",%s,", variant);
+	return !variants || strstr(variants, name);
+}
+
+/* Only those are run that are wanted. */
+static inline void rds_choose_variants(struct __fixture_metadata *fixture,
+				       bool (*wants)(const char *variant))
+{
+	struct __fixture_variant_metadata **link = &fixture->variant;
+
+	while (*link)
+		if (wants((*link)->name))
+			link = &(*link)->next;
+		else
+			*link = (*link)->next;
+}
+
 #endif /* RDS_HARNESS_H */

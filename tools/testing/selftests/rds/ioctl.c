@@ -14,16 +14,49 @@ TEST_F(solo, set_tos_unbound)
 	EXPECT_EQ(-ENOTTY, set_tos(self->fd, 7));
 }
 
-/* TCP maps every type of service to 0, loopback knows of none */
-TEST_F(pair, set_tos_on_a_transport_without)
+static int get_tos(int fd)
 {
-	long expected = variant->transport == RDS_TRANS_TCP ? 0 : -ENOTTY;
 	unsigned char tos = 0xa5;
+
+	return ioctl(fd, SIOCRDSGETTOS, &tos) ? -errno : tos;
+}
+
+/*
+ * Loopback knows of none, TCP maps every one to 0, and RDMA devices have them:
+ * there one that is set stays.
+ */
+TEST_F(pair, set_tos)
+{
+	bool kept = variant->transport == RDS_TRANS_IB;
+	long expected = variant->transport == RDS_TRANS_LOOP ? -ENOTTY : 0;
 
 	EXPECT_EQ(expected, set_tos(self->a, 0));
 	EXPECT_EQ(expected, set_tos(self->a, 7));
-	EXPECT_EQ(0, ERR(ioctl(self->a, SIOCRDSGETTOS, &tos)));
-	EXPECT_EQ(0, tos);
+	EXPECT_EQ(kept ? 7 : 0, get_tos(self->a));
+	EXPECT_EQ(kept ? -EINVAL : expected, set_tos(self->a, 8));
+	EXPECT_EQ(kept ? 7 : 0, get_tos(self->a));
+}
+
+/* Messages of a type of service come to the same socket, and tell of it. */
+TEST_F(pair, messages_of_a_tos)
+{
+	int expected = variant->transport == RDS_TRANS_IB ? 5 : 0;
+	struct rds6_info_message msg[10];
+	socklen_t len = sizeof(msg);
+	char byte;
+
+	set_tos(self->a, 5);
+	ASSERT_EQ(1, ERR(rds_sendto(self->a, "x", 1, 0, &self->b_name)));
+	ASSERT_TRUE(rds_arrived(self->b));
+	ASSERT_EQ(sizeof(*msg), getsockopt(self->b, SOL_RDS,
+					   RDS6_INFO_RECV_MESSAGES, msg,
+					   &len));
+	ASSERT_EQ(sizeof(*msg), len);
+	EXPECT_EQ(expected, msg->tos);
+	ASSERT_EQ(1, ERR(rds_recv(self->b, &byte, 1)));
+	ASSERT_EQ(1, ERR(rds_sendto(self->b, "y", 1, 0, &self->a_name)));
+	EXPECT_EQ(1, ERR(rds_recv(self->a, &byte, 1)));
+	EXPECT_EQ(0, get_tos(self->b));
 }
 
 TEST_F(pair, get_tos_writes_one_byte)

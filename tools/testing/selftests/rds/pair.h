@@ -5,18 +5,21 @@
  * transport and address family listed here; a transport joins by adding its
  * addresses.
  *
- * Where there is a wire, socket b is at the far end of it, in a network
- * namespace of its own, and what one end does is known at the other a while
+ * Where there is a wire, what one end does is known at the other a while
  * later. Tests wait for that by the functions below and those of rds_test.h,
- * which on loopback expect it to be so at once.
+ * which on loopback expect it to be so at once. Over TCP socket b is in a
+ * network namespace of its own; over RDMA both are in the initial one, at a
+ * device that is connected to itself.
  */
 #ifndef RDS_PAIR_H
 #define RDS_PAIR_H
 
 #include "harness.h"
+#include "roce.h"
 #include "veth.h"
 
 #include <poll.h>
+#include <sys/wait.h>
 
 FIXTURE(pair) {
 	const FIXTURE_VARIANT(pair) *variant;
@@ -25,6 +28,8 @@ FIXTURE(pair) {
 	int watch;
 	struct rds_name a_name;
 	struct rds_name b_name;
+	const char *sysctl;	/* to be put back */
+	char value[32];		/* to this */
 };
 
 FIXTURE_VARIANT(pair) {
@@ -34,6 +39,7 @@ FIXTURE_VARIANT(pair) {
 	int transport;		/* what SO_RDS_TRANSPORT tells of them */
 	const char *name;	/* what RDS_INFO_CONNECTIONS calls it */
 	bool wire;		/* there is one between the two */
+	bool apart;		/* and they are in two namespaces */
 };
 
 FIXTURE_VARIANT_ADD(pair, loop_ipv4) {
@@ -59,6 +65,7 @@ FIXTURE_VARIANT_ADD(pair, tcp_ipv4) {
 	.transport = RDS_TRANS_TCP,
 	.name = "tcp",
 	.wire = true,
+	.apart = true,
 };
 
 FIXTURE_VARIANT_ADD(pair, tcp_ipv6) {
@@ -68,30 +75,71 @@ FIXTURE_VARIANT_ADD(pair, tcp_ipv6) {
 	.transport = RDS_TRANS_TCP,
 	.name = "tcp",
 	.wire = true,
+	.apart = true,
+};
+
+FIXTURE_VARIANT_ADD(pair, ib_ipv4) {
+	.a = ROCE_NEAR_IPV4,
+	.b = ROCE_FAR_IPV4,
+	.stranger = "198.51.100.1",
+	.transport = RDS_TRANS_IB,
+	.name = "infiniband",
+	.wire = true,
+};
+
+FIXTURE_VARIANT_ADD(pair, ib_ipv6) {
+	.a = ROCE_NEAR_IPV6,
+	.b = ROCE_FAR_IPV6,
+	.stranger = "2001:db8::1",
+	.transport = RDS_TRANS_IB,
+	.name = "infiniband",
+	.wire = true,
 };
 
 /* Sockets at socket b's end */
 static inline int pair_far_socket(const FIXTURE_VARIANT(pair) *variant)
 {
-	return variant->wire ? veth_far_socket() : rds_socket();
+	return variant->apart ? veth_far_socket() : rds_socket();
 }
 
 static inline int pair_far_bound(const FIXTURE_VARIANT(pair) *variant,
 				 unsigned int port)
 {
-	if (variant->wire)
+	if (variant->apart)
 		return veth_far_bound(variant->b, port);
 	return rds_bound(variant->b, port);
 }
 
-/* A sysctl of socket b's end */
-static inline int pair_far_sysctl(const FIXTURE_VARIANT(pair) *variant,
-				  const char *name, const char *value)
+/* A socket beside socket b, of the same port at another address, or -1 */
+static inline int pair_far_third(const FIXTURE_VARIANT(pair) *variant,
+				 unsigned int port)
+{
+	bool ipv4 = !strchr(variant->b, ':');
+
+	if (variant->apart)
+		return veth_far_bound(ipv4 ? VETH_FAR_IPV4_2 : VETH_FAR_IPV6_2,
+				      port);
+	if (variant->wire)
+		return rds_bound(ipv4 ? ROCE_FAR_IPV4_2 : ROCE_FAR_IPV6_2,
+				 port);
+	if (rds_address(ipv4 ? "10.9.9.1" : "fd00::9", true))
+		return -1;
+	return rds_bound(ipv4 ? "10.9.9.1" : "fd00::9", port);
+}
+
+/* A sysctl of socket b's end; one of them may be set in a test. */
+static inline int pair_far_sysctl(FIXTURE_DATA(pair) *self, const char *name,
+				  const char *value)
 {
 	int ret;
 
-	if (!variant->wire)
+	if (!self->variant->apart) {
+		if (!self->sysctl &&
+		    rds_sysctl_read(name, self->value, sizeof(self->value)))
+			return -1;
+		self->sysctl = name;
 		return rds_sysctl_set(name, value);
+	}
 	if (veth_cross())
 		return -errno;
 	ret = rds_sysctl_set(name, value);
@@ -118,17 +166,76 @@ static inline bool pair_warm_up(const char *near, const char *far)
 
 static inline bool pair_set_up_wire(void)
 {
-	return !veth_setup() &&
-	       pair_warm_up(VETH_NEAR_IPV4, VETH_FAR_IPV4) &&
+	if (veth_setup())
+		return false;
+	if (rds_wants_variant("tcp_ipv4") &&
+	    !pair_warm_up(VETH_NEAR_IPV4, VETH_FAR_IPV4))
+		return false;
+	return !rds_wants_variant("tcp_ipv6") ||
 	       pair_warm_up(VETH_NEAR_IPV6, VETH_FAR_IPV6);
+}
+
+/* A message each way: the maps go before them. */
+static inline bool pair_warm_up_device(const char *near, const char *far)
+{
+	int a = rds_bound(near, 0);
+	int b = rds_bound(far, 0);
+	struct rds_name a_name = rds_sockname(a);
+	struct rds_name b_name = rds_sockname(b);
+	bool up;
+
+	up = rds_sendto(a, NULL, 0, 0, &b_name) == 0 && rds_arrived(b) &&
+	     rds_sendto(b, NULL, 0, 0, &a_name) == 0 && rds_arrived(a);
+	close(a);
+	close(b);
+	return up;
+}
+
+/* In a process of its own, which may stay where the device is */
+static inline bool pair_set_up_device(void)
+{
+	int status = -1;
+	pid_t pid;
+
+	if (roce_setup())
+		return false;
+	pid = fork();
+	if (!pid)
+		_exit(roce_enter() ||
+		      !pair_warm_up_device(ROCE_NEAR_IPV4, ROCE_FAR_IPV4) ||
+		      !pair_warm_up_device(ROCE_NEAR_IPV6, ROCE_FAR_IPV6));
+	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
+}
+
+/*
+ * Whether this program is to be run over RDMA devices: where a kernel is slow,
+ * RDS_RDMA_PROGRAMS names those that are, with commas around each.
+ */
+static inline bool pair_wants_device(void)
+{
+	const char *programs = getenv("RDS_RDMA_PROGRAMS");
+	char name[64];
+
+	snprintf(name, sizeof(name), ",%s,", program_invocation_short_name);
+	return !programs || strstr(programs, name);
+}
+
+static inline bool pair_wants(const char *variant)
+{
+	return rds_wants_variant(variant) &&
+	       (pair_wants_device() || strncmp(variant, "ib_", 3));
 }
 
 /* Once in a program, and behind what harness.h does: a debug kernel is slow */
 static void __attribute__((constructor)) pair_enter_netns(void)
 {
-	if (pair_set_up_wire())
+	rds_choose_variants(&_pair_fixture_object, pair_wants);
+	if (!pair_set_up_wire())
+		perror("Cannot connect two network namespaces by RDS over TCP");
+	else if (pair_wants_device() && !pair_set_up_device())
+		perror("Cannot connect an RDMA device to itself by RDS");
+	else
 		return;
-	perror("Cannot connect two network namespaces by RDS over TCP");
 	exit(KSFT_FAIL);
 }
 
@@ -138,6 +245,8 @@ static inline void pair_open(struct __test_metadata *_metadata,
 {
 	self->variant = variant;
 	self->watch = -1;
+	if (variant->transport == RDS_TRANS_IB)
+		ASSERT_EQ(0, roce_enter());
 	self->a = rds_bound(variant->a, 0);
 	ASSERT_LE(0, self->a);
 	self->b = pair_far_bound(variant, 0);
@@ -146,15 +255,20 @@ static inline void pair_open(struct __test_metadata *_metadata,
 	self->b_name = rds_sockname(self->b);
 }
 
-/* For tests that need a namespace without connections, or change sysctls */
+/*
+ * For tests that want a namespace without connections, where a transport works
+ * in more than one
+ */
 static inline void pair_move(struct __test_metadata *_metadata,
 			     FIXTURE_DATA(pair) *self,
 			     const FIXTURE_VARIANT(pair) *variant)
 {
+	if (variant->transport == RDS_TRANS_IB)
+		return;
 	close(self->a);
 	close(self->b);
 	ASSERT_EQ(0, rds_netns());
-	if (variant->wire)
+	if (variant->apart)
 		ASSERT_EQ(0, ERR(veth_setup()));
 	pair_open(_metadata, self, variant);
 }
@@ -177,6 +291,36 @@ static inline int pair_watch(const FIXTURE_DATA(pair) *self)
 	return -1;
 }
 
+static inline bool pair_answers(int fd, const char *host)
+{
+	struct rds_name name = rds_name(host, 0);
+	char byte;
+
+	return rds_sendto(fd, NULL, 0, 0, &name) == 0 &&
+	       recv(fd, &byte, 1, 0) == 0;
+}
+
+/*
+ * Where both ends are in one namespace the connection of an address to itself
+ * brings its map, too, from both of its ends, and may bring an old one when
+ * another has brought a new one. A map goes ahead of what follows by the same
+ * connection: so both hosts, which may be one, are asked to answer. One that
+ * does not, for it reads no more just now, brings no map either.
+ */
+static inline bool pair_await_maps(const FIXTURE_VARIANT(pair) *variant)
+{
+	static const struct timeval patience = { .tv_sec = 2 };
+	int fd = rds_bound(variant->b, 0);
+
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
+				 sizeof(patience)))
+		return false;
+	if (pair_answers(fd, variant->a))
+		pair_answers(fd, variant->b);
+	close(fd);
+	return true;
+}
+
 static inline bool pair_await_port(FIXTURE_DATA(pair) *self,
 				   const struct rds_name *name, int wanted)
 {
@@ -196,7 +340,8 @@ static inline bool pair_await_port(FIXTURE_DATA(pair) *self,
 	/* A moment after the change can be seen sockets are told of it. */
 	told.fd = self->watch;
 	poll(&told, 1, 30);
-	return left;
+	return left &&
+	       (self->variant->apart || pair_await_maps(self->variant));
 }
 
 /* Waits until socket a's end knows that a port of the other end is full */
@@ -221,6 +366,8 @@ FIXTURE_SETUP(pair)
 /* The next test must not be the one that hears of this one's end. */
 FIXTURE_TEARDOWN(pair)
 {
+	if (self->sysctl)
+		EXPECT_EQ(0, rds_sysctl_set(self->sysctl, self->value));
 	close(self->b);
 	if (self->watch >= 0) {
 		EXPECT_TRUE(pair_await_free(self, &self->b_name));

@@ -335,7 +335,10 @@ static ssize_t recv_patiently(int fd, struct msghdr *hdr, int flags)
 	if (flags & MSG_DONTWAIT)
 		return recvmsg(fd, hdr, flags);
 	rds_set_timeout(fd, SO_RCVTIMEO, PATIENCE);
-	ret = recvmsg(fd, hdr, flags);
+	/* The end of a child may be signalled to any thread. */
+	do
+		ret = recvmsg(fd, hdr, flags);
+	while (ret < 0 && errno == EINTR);
 	err = errno;
 	rds_set_timeout(fd, SO_RCVTIMEO, 0);
 	errno = err;

@@ -17,6 +17,7 @@ enum {
 	PEER_CLOSED = 2,
 	PEER_RESET = 3,
 	TIMEOUT = 4,
+	YIELD = 8,
 	TUNED = 11,
 };
 
@@ -212,7 +213,10 @@ TEST_F(tcp, paths_tell_how_they_were_dropped)
 		EXPECT_EQ(before[i].index, after[i].index);
 		EXPECT_LT(before[i].resets, after[i].resets);
 		EXPECT_LT(before[i].attempts, after[i].attempts);
-		EXPECT_EQ(TUNED, after[i].drop_reason);
+		/* Who does not dial may have asked to be called, since. */
+		EXPECT_TRUE(after[i].drop_reason == TUNED ||
+			    (!variant->dials && after[i].drop_reason == YIELD))
+			TH_LOG("reason %u", after[i].drop_reason);
 		EXPECT_TRUE(far[i].drop_reason == PEER_CLOSED ||
 			    far[i].drop_reason == PEER_RESET)
 			TH_LOG("reason %u", far[i].drop_reason);

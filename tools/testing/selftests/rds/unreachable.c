@@ -22,6 +22,8 @@ FIXTURE_VARIANT(unreachable) {
 	const char *from;
 	const char *to;
 	const char *other;
+	const char *late;	/* on no host until a test has it come up */
+	bool roce;
 };
 
 /* No route leads there. */
@@ -29,6 +31,7 @@ FIXTURE_VARIANT_ADD(unreachable, no_route) {
 	.from = VETH_NEAR_IPV4,
 	.to = "198.51.100.1",
 	.other = "198.51.100.2",
+	.late = "10.1.0.8",
 };
 
 /* Nobody answers. */
@@ -36,10 +39,29 @@ FIXTURE_VARIANT_ADD(unreachable, no_host) {
 	.from = VETH_NEAR_IPV6,
 	.to = "fd01::8",
 	.other = "fd01::9",
+	.late = "fd01::8",
+};
+
+FIXTURE_VARIANT_ADD(unreachable, ib_no_route) {
+	.from = ROCE_NEAR_IPV4,
+	.to = "198.51.100.1",
+	.other = "198.51.100.2",
+	.late = "10.0.0.8",
+	.roce = true,
+};
+
+FIXTURE_VARIANT_ADD(unreachable, ib_no_host) {
+	.from = ROCE_NEAR_IPV6,
+	.to = "fd00::8",
+	.other = "fd00::9",
+	.late = "fd00::8",
+	.roce = true,
 };
 
 FIXTURE_SETUP(unreachable)
 {
+	if (variant->roce)
+		ASSERT_EQ(0, roce_enter());
 	self->fd = rds_bound(variant->from, 0);
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, rds_sndbuf(self->fd, SNDBUF));
@@ -209,14 +231,23 @@ TEST_F(unreachable, closing_takes_back)
 	close(fd);
 }
 
+static int reachable_socket(const FIXTURE_VARIANT(unreachable) *variant)
+{
+	bool ipv4 = !strchr(variant->from, ':');
+
+	if (variant->roce)
+		return rds_bound(ipv4 ? ROCE_FAR_IPV4 : ROCE_FAR_IPV6, 0);
+	return veth_far_bound(ipv4 ? VETH_FAR_IPV4 : VETH_FAR_IPV6, 0);
+}
+
 /* Who is not there is in nobody's way. */
 TEST_F(unreachable, others_are_reached)
 {
-	int fd = veth_far_bound(self->to.sa.sa_family == AF_INET ?
-				VETH_FAR_IPV4 : VETH_FAR_IPV6, 0);
+	int fd = reachable_socket(variant);
 	struct rds_name name = rds_sockname(fd);
 	int i;
 
+	ASSERT_LE(0, fd);
 	ASSERT_EQ(100, try_send(self->fd, 100, &self->to));
 	for (i = 0; i < 100; i++) {
 		ASSERT_EQ(10, ERR(rds_sendto(self->fd, buf, 10, 0, &name)));
@@ -226,30 +257,52 @@ TEST_F(unreachable, others_are_reached)
 	close(fd);
 }
 
+/* Has the address come up, with a socket */
+static int late_socket(const FIXTURE_VARIANT(unreachable) *variant)
+{
+	const char *dev = variant->roce ? ROCE_DEV : VETH_DEV;
+	unsigned int prefix = strchr(variant->late, ':') ? 64 : 24;
+	int fd = -1;
+
+	if (!variant->roce && veth_cross())
+		return -1;
+	if (!rds_address_on(dev, variant->late, prefix))
+		fd = rds_bound(variant->late, 4000);
+	if (!variant->roce && veth_back())
+		abort();
+	return fd;
+}
+
 /* It was only away: when it comes, it is given what waited, in order. */
 TEST_F(unreachable, who_comes_later_is_given_what_waited)
 {
-	bool ipv4 = self->to.sa.sa_family == AF_INET;
-	const char *addr = ipv4 ? "10.1.0.8" : variant->to;
+	struct rds_name name;
+	char command[64];
 	uint32_t i, seen;
 	int fd;
 
-	self->to = rds_name(addr, 4000);
+	self->to = rds_name(variant->late, 4000);
 	for (i = 0; i < 20; i++)
 		ASSERT_EQ(4, ERR(rds_sendto(self->fd, &i, 4, MSG_DONTWAIT,
 					    &self->to)));
-	ASSERT_EQ(0, veth_cross());
-	ASSERT_EQ(0, ERR(rds_address_on(VETH_DEV, addr, ipv4 ?
-					VETH_PREFIX_IPV4 : VETH_PREFIX_IPV6)));
-	fd = rds_bound(addr, 4000);
-	ASSERT_EQ(0, veth_back());
+	fd = late_socket(variant);
 	ASSERT_LE(0, fd);
 	for (i = 0; i < 20; i++) {
 		ASSERT_EQ(4, ERR(rds_recv(fd, &seen, 4)));
 		EXPECT_EQ(i, seen);
 	}
+	/* Over RDMA the last of it may wait for a message back, which tells. */
+	name = rds_sockname(self->fd);
+	ASSERT_EQ(0, ERR(rds_sendto(fd, NULL, 0, 0, &name)));
+	ASSERT_EQ(0, ERR(rds_recv(self->fd, buf, sizeof(buf))));
 	EXPECT_TRUE(rds_await_acked(self->fd));
 	close(fd);
+	if (variant->roce) {
+		snprintf(command, sizeof(command), "ip addr del %s/%d dev %s",
+			 variant->late, strchr(variant->late, ':') ? 64 : 24,
+			 ROCE_DEV);
+		EXPECT_EQ(0, system(command));
+	}
 }
 
 TEST_HARNESS_MAIN

@@ -48,10 +48,16 @@ static unsigned int count_messages(int fd, int what, unsigned int from,
 	return count;
 }
 
-unsigned int backlog_messages(int fd, unsigned int from, unsigned int to)
+unsigned int backlog_messages(int fd, unsigned int from, unsigned int to,
+			      bool unacked)
 {
-	return count_messages(fd, RDS6_INFO_SEND_MESSAGES, from, to) +
-	       count_messages(fd, RDS6_INFO_RETRANS_MESSAGES, from, to);
+	unsigned int count;
+
+	count = count_messages(fd, RDS6_INFO_SEND_MESSAGES, from, to);
+	if (unacked)
+		count += count_messages(fd, RDS6_INFO_RETRANS_MESSAGES, from,
+					to);
+	return count;
 }
 
 void counters_read(int fd, struct counters *counters)

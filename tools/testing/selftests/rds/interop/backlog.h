@@ -3,15 +3,17 @@
 #ifndef BACKLOG_H
 #define BACKLOG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "linux/rds.h"
 
 /*
- * How many messages from the ports @from to @to wait to be sent or to be
- * acknowledged
+ * How many messages from the ports @from to @to wait to be sent or, if
+ * @unacked, to be acknowledged
  */
-unsigned int backlog_messages(int fd, unsigned int from, unsigned int to);
+unsigned int backlog_messages(int fd, unsigned int from, unsigned int to,
+			      bool unacked);
 
 struct counters {
 	unsigned int count;

@@ -14,6 +14,7 @@ import paths
 
 LINK_DOWN = float(os.environ.get("RDS_LINK_DOWN", 3))
 RESULTS = pathlib.Path(os.environ["RDS_RESULTS"])
+SECONDS = float(os.environ.get("RDS_SECONDS", 3))
 
 
 class Fault:
@@ -52,6 +53,7 @@ class Netem(Fault):
 
     WHAT = {
         "loss": ["loss", "5%"],
+        "some loss": ["loss", "1%"],
         "corruption": ["corrupt", "2%"],
         "duplication": ["duplicate", "2%"],
         "reordering": ["delay", "10ms", "reorder", "25%", "50%"],
@@ -78,6 +80,21 @@ class LinkDown(Fault):
         self.count("link down")
         time.sleep(LINK_DOWN)
         self.pair.link("up")
+
+
+class WireCut(Fault):
+    """
+    Nothing gets through for a while, which nobody is told. (A soft-RoCE device
+    whose link goes down while a connection is made or ended makes no other one
+    ever after.)
+    """
+
+    def run(self, stop):
+        time.sleep(0.3)
+        self.pair.netem("loss", "100%")
+        self.count("cut")
+        time.sleep(LINK_DOWN)
+        self.pair.no_netem()
 
 
 class Distance(Fault):
@@ -108,15 +125,22 @@ class KillPaths(Distance):
 
 
 class Buffers(Distance):
-    """Every second the buffer sizes are set, which takes all paths down."""
+    """
+    Every second the buffer sizes are set, which takes all paths down. On a
+    machine where a second is too short for them to come back nothing would ever
+    get through, so it ends after some time whatever has.
+    """
 
     SIZES = [65536, 131072, 1048576]
+    TIMES = 5 * SECONDS
 
     def set(self, name, value):
         net.sysctl(f"net/rds/tcp/rds_tcp_{name}", value)
 
     def run(self, stop):
-        while not stop.wait(1):
+        while self.counts.get("rewritten", 0) < self.TIMES:
+            if stop.wait(1):
+                return
             size = random.choice(self.SIZES)
             self.set("sndbuf", size)
             self.set("rcvbuf", size)
@@ -127,6 +151,33 @@ class Buffers(Distance):
         # There is no way back to the default, which lets TCP choose.
         self.set("sndbuf", 1048576)
         self.set("rcvbuf", 1048576)
+
+
+class DeviceGone(Fault):
+    """The RDMA device is taken away, and comes back, as often as can be."""
+
+    def run(self, stop):
+        while True:
+            time.sleep(0.3)
+            self.pair.rdma("del")
+            self.count("removed")
+            time.sleep(0.3)
+            self.pair.rdma("add")
+            if stop.wait(1):
+                return
+
+
+class LinkAndDeviceGone(Fault):
+    """The link goes down; when it is up again, the device is made anew."""
+
+    def run(self, stop):
+        time.sleep(0.3)
+        self.pair.link("down")
+        self.count("link down")
+        time.sleep(LINK_DOWN)
+        self.pair.link("up")
+        self.pair.rdma("del")
+        self.pair.rdma("add")
 
 
 class AddressGone(Fault):
@@ -140,6 +191,17 @@ class AddressGone(Fault):
         time.sleep(1)
         for address in self.addresses:
             self.pair.address("add", address)
+
+
+class RouteGone(Fault):
+    """There is no way to the other guest for a while."""
+
+    def run(self, stop):
+        time.sleep(0.3)
+        self.pair.del_routes()
+        self.count("removed")
+        time.sleep(LINK_DOWN)
+        self.pair.add_routes()
 
 
 class AddressMoves(Fault):

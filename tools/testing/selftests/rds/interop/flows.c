@@ -21,8 +21,12 @@
 
 #define SECOND 1000000000ULL
 #define TICK (SECOND / 40)
-/* Once the last message of the peer has left, what is to come comes soon. */
+/*
+ * Once the last message of the peer has left, what is to come comes soon; but
+ * if it has only been sent, not acknowledged, after a reconnect at worst.
+ */
 #define QUIET (3 * SECOND)
+#define QUIET_UNACKED (10 * SECOND)
 /* Seconds that a peer may need to come back */
 #define BOOT_TIME 30
 
@@ -39,6 +43,8 @@ static const char help[] =
 "  --life N          this is the N-th time that this end is started\n"
 "  --returns         the other end will be started again on the way\n"
 "  --whole           no message too short to tell all about itself\n"
+"  --ib              over InfiniBand and its like (default: whatever has the\n"
+"                    addresses)\n"
 "  --limit S         give up when nothing happens for so long (default 20),\n"
 "                    not counting the time that the other end is away\n"
 "The file DIR/gone tells the one that goes on that the other is no more; it\n"
@@ -52,6 +58,7 @@ static struct report report = { .groups = groups };
 static unsigned int sockets = 4, messages = 2000, life = 1, limit = 20;
 static unsigned int total;
 static bool returns, whole;
+static int transport = RDS_TRANS_NONE;
 static double seconds = 2;
 
 /* When something last happened, and when a message last came */
@@ -94,6 +101,7 @@ static void parse(int argc, char **argv)
 		{ "life", required_argument, NULL, 'l' },
 		{ "returns", no_argument, NULL, 'r' },
 		{ "whole", no_argument, NULL, 'w' },
+		{ "ib", no_argument, NULL, 'i' },
 		{ "limit", required_argument, NULL, 'x' },
 		{}
 	};
@@ -128,6 +136,9 @@ static void parse(int argc, char **argv)
 		case 'w':
 			whole = true;
 			break;
+		case 'i':
+			transport = RDS_TRANS_IB;
+			break;
 		case 'x':
 			limit = atoi(optarg);
 			break;
@@ -155,7 +166,7 @@ static void open_stream(struct group *group, unsigned int i)
 	stream->life = life;
 	stream->whole = whole;
 	stream->total = total;
-	stream_open(stream, STREAM_PORT + number);
+	stream_open(stream, STREAM_PORT + number, transport);
 }
 
 static void open_streams(void)
@@ -346,10 +357,21 @@ static struct {
 	bool done;
 } so_far;
 
+/*
+ * Messages that have not got through. Over InfiniBand the last ones of a
+ * conversation need not be acknowledged by all peers: there, those that have
+ * not been sent.
+ */
 static unsigned int backlog(void)
 {
 	return backlog_messages(streams->fd, STREAM_PORT,
-				STREAM_PORT + STREAM_GROUPS * STREAM_SOCKETS);
+				STREAM_PORT + STREAM_GROUPS * STREAM_SOCKETS,
+				transport != RDS_TRANS_IB);
+}
+
+static uint64_t quiet(void)
+{
+	return transport == RDS_TRANS_IB ? QUIET_UNACKED : QUIET;
 }
 
 static void finish_sending(uint64_t time)
@@ -414,7 +436,7 @@ static bool tick(uint64_t time, bool sent)
 	so_far.heard_sent = so_far.heard_sent || hear_sent();
 	if (so_far.drained && so_far.heard_sent && !so_far.done &&
 	    (complete() || (meeting_said(&meeting, "drained") &&
-			    time > arrival + QUIET))) {
+			    time > arrival + quiet()))) {
 		meeting_say(&meeting, "done");
 		so_far.done = true;
 	}

@@ -5,6 +5,11 @@ Run in both guests of a pair at once: go through the cases, in order, with
 messages between them in each. Results go to $RDS_RESULTS, which both share.
 
 Environment:
+  RDS_TRANSPORT  tcp (default) or ib
+  RDS_RDMA       the device that ib goes over: rxe (default), which is soft-RoCE,
+                 or siw, which is soft-iWARP
+  RDS_SYSCTLS_A, RDS_SYSCTLS_B
+                 of the transport, in that guest: NAME=VALUE with blanks between
   RDS_CASES      regular expression of the cases wanted (default: all)
   RDS_MESSAGES   in each case (default 2000)
   RDS_SECONDS    that these are spread over (default 3)
@@ -33,6 +38,9 @@ ME = os.environ["RDS_GUEST"]
 BOOT = int(os.environ["RDS_BOOT"])
 RESULTS = pathlib.Path(os.environ["RDS_RESULTS"])
 FLOWS = os.environ["RDS_FLOWS"]
+TRANSPORT = os.environ.get("RDS_TRANSPORT", "tcp")
+RDMA = os.environ.get("RDS_RDMA", "rxe")
+SYSCTLS = os.environ.get(f"RDS_SYSCTLS_{ME.upper()}", "").split()
 MESSAGES = int(os.environ.get("RDS_MESSAGES", 2000))
 SECONDS = float(os.environ.get("RDS_SECONDS", 3))
 LIMIT = int(os.environ.get("RDS_LIMIT", 20))
@@ -73,6 +81,11 @@ class Group:
         return f"fdc0:{case}:{number}::{low}"
 
 
+# The modules, those first that others need
+MODULES = ["rds", {"tcp": "rds_tcp", "ib": "rds_rdma"}[TRANSPORT]]
+
+# Of an iWARP device only IPv4 addresses are served.
+FAMILIES = [4] if TRANSPORT == "ib" and RDMA == "siw" else [4, 6]
 TWO = [Group(4, "a", "both"), Group(6, "b", "both")]
 ALL = [Group(family, lower, starter) for family in (4, 6)
        for lower in "ab" for starter in ("a", "b", "both")]
@@ -91,7 +104,8 @@ class Case:
         self.fault = fault
         self.where = where
         self.elsewhere = elsewhere
-        self.groups = groups or TWO
+        self.groups = [group for group in groups or TWO
+                       if group.family in FAMILIES]
         self.returns = returns
 
 
@@ -99,7 +113,7 @@ def netem(what):
     return functools.partial(faults.Netem, what=what)
 
 
-CASES = [
+TCP_CASES = [
     Case("contact", groups=ALL),
     Case("loss", netem("loss")),
     Case("corruption", netem("corruption")),
@@ -115,6 +129,22 @@ CASES = [
     Case("modules-reloaded", returns="modules"),
     Case("rebooted", faults.Reboot, "a", returns="machine"),
 ]
+
+# Soft-RoCE sends all again from what was lost, half a second later.
+IB_CASES = [
+    Case("contact", groups=ALL),
+    Case("loss", netem("some loss")),
+    Case("delay", netem("delay")),
+    Case("wire-cut", faults.WireCut, "b"),
+    Case("link-down", faults.LinkAndDeviceGone, "a"),
+    Case("device-gone", faults.DeviceGone, "a"),
+    Case("address-gone", faults.AddressGone),
+    Case("route-gone", faults.RouteGone, "a"),
+    Case("modules-reloaded", returns="modules"),
+    Case("rebooted", faults.Reboot, "a", returns="machine"),
+]
+
+CASES = {"tcp": TCP_CASES, "ib": IB_CASES}[TRANSPORT]
 
 
 class Run:
@@ -140,6 +170,8 @@ class Run:
                    "--limit", LIMIT]
         if len(self.case.groups) > len(TWO):
             command += ["--sockets", 2]
+        if TRANSPORT == "ib":
+            command += ["--ib"]
         if self.case.returns or re.search(WHOLE, self.case.name):
             command += ["--whole"]
         if self.case.returns and ME == "a":
@@ -187,14 +219,12 @@ class Run:
         process.kill()
         process.wait()
         loaded = pathlib.Path("/proc/modules").read_text()
-        modules = [module for module in ("rds_tcp", "rds_loop", "rds")
+        modules = [module for module in (MODULES[1], "rds_loop", "rds")
                    if re.search(rf"^{module} ", loaded, re.M)]
         for module in modules:
             unload(module)
         self.fault.tell_gone()
-        for module in ("rds", "rds_tcp"):
-            net.run("modprobe", module)
-        trace_on()
+        load()
         self.fault.count("reloaded")
         return self.start_flows(2)
 
@@ -213,6 +243,15 @@ class Run:
               f"{self.fault.counts or ''}", flush=True)
         counts = json.dumps(self.fault.counts)
         (self.dir / f"{ME}.faults").write_text(counts)
+
+
+def load():
+    for module in MODULES:
+        net.run("modprobe", module)
+    for setting in SYSCTLS:
+        name, value = setting.split("=")
+        net.sysctl(f"net/rds/{TRANSPORT}/{name}", value)
+    trace_on()
 
 
 def unload(module):
@@ -241,9 +280,13 @@ def main():
     if BOOT > 1:
         while cases[0].name != current():
             cases.pop(0)
-    pair = net.Pair(ME)
+    pair = net.Pair(ME, RDMA)
     pair.set_up()
-    trace_on()
+    if TRANSPORT == "ib":
+        # Which checksums packets, and is not asked for by itself.
+        net.run("modprobe", "crc32_generic")
+        pair.rdma("add")
+    load()
     for case in cases:
         again = BOOT > 1 and case.name == current()
         if ME == "b":

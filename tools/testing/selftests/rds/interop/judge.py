@@ -3,46 +3,63 @@
 """
 Judge what guest.py left: a line of TAP for each case of each pairing.
 
-usage: judge.py NAME=DIR... [--control NAME=DIR...]
+usage: judge.py --transport tcp|ib NAME=DIR... [--control NAME=DIR...]
 
 NAME says whose RDS ran in guests a and b: "ours", or that of a kernel, as in
-ours-6.1. Of a control run, of two guests with a kernel's own RDS, nothing is
-asked: it shows how much is lost without us.
+ours-6.1; "+credits" behind it, that both were to count their buffers. Of a
+control run, of two guests with a kernel's own RDS, nothing is asked: it shows
+how much is lost without us.
 
 Between two of ours every message arrives once and in order, whatever happens,
 so long as both ends live. With one of the others, so it does where no path is
 dropped; where one is, the other side's RDS loses messages by itself: ours must
 neither double nor reorder any, and no more are lost than in the control run.
+Over InfiniBand others give a connection up after two lost packets: whether one
+was dropped is what they have counted.
 """
+import argparse
 import json
 import pathlib
-import sys
 
 import failover
 
 FAULTS = ["lost", "duplicated", "reordered", "corrupt"]
 CASES = ["contact", "loss", "corruption", "duplication", "reordering", "delay",
          "link-down", "paths-killed-a", "paths-killed-b", "buffers",
-         "address-gone", "address-moves", "modules-reloaded", "rebooted"]
+         "wire-cut", "device-gone", "address-gone", "address-moves",
+         "route-gone",
+         "modules-reloaded", "rebooted"]
 
-# Cases in which paths are dropped on purpose
-DROPS = {"paths-killed-a", "paths-killed-b", "buffers", "address-gone",
-         "address-moves", "modules-reloaded", "rebooted"}
+# Cases in which paths are dropped on purpose, or may be by others
+DROPS = {
+    "tcp": {"paths-killed-a", "paths-killed-b", "buffers", "address-gone",
+            "address-moves", "modules-reloaded", "rebooted"},
+    "ib": {"loss", "wire-cut", "link-down", "device-gone", "address-gone",
+           "route-gone", "modules-reloaded", "rebooted"},
+}
 # Cases in which no path is dropped but those that are killed one by one
-QUIET = {"loss", "corruption", "duplication", "reordering", "delay",
-         "paths-killed-a", "paths-killed-b"}
+QUIET = {
+    "tcp": {"loss", "corruption", "duplication", "reordering", "delay",
+            "paths-killed-a", "paths-killed-b"},
+    "ib": {"delay"},
+}
 RETURNS = {"modules-reloaded", "rebooted"}
 # In these, each guest named has to have done what the case is about.
-INJECTED = {"link-down": "b", "paths-killed-a": "a", "paths-killed-b": "b",
-            "buffers": "ab", "address-gone": "ab", "address-moves": "ab",
+INJECTED = {"wire-cut": "b", "paths-killed-a": "a", "paths-killed-b": "b",
+            "buffers": "ab", "device-gone": "a", "address-gone": "ab",
+            "address-moves": "ab", "route-gone": "a",
             "modules-reloaded": "b", "rebooted": "a"}
+LINK_DOWN = {"tcp": "b", "ib": "a"}
 
-# RDS that announces which life of it one talks to
-TELLING = {"ours", "7.2"}
+# RDS that gives up what was meant for a life of the peer that has ended, for
+# it is told which one it talks to
+TELLING = {"tcp": {"ours", "7.2"}, "ib": set()}
 
 # Milliseconds until messages flow again when the peer is back: if it is the
-# one that connects, and if we first have to find out that it was gone.
-SOON = 3000
+# one that connects, and if we first have to find out that it was gone. Over
+# InfiniBand a connection is made when the one before is over, and an attempt
+# that nobody answers takes 5 s.
+SOON = {"tcp": 3000, "ib": 13000}
 LATER = 13000
 
 
@@ -55,7 +72,8 @@ class Outcome:
 
     def __init__(self, directory, pairing, case):
         self.case = case
-        self.rds = dict(zip("ab", pairing.split("-")))
+        pair, _, self.special = pairing.partition("+")
+        self.rds = dict(zip("ab", pair.split("-")))
         folder = directory / case
         self.ran = folder.is_dir()
         life = {"a": 1, "b": 2 if case in RETURNS else 1}
@@ -108,10 +126,12 @@ class Outcome:
 
 
 class Judge:
-    def __init__(self, outcome, control):
+    def __init__(self, outcome, control, transport):
         self.outcome = outcome
+        self.transport = transport
         self.control = control
         self.strict = set(outcome.rds.values()) == {"ours"}
+        self.may_drop = outcome.case in DROPS[transport]
         self.complaints = []
 
     def ask(self, fine, complaint):
@@ -119,7 +139,10 @@ class Judge:
             self.complaints.append(complaint)
 
     def injection(self):
-        for guest in INJECTED.get(self.outcome.case, ""):
+        guests = INJECTED.get(self.outcome.case, "")
+        if self.outcome.case == "link-down":
+            guests = LINK_DOWN[self.transport]
+        for guest in guests:
             done = self.outcome.injected[guest]
             self.ask(any(done.values()), f"guest {guest} did not do its part")
             if "killed" in self.outcome.case:
@@ -128,7 +151,7 @@ class Judge:
 
     def ends(self):
         """No end stood still, or had an error."""
-        others_fault = not self.strict and self.outcome.case in DROPS
+        others_fault = not self.strict and self.may_drop
         for guest, result in self.outcome.results.items():
             ours = self.outcome.rds[guest] == "ours"
             self.ask(not result["gave_up"], f"guest {guest} gave up")
@@ -159,7 +182,8 @@ class Judge:
             if self.outcome.rds[guest] != "ours":
                 continue
             for group in self.outcome.groups(guest):
-                limit = SOON if "b lower" in group["name"] else LATER
+                soon = SOON[self.transport]
+                limit = soon if "b lower" in group["name"] else LATER
                 taken = group["return_ms"]
                 self.ask(taken is not None and taken <= limit,
                          f"to {guest}, {group['name']}: flows only "
@@ -175,11 +199,15 @@ class Judge:
         killed = sum(outcome.injected[guest].get("killed", 0)
                      for guest in "ab")
         for guest in "ab":
-            if outcome.rds[guest] == "ours" or outcome.case not in QUIET:
+            if outcome.rds[guest] == "ours" or outcome.case not in QUIET[self.transport]:
                 continue
             resets = outcome.results[guest]["counters"].get("conn_reset", 0)
             self.ask(resets <= 4 * killed, f"guest {guest} counts {resets} "
                      f"dropped paths, of which {killed} were killed")
+
+    def dropped(self):
+        """Whether a path was. Over TCP, it is not always noticed."""
+        return self.transport == "tcp" or self.outcome.dropped()
 
     def not_above_control(self):
         lost = self.outcome.total("lost")
@@ -189,6 +217,15 @@ class Judge:
         allowed = self.control.total("lost")
         self.ask(lost <= allowed, f"{lost} lost, in the control run {allowed}")
 
+    def credits(self):
+        """Each end of ours was told of buffers, and told of its own."""
+        for guest in "ab":
+            if self.outcome.rds[guest] != "ours":
+                continue
+            counters = self.outcome.results[guest]["counters"]
+            for what in "ib_rx_credit_updates", "ib_tx_credit_updates":
+                self.ask(counters.get(what), f"guest {guest} has no {what}")
+
     def judge(self):
         outcome = self.outcome
         self.ask(outcome.complete(), "no results")
@@ -196,7 +233,7 @@ class Judge:
             return
         self.injection()
         self.ends()
-        if self.strict or outcome.case not in DROPS:
+        if self.strict or not self.may_drop or not self.dropped():
             for guest in "ab":
                 self.exact(guest, FAULTS)
         else:
@@ -206,10 +243,12 @@ class Judge:
             self.not_above_control()
         if "ours" in outcome.rds.values():
             self.others_view()
+        if outcome.special == "credits":
+            self.credits()
         if outcome.case in RETURNS:
             self.exact("a", ["stale_holes"])
             self.return_times()
-            if TELLING.issuperset(outcome.rds.values()):
+            if TELLING[self.transport].issuperset(outcome.rds.values()):
                 self.flushed()
 
 
@@ -230,6 +269,15 @@ class Tap:
         print(f"# {text}")
 
 
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--transport", choices=DROPS, required=True)
+    parser.add_argument("runs", nargs="+", metavar="NAME=DIR")
+    parser.add_argument("--control", nargs="*", default=[],
+                        metavar="NAME=DIR")
+    return parser.parse_args()
+
+
 def parse(words):
     """NAME=DIR..."""
     return {name: pathlib.Path(directory) for name, _, directory in
@@ -238,7 +286,8 @@ def parse(words):
 
 def control_for(controls, pairing, case):
     """The control run of the same kernel, or else of any"""
-    other = [name for name in pairing.split("-") if name != "ours"]
+    other = [name for name in pairing.split("+")[0].split("-")
+             if name != "ours"]
     wanted = f"{other[0]}-{other[0]}" if other else ""
     for name in [wanted, *controls]:
         if name in controls:
@@ -254,21 +303,22 @@ def show(tap, name, outcome):
 
 
 def main():
-    words = sys.argv[1:]
-    split = words.index("--control") if "--control" in words else len(words)
-    controls = parse(words[split + 1:])
+    args = arguments()
+    controls = parse(args.control)
+    drops = DROPS[args.transport]
     tap = Tap()
-    for name, directory in parse(words[:split]).items():
+    for name, directory in parse(args.runs).items():
         for case in CASES:
             outcome = Outcome(directory, name, case)
             if not outcome.ran:
                 continue
             control = control_for(controls, name, case)
-            judge = Judge(outcome, control)
+            judge = Judge(outcome, control, args.transport)
             judge.judge()
             tap.line(f"{name}: {case}", judge.complaints)
             show(tap, name, outcome)
-            if control and not judge.strict and case in DROPS:
+            if control and not judge.strict and (case in drops or
+                                                 case == "contact"):
                 show(tap, "control", control)
         if (directory / failover.NAME).is_dir():
             complaints, column = failover.judge(directory)
@@ -279,4 +329,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -28,9 +28,14 @@ class Pair:
 
     DEVICE = "eth0"
     SPARE = "spare0"
+    # What goes out waits, however long. By default (fq_codel) what has waited
+    # is dropped: on slow guests that is a loss nobody has asked for, and RDMA
+    # over Ethernet is made for networks that lose nothing.
+    QUEUE = ["pfifo", "limit", 10000]
 
-    def __init__(self, me):
+    def __init__(self, me, rdma="rxe"):
         self.me = me
+        self.kind = rdma
         self.peer = "b" if me == "a" else "a"
         self.number = {"a": 1, "b": 2}
 
@@ -39,6 +44,7 @@ class Pair:
         sysctl(f"net/ipv6/conf/{self.DEVICE}/keep_addr_on_down", 1)
         run("ip", "link", "add", self.SPARE, "type", "dummy")
         run("ip", "link", "set", self.SPARE, "up")
+        self.no_netem()
         self.add_routes()
 
     def add_routes(self):
@@ -47,6 +53,10 @@ class Pair:
             f"10.0.0.{number}")
         run("ip", "-6", "route", "replace", "fdc0::/16", "via",
             f"fd00::{number}", "dev", self.DEVICE)
+
+    def del_routes(self):
+        run("ip", "route", "del", "10.64.0.0/10")
+        run("ip", "-6", "route", "del", "fdc0::/16")
 
     def address(self, verb, address, device=None):
         nodad = ["nodad"] if ":" in address and verb == "add" else []
@@ -59,8 +69,19 @@ class Pair:
         if state == "up":
             self.add_routes()
 
+    def rdma(self, verb):
+        """Make the network device one of RDMA, too; or no longer."""
+        if verb == "add":
+            run("rdma", "link", "add", f"{self.kind}0", "type", self.kind,
+                "netdev", self.DEVICE)
+        else:
+            run("rdma", "link", "del", f"{self.kind}0")
+
+    def queue(self, *what):
+        run("tc", "qdisc", "replace", "dev", self.DEVICE, "root", *what)
+
     def netem(self, *what):
-        run("tc", "qdisc", "add", "dev", self.DEVICE, "root", "netem", *what)
+        self.queue("netem", *what)
 
     def no_netem(self):
-        run("tc", "qdisc", "del", "dev", self.DEVICE, "root")
+        self.queue(*self.QUEUE)

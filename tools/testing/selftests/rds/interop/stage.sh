@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # For the stages that have two guests talk under faults. Needs common.sh,
-# tap.sh.
+# tap.sh. TRANSPORT, set before, is tcp or ib.
 
 INTEROP=$RDS_TOP/tools/testing/selftests/rds/interop
-PROGRAMS=$RDS_BUILD/interop
+PROGRAMS=$RDS_BUILD/interop-$TRANSPORT
 # How many pairs of guests at a time: they wait more than they compute.
 INTEROP_JOBS=${INTEROP_JOBS:-2}
 
@@ -35,7 +35,8 @@ rds_of() {
 
 # missing_kernel PAIRING: the first of its kernels that is not there, if any.
 missing_kernel() {
-	local a=${1%-*} b=${1#*-} kernel
+	local pair=${1%%+*} kernel
+	local a=${pair%-*} b=${pair#*-}
 
 	for kernel in "$(kernel_of "$a" "$b")" "$(kernel_of "$b" "$a")"; do
 		[ -f "$RDS_CACHE/kernels/$kernel/manifest" ] || {
@@ -47,25 +48,33 @@ missing_kernel() {
 
 # Cases in which paths are dropped. RDS other than ours may then lose and
 # reorder messages, and those too short to say which they are cannot be told
-# from one another.
-LOSSY='killed|buffers|address|reloaded|rebooted'
+# from one another. CONTROL are those of them for two guests without ours: what
+# becomes of others when their RDMA device goes is not asked.
+# shellcheck disable=SC2034 # for the stages
+case $TRANSPORT in
+tcp) LOSSY='killed|buffers|address|reloaded|rebooted' CONTROL=$LOSSY ;;
+ib) LOSSY='loss|cut|link|device|address|route|reloaded|rebooted'
+    CONTROL='loss|cut|reloaded|rebooted' ;;
+esac
 
 # run_pairing PAIRING OPTIONS...: results, output and exit status go below
-# $PROGRAMS.
+# $PROGRAMS. PAIRING may have more to it, behind a plus.
 run_pairing() {
-	local name=$1 a=${1%-*} b=${1#*-} dir=$PROGRAMS/$1 status=0
+	local pair=${1%%+*} name=$1 dir=$PROGRAMS/$1 status=0
+	local a=${pair%-*} b=${pair#*-}
 	local guest="/usr/bin/python3 $INTEROP/guest.py"
 
 	shift
-	if [ "$name" = ours-ours ]; then
+	[ "$name" = ours-ours ] || set -- --env "RDS_WHOLE=$LOSSY" "$@"
+	# Not over RDMA devices: the third host is a namespace, and they are
+	# for the first one.
+	[ "$name-$TRANSPORT" != ours-ours-tcp ] ||
 		set -- --env RDS_FAILOVER=1 "$@"
-	else
-		set -- --env "RDS_WHOLE=$LOSSY" "$@"
-	fi
 	# shellcheck disable=SC2086 # words are wanted
-	"$RDS_TOP/scripts/vm/run" --pair --reboot-b --modules "rds rds_tcp" \
+	"$RDS_TOP/scripts/vm/run" --pair --reboot-b --modules rds \
 		--kernel "$(kernel_of "$a" "$b")" --rds "$(rds_of "$a")" \
 		--kernel-b "$(kernel_of "$b" "$a")" --rds-b "$(rds_of "$b")" \
+		--env RDS_TRANSPORT="$TRANSPORT" \
 		--env RDS_FLOWS="$PROGRAMS/flows" --results "$dir" "$@" \
 		-- $guest --- $guest >"$dir.log" 2>&1 || status=$?
 	say "$status" >"$dir.status"
@@ -97,5 +106,5 @@ judge() {
 		esac
 	done
 	# shellcheck disable=SC2034 # tap.sh's
-	"$INTEROP/judge.py" "${words[@]}" || TAP_FAILED=1
+	"$INTEROP/judge.py" --transport "$TRANSPORT" "${words[@]}" || TAP_FAILED=1
 }

@@ -15,10 +15,15 @@
 /* Nanoseconds until a congested peer is tried again, whatever poll() says */
 #define CONGESTED 10000000
 
-void stream_open(struct stream *stream, unsigned int port)
+void stream_open(struct stream *stream, unsigned int port, int transport)
 {
-	stream->fd = rds_bound(stream->group->local, port);
+	stream->fd = rds_socket();
 	if (stream->fd < 0)
+		err(1, "socket");
+	if (transport != RDS_TRANS_NONE &&
+	    rds_set(stream->fd, SOL_RDS, SO_RDS_TRANSPORT, transport))
+		err(1, "SO_RDS_TRANSPORT");
+	if (rds_bind(stream->fd, rds_name(stream->group->local, port)))
 		err(1, "bind %s port %u", stream->group->local, port);
 	stream->peer = rds_name(stream->group->remote, port);
 	if (rds_set(stream->fd, SOL_SOCKET, SO_SNDBUFFORCE, SNDBUF))

@@ -65,7 +65,8 @@ struct group {
 	struct stream *stream;
 };
 
-void stream_open(struct stream *stream, unsigned int port);
+/* @transport: one of RDS_TRANS_*, NONE for whichever has the address */
+void stream_open(struct stream *stream, unsigned int port, int transport);
 
 /* Sends the next message. False if it is not taken at the moment. */
 bool stream_send(struct stream *stream, uint64_t now);

@@ -154,14 +154,9 @@ static long module_load(const struct module *module)
 	return ret;
 }
 
-static long module_unload_named(const char *name)
+static long unload(const struct module *module)
 {
-	return ERR(syscall(SYS_delete_module, name, O_NONBLOCK));
-}
-
-static long module_unload(const struct module *module)
-{
-	return module_unload_named(module->name);
+	return module_unload(module->name);
 }
 
 FIXTURE(modules) {
@@ -171,12 +166,17 @@ FIXTURE(modules) {
 
 FIXTURE_SETUP(modules)
 {
+	static const char *const others[] = { "rds_tcp", "rds_rdma" };
+	unsigned int i;
+
 	ASSERT_TRUE(module_find(&self->rds, "rds"));
 	ASSERT_TRUE(module_find(&self->loop, "rds_loop"));
-	/* It would hold the others. */
-	if (module_users("rds_tcp") >= 0) {
-		ASSERT_TRUE(module_users_fall_to("rds_tcp", 0));
-		ASSERT_EQ(0, module_unload_named("rds_tcp"));
+	/* They would hold the others. */
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		if (module_users(others[i]) < 0)
+			continue;
+		ASSERT_TRUE(module_users_fall_to(others[i], 0));
+		ASSERT_EQ(0, module_unload(others[i]));
 	}
 }
 
@@ -205,8 +205,8 @@ TEST_F_TIMEOUT(modules, i11_unload_under_traffic, LONG)
 	ASSERT_TRUE(traffic_start(&traffic, 0));
 	for (i = 0; i < rounds(); i++) {
 		/* In use: no way of asking makes it go. */
-		EXPECT_EQ(-EWOULDBLOCK, module_unload(&self->loop));
-		EXPECT_EQ(-EWOULDBLOCK, module_unload(&self->rds));
+		EXPECT_EQ(-EWOULDBLOCK, unload(&self->loop));
+		EXPECT_EQ(-EWOULDBLOCK, unload(&self->rds));
 		if (!i)
 			EXPECT_NE(0, modprobe_remove());
 		EXPECT_EQ(0, traffic_stop(&traffic, SIGTERM));
@@ -216,9 +216,9 @@ TEST_F_TIMEOUT(modules, i11_unload_under_traffic, LONG)
 			EXPECT_EQ(0, modprobe_remove());
 			EXPECT_EQ(-1, module_users("rds"));
 		} else {
-			ASSERT_EQ(0, module_unload(&self->loop));
+			ASSERT_EQ(0, unload(&self->loop));
 			ASSERT_TRUE(module_users_fall_to("rds", 0));
-			ASSERT_EQ(0, module_unload(&self->rds));
+			ASSERT_EQ(0, unload(&self->rds));
 		}
 		EXPECT_EQ(-EAFNOSUPPORT, ERR(rds_socket()));
 		ASSERT_EQ(0, module_load(&self->rds));
@@ -240,9 +240,9 @@ TEST_F_TIMEOUT(modules, i11_unload_after_kill, LONG)
 		ASSERT_TRUE(traffic_start(&traffic, 0));
 		EXPECT_EQ(100 + SIGKILL, traffic_stop(&traffic, SIGKILL));
 		ASSERT_TRUE(module_users_fall_to("rds_loop", 0));
-		ASSERT_EQ(0, module_unload(&self->loop));
+		ASSERT_EQ(0, unload(&self->loop));
 		ASSERT_TRUE(module_users_fall_to("rds", 0));
-		ASSERT_EQ(0, module_unload(&self->rds));
+		ASSERT_EQ(0, unload(&self->rds));
 		ASSERT_EQ(0, module_load(&self->rds));
 	}
 }

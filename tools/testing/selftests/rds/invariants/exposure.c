@@ -34,14 +34,50 @@ TEST(i20_no_autoload)
 {
 	EXPECT_FALSE(module_has_alias("rds", "net-pf-21"));
 	EXPECT_FALSE(module_has_alias("rds_loop", "net-pf-21"));
+	EXPECT_FALSE(module_has_alias("rds_tcp", "net-pf-21"));
+	EXPECT_FALSE(module_has_alias("rds_rdma", "net-pf-21"));
 	/* The test above can fail. */
 	EXPECT_TRUE(module_has_alias("rds_loop", "rds-transport-3"));
 
-	EXPECT_EQ(0, system("rmmod rds_tcp rds_loop 2>/dev/null; rmmod rds"));
+	EXPECT_EQ(0, system("rmmod rds_rdma rds_tcp rds_loop 2>/dev/null;"
+			    "rmmod rds"));
 	EXPECT_EQ(-EAFNOSUPPORT, ERR(rds_socket()));
 	EXPECT_EQ(-1, module_users("rds"));
 	EXPECT_EQ(0, system("modprobe rds"));
 	EXPECT_LE(0, rds_socket());
+}
+
+/*
+ * Who binds a socket may bring loopback and TCP in, never RDMA: a host that
+ * uses TCP would change its transport by itself. Only an administrator who asks
+ * for it by name gets it.
+ */
+TEST(i20_no_autoload_of_rdma)
+{
+	int transport = RDS_TRANS_IB;
+	int fd = rds_socket();
+
+	EXPECT_TRUE(module_has_alias("rds_rdma", "rds-transport-0"));
+	ASSERT_EQ(0, rds_initial_netns());
+	ASSERT_EQ(-1, module_users("rds_rdma"));
+	close(rds_bound("127.0.0.1", 0));
+	EXPECT_EQ(-EADDRNOTAVAIL, ERR(rds_bound("198.51.100.1", 0)));
+	EXPECT_EQ(-1, module_users("rds_rdma"));
+	close(fd);
+	fd = rds_socket();
+	ASSERT_EQ(0, seteuid(65534));
+	EXPECT_EQ(-ENOPROTOOPT, ERR(setsockopt(fd, SOL_RDS, SO_RDS_TRANSPORT,
+					       &transport, sizeof(transport))));
+	ASSERT_EQ(0, seteuid(0));
+	EXPECT_EQ(-1, module_users("rds_rdma"));
+	/* The tests above can fail. */
+	close(fd);
+	fd = rds_socket();
+	EXPECT_EQ(0, ERR(setsockopt(fd, SOL_RDS, SO_RDS_TRANSPORT, &transport,
+				    sizeof(transport))));
+	EXPECT_LE(0, module_users("rds_rdma"));
+	close(fd);
+	EXPECT_EQ(0, system("modprobe -r rds_rdma"));
 }
 
 #define CGROUP "/sys/fs/cgroup/rds-test"

@@ -445,16 +445,25 @@ TEST_F(loop, i19_options)
 	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
 }
 
-/* Where to begin: at the tail, which is ours, unless all is wanted. */
+/*
+ * Where to begin: at the tail, which is ours, unless all is wanted. What one
+ * call has to fetch from the page allocator, the next may find: the least of
+ * some counts is the one that will be reached.
+ */
 static long first_fault(struct scene *scene, const struct faulty_call *call,
 			long tail)
 {
 	const char *which = getenv("RDS_FAULTS");
-	long count = count_faults(scene, call);
+	long least = MANY, count, i;
 
-	if ((which && !strcmp(which, "all")) || count <= tail)
+	for (i = 0; i < 4; i++) {
+		count = count_faults(scene, call);
+		if (count < least)
+			least = count;
+	}
+	if ((which && !strcmp(which, "all")) || least <= tail)
 		return 1;
-	return count - tail;
+	return least - tail;
 }
 
 static int home;
@@ -596,7 +605,7 @@ TEST_F_TIMEOUT(module, i19_init, LONG)
 	ASSERT_TRUE(find_module("rds"));
 	ASSERT_TRUE(module_users_fall_to("rds_tcp", 0));
 	ASSERT_TRUE(module_users_fall_to("rds_loop", 0));
-	system("rmmod rds_tcp rds_loop 2>/dev/null");
+	system("rmmod rds_rdma rds_tcp rds_loop 2>/dev/null");
 	ASSERT_TRUE(module_users_fall_to("rds", 0));
 	ASSERT_EQ(0, syscall(SYS_delete_module, "rds", O_NONBLOCK));
 	EXPECT_TRUE(sweep(&scene, &call,

@@ -10,6 +10,9 @@
 
 #include "harness.h"
 
+#include <fcntl.h>
+#include <sys/syscall.h>
+
 #ifndef MSG_ZEROCOPY
 #define MSG_ZEROCOPY 0x4000000
 #endif
@@ -56,6 +59,29 @@ static inline bool module_users_fall_to(const char *module, long users)
 		usleep(10000);
 	}
 	return false;
+}
+
+/* 0, or an errno; -EWOULDBLOCK while it is in use */
+static inline long module_unload(const char *module)
+{
+	return ERR(syscall(SYS_delete_module, module, O_NONBLOCK));
+}
+
+/*
+ * When its last user goes. What comes from a peer just then, for a socket that
+ * was closed, is one for a moment.
+ */
+static inline long module_unload_at_last(const char *module)
+{
+	long ret = -EWOULDBLOCK;
+	int tries;
+
+	for (tries = 0; ret == -EWOULDBLOCK && tries < 1000; tries++) {
+		if (!module_users_fall_to(module, 0))
+			break;
+		ret = module_unload(module);
+	}
+	return ret;
 }
 
 FIXTURE(loop) {

@@ -66,8 +66,14 @@ static ssize_t flow_len(uint32_t number)
 static bool flow_send(struct flow *flow, struct body *body, uint32_t number,
 		      ssize_t len)
 {
+	ssize_t ret;
+
 	body->number = number;
-	return rds_sendto(flow->from, body, len, 0, &flow->name) == len;
+	/* With a timeout it is interrupted by the end of any child. */
+	do
+		ret = rds_sendto(flow->from, body, len, 0, &flow->name);
+	while (ret < 0 && errno == EINTR);
+	return ret == len;
 }
 
 static void *flow_sender(void *data)
@@ -135,7 +141,9 @@ static bool flow_start(struct flow *flow, const char *near, const char *far,
 		.to = there ? rds_bound(near, 0) : veth_far_bound(far, 0),
 	};
 	flow->name = rds_sockname(flow->to);
+	/* Who waits for a receiver that gave up is not to wait for ever. */
 	return flow->from >= 0 && flow->to >= 0 &&
+	       !rds_set_timeout(flow->from, SO_SNDTIMEO, 60000) &&
 	       !pthread_create(&flow->sender, NULL, flow_sender, flow) &&
 	       !pthread_create(&flow->receiver, NULL, flow_receiver, flow);
 }

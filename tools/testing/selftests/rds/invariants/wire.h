@@ -34,6 +34,11 @@ FIXTURE_VARIANT_ADD(wire, far_dials) {
 	.far = VETH_FAR_IPV6,
 };
 
+static void __attribute__((constructor)) wire_choose_variants(void)
+{
+	rds_choose_variants(&_wire_fixture_object, rds_wants_variant);
+}
+
 /* Lanes of the namespace of @fd that are UP, and how often all have been */
 static inline int lanes_up(int fd, unsigned long *established)
 {

@@ -24,6 +24,7 @@ SO_EE_ORIGIN_ZEROCOPY = 5
 SO_DETACH_FILTER = 27
 IPV6_FREEBIND = 78
 TCP_REPAIR = 19
+TCP_FIN_WAIT2 = 5
 # The instructions of such a filter.
 LOAD_LENGTH = 0x80
 JUMP_IF_GREATER = 0x25
@@ -170,6 +171,10 @@ class Link:
     def fin(self):
         """No more from us; we go on reading."""
         self.sock.shutdown(socket.SHUT_WR)
+
+    def fin_is_acked(self):
+        return self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO,
+                                    1)[0] == TCP_FIN_WAIT2
 
     def close(self):
         self.sock.close()

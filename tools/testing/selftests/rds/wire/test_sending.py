@@ -3,12 +3,14 @@
 
 import errno
 import os
+import struct
 import time
 
 import kernel
 import wire
 from lab import LEGACY, MODERN, OURS
-from tap import expect, same, say, test, within
+from peer import WAIT, Closed
+from tap import Failure, expect, same, say, test, within
 from test_handshake import need_ours
 
 PORT = 5600
@@ -187,6 +189,70 @@ def storm(lab):
             link = peer.dial()
         peer.ping(link)
         sock.close()
+
+
+def read_until_fin(peer, link):
+    """(messages, bytes there are of the next, bytes that it has)"""
+    messages = []
+    while True:
+        there, whole = 0, wire.HEADER_BYTES
+        try:
+            frame = wire.Frame.decode(link.read(whole))
+            there = wire.HEADER_BYTES
+            whole += frame.length
+            frame.payload = link.read(frame.length)
+        except Closed as how:
+            same("how the connection ends", "fin", str(how))
+            return messages, there + len(link.rest), whole
+        if not peer.handle(link, frame):
+            messages.append(frame)
+
+
+def cut_once(lab, peer, sizes):
+    """Have more sent than TCP takes, and end the connection in good order. The
+    rest has to come by the next one. Where it was cut: (whole messages before,
+    bytes of the next, were those all but one)"""
+    sock = lab.socket(PORT, sndbuf=4 << 20)
+    link = peer.dial(rcvbuf=8192)
+    for number, size in enumerate(sizes):
+        same("sending", 0, sock.send(peer.address, 78,
+                                     struct.pack(">I", number) + bytes(size)))
+    time.sleep(0.05)
+    link.fin()
+    # What is read before the kernel has seen that makes room for more.
+    within(WAIT, "the kernel acknowledges a FIN", link.fin_is_acked)
+    peer.answers_probes = False
+    messages, there, whole = read_until_fin(peer, link)
+    peer.answers_probes = True
+    link.close()
+    link = peer.dial()
+    count = len(messages)
+    while len(messages) < len(sizes):
+        messages.append(peer.next_frame(link))
+        same("number of a message", len(messages) - 1,
+             struct.unpack(">I", messages[-1].payload[:4])[0])
+    link.reset()
+    sock.close()
+    return count, there, there == whole - 1
+
+
+@test("our FIN acknowledges no message of which the last byte was not sent")
+def fin_is_no_byte(lab):
+    need_ours("take it for that byte")
+    peer = lab.lower(OURS)
+    sizes = [100] * 2000
+    for attempt in range(1, 100):
+        count, there, hit = cut_once(lab, peer, sizes)
+        if hit:
+            say(f"one byte was lacking at attempt {attempt}")
+            return
+        # Where TCP stops hardly changes: have a message end just behind it.
+        # If it took all before the kernel was done with our FIN: try again.
+        if there >= wire.HEADER_BYTES + 4:
+            sizes[count] = there + 1 - wire.HEADER_BYTES - 4
+        else:
+            sizes[0] += 70
+    raise Failure("TCP never stopped before the last byte of a message")
 
 
 @test("a sender is stopped when its buffer is full of what is not taken")

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A peer that the kernel connects to, because there are messages for it, and
+ * that answers other than it should, or not at all. The kernel tries again, and
+ * as soon as the peer behaves, it gets every message once.
+ *
+ * The addresses are IPv6 ones: the kernel listens to each one of them by
+ * itself, which leaves some to others, and to all IPv4 addresses at once.
+ */
+#include "test.h"
+
+/* Messages that wait for the peer */
+#define WAITING 10
+
+FIXTURE(answer) {
+	struct site site;
+	struct hello6 hello;
+};
+
+/* What is changed in an honest answer, and what becomes of it */
+FIXTURE_VARIANT(answer) {
+	/* Instead of the honest version, if not 0; 0xff for 0 */
+	uint8_t major;
+	uint8_t minor;
+	bool no_minors;
+	bool empty;
+	bool addresses_swapped;
+	uint64_t ack;
+	uint32_t credits;
+	uint8_t tos;
+	uint8_t reserved;
+	uint16_t reserved_too;
+	uint32_t last;
+	/* The kernel takes it. */
+	bool good;
+};
+
+FIXTURE_VARIANT_ADD(answer, honest) { .good = true };
+FIXTURE_VARIANT_ADD(answer, empty) { .empty = true };
+FIXTURE_VARIANT_ADD(answer, of_version_0_0) { .major = 0xff, .minor = 0xff };
+FIXTURE_VARIANT_ADD(answer, of_version_2_1) { .major = 2 };
+FIXTURE_VARIANT_ADD(answer, of_version_3_0) { .minor = 0xff };
+FIXTURE_VARIANT_ADD(answer, of_version_3_2) { .minor = 2 };
+FIXTURE_VARIANT_ADD(answer, of_version_5_1) { .major = 5 };
+FIXTURE_VARIANT_ADD(answer, of_version_254_254) { .major = 254, .minor = 254 };
+FIXTURE_VARIANT_ADD(answer, of_version_4_1) { .major = 4, .good = true };
+FIXTURE_VARIANT_ADD(answer, without_minors) {
+	.no_minors = true, .good = true,
+};
+
+/* It is the connection that says whose it is. */
+FIXTURE_VARIANT_ADD(answer, with_its_addresses_swapped) {
+	.addresses_swapped = true, .good = true,
+};
+
+FIXTURE_VARIANT_ADD(answer, with_many_credits) {
+	.credits = 65535, .good = true,
+};
+
+FIXTURE_VARIANT_ADD(answer, with_credits_without_end) {
+	.credits = -1, .good = true,
+};
+
+FIXTURE_VARIANT_ADD(answer, with_another_tos) { .tos = 7, .good = true };
+FIXTURE_VARIANT_ADD(answer, with_all_that_is_reserved) {
+	.reserved = 0xff, .reserved_too = 0xffff, .last = -1, .good = true,
+};
+
+FIXTURE_VARIANT_ADD(answer, of_a_false_relative) {
+	.reserved = 0xa1, .last = 0x12345678, .good = true,
+};
+
+FIXTURE_VARIANT_ADD(answer, with_an_ack_of_the_near_future) {
+	.ack = WAITING + 1, .good = true,
+};
+
+FIXTURE_VARIANT_ADD(answer, with_an_ack_of_the_far_future) {
+	.ack = -1, .good = true,
+};
+
+static uint8_t changed(uint8_t honest, uint8_t change)
+{
+	if (!change)
+		return honest;
+	return change == 0xff ? 0 : change;
+}
+
+FIXTURE_SETUP(answer)
+{
+	struct hello_tail *tail = &self->hello.tail;
+	struct site *site = &self->site;
+
+	ASSERT_EQ(0, site_set_up_listening(site, true));
+	if (variant->empty)
+		return;
+	if (variant->addresses_swapped)
+		self->hello = hello6_honest(SITE_NEAR6, site->address);
+	else
+		self->hello = hello6_honest(site->address, SITE_NEAR6);
+	tail->major = changed(tail->major, variant->major);
+	tail->minor = changed(tail->minor, variant->minor);
+	if (variant->no_minors)
+		tail->minors = 0;
+	tail->ack = htobe64(variant->ack);
+	tail->credits = htonl(variant->credits);
+	tail->tos = variant->tos;
+	tail->reserved = variant->reserved;
+	tail->reserved_too = htons(variant->reserved_too);
+	tail->last = htonl(variant->last);
+}
+
+FIXTURE_TEARDOWN(answer)
+{
+	site_tear_down(&self->site);
+}
+
+/* What the kernel says of itself when it asks */
+static void check_request(struct __test_metadata *_metadata, struct site *site)
+{
+	struct hello6 want = hello6_honest(SITE_NEAR6, site->address), got;
+
+	memcpy(&got, site->peer.answer, sizeof(got));
+	EXPECT_LE(sizeof(got), site->peer.answer_len);
+	EXPECT_EQ(0, memcmp(&want.saddr, &got.saddr, sizeof(got.saddr)));
+	EXPECT_EQ(0, memcmp(&want.daddr, &got.daddr, sizeof(got.daddr)));
+	EXPECT_EQ(3, got.tail.major);
+	EXPECT_EQ(1, got.tail.minor);
+	EXPECT_EQ(want.tail.minors, got.tail.minors);
+	EXPECT_EQ(0, got.tail.tos);
+	EXPECT_EQ(0, got.tail.reserved_too);
+	EXPECT_EQ(0, got.tail.ack);
+	EXPECT_EQ(0, got.tail.credits);
+}
+
+/* Once the peer behaves, all is as it should be. */
+#define EXPECT_CURED(FIRST) do {					\
+	EXPECT_TRUE(site_hear_all(&self->site, FIRST,			\
+				  WAITING - (FIRST)));			\
+	EXPECT_TRUE(site_talks(&self->site, 5000));			\
+	EXPECT_TRUE(site_honest(&self->site));				\
+} while (0)
+
+TEST_F(answer, is_judged)
+{
+	struct site *site = &self->site;
+
+	ASSERT_TRUE(site_send(site, 0, WAITING));
+	ASSERT_TRUE(peer_asked(&site->ear, &site->peer));
+	check_request(_metadata, site);
+	ASSERT_EQ(PEER_UP, peer_accept(&site->peer, &self->hello,
+				       sizeof(self->hello), false, false));
+	if (!variant->good) {
+		EXPECT_TRUE(peer_await_end(&site->peer));
+		EXPECT_FALSE(site_is_up(site));
+		EXPECT_TRUE(site_honest(site));
+		peer_free(&site->peer);
+		ASSERT_TRUE(site_answer(site, 0, false));
+	}
+	EXPECT_CURED(0);
+}
+
+/* Few credits in the answer, and no more of them */
+FIXTURE(credit) {
+	struct site site;
+};
+
+FIXTURE_VARIANT(credit) {
+	unsigned int count;
+};
+
+FIXTURE_VARIANT_ADD(credit, of_1) { .count = 1 };
+FIXTURE_VARIANT_ADD(credit, of_5) { .count = 5 };
+
+FIXTURE_SETUP(credit)
+{
+	ASSERT_EQ(0, site_set_up_listening(&self->site, true));
+}
+
+FIXTURE_TEARDOWN(credit)
+{
+	site_tear_down(&self->site);
+}
+
+TEST_F(credit, is_not_overdrawn)
+{
+	struct site *site = &self->site;
+	struct hello6 hello = hello6_honest(site->address, SITE_NEAR6);
+	struct frame more = { .credit = 8 }, heard;
+	unsigned char payload[PEER_SLOT];
+	unsigned int i, frames = 0, next = 0;
+
+	hello.tail.credits = htonl(variant->count);
+	ASSERT_TRUE(site_send(site, 0, WAITING));
+	ASSERT_TRUE(peer_asked(&site->ear, &site->peer));
+	ASSERT_EQ(PEER_UP, peer_accept(&site->peer, &hello, sizeof(hello),
+				       false, false));
+	for (i = 0; i < 4; i++) {
+		while (peer_hear(&site->peer, &heard, payload, 500) >= 0) {
+			frames++;
+			if (heard.dport == htons(SITE_PEER_PORT))
+				next += rds_check(payload, SITE_LEN, next);
+		}
+		EXPECT_FALSE(site->peer.over);
+		EXPECT_GE(variant->count + 8 * i, frames);
+		frame_seal(&more);
+		ASSERT_TRUE(peer_send(&site->peer, &more, NULL, 0));
+	}
+	EXPECT_EQ(WAITING, next);
+	EXPECT_TRUE(site_honest(site));
+}
+
+/* Manners to say no, each three times before the answer is yes */
+FIXTURE(refusal) {
+	struct site site;
+};
+
+FIXTURE_VARIANT(refusal) {
+	/* What it says: so many bytes, alike but for a number in front */
+	unsigned int len;
+	uint32_t number;
+	unsigned char byte;
+	/* Says nothing, but goes */
+	bool goes;
+};
+
+FIXTURE_VARIANT_ADD(refusal, for_incompatible_versions) {
+	.len = 4, .number = 1,
+};
+
+FIXTURE_VARIANT_ADD(refusal, for_incompatible_versions_in_network_order) {
+	.len = 4, .number = 1U << 24,
+};
+
+FIXTURE_VARIANT_ADD(refusal, without_a_reason) { .len = 0 };
+FIXTURE_VARIANT_ADD(refusal, for_reason_0) { .len = 4 };
+FIXTURE_VARIANT_ADD(refusal, for_unknown_reasons) { .len = 4, .number = -1 };
+FIXTURE_VARIANT_ADD(refusal, for_half_a_reason) { .len = 2, .number = 1 };
+FIXTURE_VARIANT_ADD(refusal, with_all_that_fits) {
+	.len = 148, .number = -1, .byte = 0xff,
+};
+
+FIXTURE_VARIANT_ADD(refusal, by_going) { .goes = true };
+
+FIXTURE_SETUP(refusal)
+{
+	ASSERT_EQ(0, site_set_up_listening(&self->site, true));
+}
+
+FIXTURE_TEARDOWN(refusal)
+{
+	site_tear_down(&self->site);
+}
+
+TEST_F(refusal, is_survived)
+{
+	struct site *site = &self->site;
+	unsigned char data[148];
+	unsigned int i;
+
+	memset(data, variant->byte, sizeof(data));
+	memcpy(data, &variant->number, sizeof(variant->number));
+	ASSERT_TRUE(site_send(site, 0, WAITING));
+	for (i = 0; i < 3; i++) {
+		ASSERT_TRUE(peer_asked(&site->ear, &site->peer));
+		if (!variant->goes)
+			EXPECT_TRUE(peer_reject(&site->peer, data,
+						variant->len));
+		peer_free(&site->peer);
+		EXPECT_FALSE(site_is_up(site));
+	}
+	EXPECT_TRUE(site_honest(site));
+	ASSERT_TRUE(site_answer(site, 0, false));
+	EXPECT_CURED(0);
+}
+
+FIXTURE(asked) {
+	struct site site;
+};
+
+FIXTURE_SETUP(asked)
+{
+	ASSERT_EQ(0, site_set_up_listening(&self->site, true));
+	ASSERT_TRUE(site_send(&self->site, 0, WAITING));
+}
+
+FIXTURE_TEARDOWN(asked)
+{
+	site_tear_down(&self->site);
+}
+
+/* Five seconds, until the kernel gives up */
+TEST_F(asked, and_silent_it_is_asked_again)
+{
+	struct site *site = &self->site;
+	struct peer first;
+
+	ASSERT_TRUE(peer_asked(&site->ear, &first));
+	EXPECT_TRUE(site_honest(site));
+	ASSERT_TRUE(site_answer(site, 0, false));
+	EXPECT_CURED(0);
+	/* What comes so late is not heeded. */
+	EXPECT_FALSE(first.over);
+	peer_reject(&first, NULL, 0);
+	peer_free(&first);
+	EXPECT_TRUE(site_talks(site, 10));
+	EXPECT_TRUE(site_is_up(site));
+}
+
+TEST_F(asked, and_gone_with_the_answer_it_is_asked_again)
+{
+	struct site *site = &self->site;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		ASSERT_TRUE(site_answer(site, 0, true));
+		peer_free(&site->peer);
+	}
+	EXPECT_TRUE(site_honest(site));
+	ASSERT_TRUE(site_answer(site, 0, false));
+	EXPECT_CURED(0);
+}
+
+/*
+ * The peer asks, too, before it answers. If it marks its request, it knows
+ * whose connection is kept: the one of the lower address. If not, it may take a
+ * request for news of a lost connection when its own is up, so the kernel has
+ * an answer to its own request before it gives one.
+ */
+FIXTURE(duel) {
+	struct site site;
+	struct hello6 hello;
+	/* The kernel's request */
+	struct peer asked;
+};
+
+FIXTURE_VARIANT(duel) {
+	bool below;
+	bool marked;
+	/* It takes the kernel's request. */
+	bool yields;
+};
+
+FIXTURE_VARIANT_ADD(duel, from_above_and_no) { };
+FIXTURE_VARIANT_ADD(duel, from_above_and_yes) { .yields = true };
+FIXTURE_VARIANT_ADD(duel, from_below_and_no) { .below = true };
+FIXTURE_VARIANT_ADD(duel, from_below_and_yes) {
+	.below = true, .yields = true,
+};
+
+FIXTURE_VARIANT_ADD(duel, marked_from_below) { .below = true, .marked = true };
+
+FIXTURE_SETUP(duel)
+{
+	struct site *site = &self->site;
+
+	ASSERT_EQ(0, variant->below ? site_set_up_below(site) :
+				      site_set_up_listening(site, true));
+	self->hello = hello6_honest(site->address, SITE_NEAR6);
+	if (variant->marked)
+		self->hello.tail.reserved = 0xa1;
+	ASSERT_TRUE(site_send(site, 0, WAITING));
+	ASSERT_TRUE(peer_asked(&site->ear, &self->asked));
+	ASSERT_TRUE(peer_ask(&site->peer, site->address, SITE_NEAR6,
+			     &self->hello, sizeof(self->hello), false, false));
+}
+
+FIXTURE_TEARDOWN(duel)
+{
+	peer_free(&self->asked);
+	site_tear_down(&self->site);
+}
+
+TEST_F(duel, is_decided)
+{
+	struct site *site = &self->site;
+
+	if (variant->marked) {
+		EXPECT_EQ(PEER_UP, peer_await_answer(&site->peer, 4000));
+		EXPECT_CURED(0);
+		return;
+	}
+	EXPECT_EQ(PEER_WAITS, peer_await_answer(&site->peer, 1000));
+	if (!variant->yields) {
+		ASSERT_TRUE(peer_reject(&self->asked, NULL, 0));
+		ASSERT_EQ(PEER_UP, peer_await_answer(&site->peer,
+						     PEER_PATIENCE));
+	} else {
+		ASSERT_EQ(PEER_UP, peer_accept(&self->asked, &self->hello,
+					       sizeof(self->hello), false,
+					       false));
+		EXPECT_EQ(PEER_REFUSED, peer_await_answer(&site->peer,
+							  PEER_PATIENCE));
+		peer_free(&site->peer);
+		site->peer = self->asked;
+		self->asked = (struct peer){};
+	}
+	EXPECT_CURED(0);
+}
+
+/* Messages that have been sent are sent again, but for those that the peer has
+ * got.
+ */
+FIXTURE(again) {
+	struct site site;
+};
+
+FIXTURE_VARIANT(again) {
+	uint64_t ack;
+	unsigned int first;
+};
+
+FIXTURE_VARIANT_ADD(again, all) { .ack = 0, .first = 0 };
+FIXTURE_VARIANT_ADD(again, what_it_has_not_got) { .ack = 4, .first = 4 };
+FIXTURE_VARIANT_ADD(again, nothing) { .ack = WAITING, .first = WAITING };
+/* It speaks of somebody who had this address before the kernel was started. */
+FIXTURE_VARIANT_ADD(again, all_if_it_speaks_of_another_life) {
+	.ack = 500, .first = 0,
+};
+
+FIXTURE_VARIANT_ADD(again, all_if_it_speaks_of_the_far_future) {
+	.ack = -1, .first = 0,
+};
+
+FIXTURE_SETUP(again)
+{
+	ASSERT_EQ(0, site_set_up_listening(&self->site, true));
+	ASSERT_TRUE(site_send(&self->site, 0, WAITING));
+}
+
+FIXTURE_TEARDOWN(again)
+{
+	site_tear_down(&self->site);
+}
+
+/* Without receive buffers it has got nothing, for all that the kernel knows. */
+TEST_F(again, is_sent)
+{
+	struct site *site = &self->site;
+
+	ASSERT_TRUE(site_answer(site, 0, true));
+	usleep(100000);
+	peer_hang_up(&site->peer);
+	EXPECT_TRUE(peer_await_end(&site->peer));
+	peer_free(&site->peer);
+	ASSERT_TRUE(site_answer(site, variant->ack, false));
+	EXPECT_CURED(variant->first);
+	/* The numbers go on. */
+	ASSERT_TRUE(site_send(site, WAITING, 3));
+	EXPECT_TRUE(site_hear_all(site, WAITING, 3));
+}
+
+/* Messages of the peer's have come by an earlier connection. A peer that keeps
+ * the last number it was told of does not heed it a second time, when it has
+ * sent once more what that acknowledges.
+ */
+FIXTURE(back) {
+	struct site site;
+};
+
+FIXTURE_SETUP(back)
+{
+	struct site *site = &self->site;
+	unsigned int i;
+
+	ASSERT_EQ(0, site_set_up_listening(site, true));
+	ASSERT_TRUE(site_send(site, 0, 1));
+	ASSERT_TRUE(site_answer(site, 0, false));
+	ASSERT_TRUE(site_hear_all(site, 0, 1));
+	for (i = 0; i < 4; i++)
+		ASSERT_TRUE(site_talks(site, 10));
+	peer_hang_up(&site->peer);
+	ASSERT_TRUE(peer_await_end(&site->peer));
+	peer_free(&site->peer);
+	ASSERT_TRUE(peer_asked(&site->ear, &site->peer));
+}
+
+FIXTURE_TEARDOWN(back)
+{
+	site_tear_down(&self->site);
+}
+
+/* What the kernel acknowledges by frames that carry nothing else */
+static uint64_t hear_ack(struct site *site)
+{
+	unsigned char payload[PEER_SLOT];
+	struct frame frame;
+
+	do {
+		if (peer_hear(&site->peer, &frame, payload, PEER_PATIENCE) < 0)
+			return -1;
+	} while (frame.flags || frame.dport);
+	return be64toh(frame.ack);
+}
+
+static bool say_again(struct site *site, uint64_t seq)
+{
+	struct frame frame = frame_data(seq, 0, SITE_PEER_PORT, SITE_PORT);
+
+	frame.flags = FRAME_AGAIN | FRAME_ACK;
+	frame_seal(&frame);
+	return peer_send(&site->peer, &frame, NULL, 0);
+}
+
+TEST_F(back, it_is_told_of_what_has_come_since)
+{
+	struct site *site = &self->site;
+	struct hello6 said, hello = hello6_honest(site->address, SITE_NEAR6);
+	unsigned char payload[PEER_SLOT];
+	struct frame frame;
+
+	memcpy(&said, site->peer.answer, sizeof(said));
+	EXPECT_EQ(0, said.tail.ack);
+	ASSERT_EQ(PEER_UP, peer_accept(&site->peer, &hello, sizeof(hello),
+				       false, false));
+	ASSERT_TRUE(site_send(site, 1, 1));
+	ASSERT_TRUE(site_hear(site, &frame, payload));
+	EXPECT_EQ(0, frame.ack);
+
+	ASSERT_TRUE(say_again(site, 3));
+	EXPECT_EQ(3, hear_ack(site));
+	ASSERT_TRUE(say_again(site, 4));
+	EXPECT_EQ(4, hear_ack(site));
+	EXPECT_TRUE(rds_silent(site->fd));
+	EXPECT_TRUE(site_talks(site, 10));
+}
+
+/* At an address where nobody is, and then somebody */
+FIXTURE(nobody) {
+	struct site site;
+};
+
+FIXTURE_SETUP(nobody)
+{
+	ASSERT_EQ(0, site_set_up_listening(&self->site, false));
+	ASSERT_TRUE(site_send(&self->site, 0, WAITING));
+}
+
+FIXTURE_TEARDOWN(nobody)
+{
+	site_tear_down(&self->site);
+}
+
+TEST_F(nobody, is_asked_until_somebody_is_there)
+{
+	struct site *site = &self->site;
+
+	sleep(1);
+	EXPECT_FALSE(site_is_up(site));
+	EXPECT_TRUE(site_honest(site));
+	ASSERT_EQ(0, rdma_listen(site->ear.id, 1));
+	ASSERT_TRUE(site_answer(site, 0, false));
+	EXPECT_CURED(0);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A peer that becomes deaf without a word, in ways that take the kernel long to
+ * find out. How long depends on the device.
+ */
+#include "test.h"
+
+#define WAITING 10
+
+FIXTURE(asked) {
+	struct site site;
+};
+
+FIXTURE_SETUP(asked)
+{
+	ASSERT_EQ(0, site_set_up_listening(&self->site, true));
+	ASSERT_TRUE(site_send(&self->site, 0, WAITING));
+}
+
+FIXTURE_TEARDOWN(asked)
+{
+	site_tear_down(&self->site);
+}
+
+/* Until the kernel has sent its messages often enough, or waited so long */
+TEST_F(asked, and_deaf_after_the_answer_it_is_asked_again)
+{
+	struct site *site = &self->site;
+	struct hello6 hello = hello6_honest(site->address, SITE_NEAR6);
+	struct peer first;
+
+	ASSERT_TRUE(peer_asked(&site->ear, &first));
+	ASSERT_EQ(PEER_ANSWERED, peer_accept(&first, &hello, sizeof(hello),
+					     true, true));
+	EXPECT_TRUE(site_honest(site));
+	ASSERT_TRUE(site_answer(site, 0, false));
+	EXPECT_TRUE(site_hear_all(site, 0, WAITING));
+	EXPECT_TRUE(site_talks(site, 5000));
+	EXPECT_TRUE(site_honest(site));
+	peer_free(&first);
+	EXPECT_TRUE(site_talks(site, 10));
+}
+
+TEST_HARNESS_MAIN

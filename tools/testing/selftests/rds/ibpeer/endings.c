@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A peer that hangs up, or says nothing any more, at every point of a
+ * conversation. The kernel notices, frees what it had, serves others as before,
+ * and the peer as soon as it comes back.
+ */
+#include "test.h"
+
+#define LEN 20000
+
+enum phase {
+	CONNECTED,
+	SENT_A_FRAGMENT,
+	SENT_A_MESSAGE,
+	HEARD_A_FRAGMENT,
+	TOLD_TO_SEND,
+	PHASES
+};
+
+enum manner {
+	HANGS_UP,
+	VANISHES,
+	IS_KILLED,
+};
+
+FIXTURE(ending) {
+	struct site site;
+	unsigned char bytes[FRAME_MAX_MSG];
+};
+
+FIXTURE_VARIANT(ending) {
+	enum phase phase;
+	enum manner manner;
+};
+
+#define ENDING(MANNER, PHASE, NAME)					\
+	FIXTURE_VARIANT_ADD(ending, NAME)				\
+		{ .phase = PHASE, .manner = MANNER }
+
+ENDING(HANGS_UP, CONNECTED, hangs_up_after_connecting);
+ENDING(HANGS_UP, SENT_A_FRAGMENT, hangs_up_within_a_message);
+ENDING(HANGS_UP, SENT_A_MESSAGE, hangs_up_after_a_message);
+ENDING(HANGS_UP, HEARD_A_FRAGMENT, hangs_up_within_a_message_to_it);
+ENDING(HANGS_UP, TOLD_TO_SEND, hangs_up_with_messages_queued_for_it);
+ENDING(IS_KILLED, CONNECTED, is_killed_after_connecting);
+ENDING(IS_KILLED, SENT_A_FRAGMENT, is_killed_within_a_message);
+ENDING(IS_KILLED, SENT_A_MESSAGE, is_killed_after_a_message);
+ENDING(IS_KILLED, HEARD_A_FRAGMENT, is_killed_within_a_message_to_it);
+ENDING(IS_KILLED, TOLD_TO_SEND, is_killed_with_messages_queued_for_it);
+/* These take five seconds each: until the kernel has sent often enough. */
+ENDING(VANISHES, CONNECTED, vanishes_after_connecting);
+ENDING(VANISHES, SENT_A_FRAGMENT, vanishes_within_a_message);
+
+FIXTURE_SETUP(ending)
+{
+	rds_fill(self->bytes, sizeof(self->bytes), 1);
+	ASSERT_EQ(0, site_set_up(&self->site));
+	ASSERT_EQ(PEER_UP, site_dial(&self->site));
+}
+
+FIXTURE_TEARDOWN(ending)
+{
+	site_tear_down(&self->site);
+}
+
+static bool send_to_peer(struct site *site, const void *bytes,
+			 unsigned int count)
+{
+	while (count--)
+		if (rds_sendto(site->fd, bytes, LEN, MSG_DONTWAIT,
+			       &site->name) != LEN)
+			return false;
+	return true;
+}
+
+static bool reach(struct site *site, enum phase phase, const void *bytes)
+{
+	struct frame frame = frame_data(site->seq, LEN, SITE_PEER_PORT,
+					SITE_PORT);
+
+	switch (phase) {
+	case SENT_A_FRAGMENT:
+		return peer_send(&site->peer, &frame, bytes, FRAME_PAYLOAD);
+	case SENT_A_MESSAGE:
+		return site_talks(site, LEN);
+	case HEARD_A_FRAGMENT:
+		return send_to_peer(site, bytes, 1) &&
+		       peer_hear(&site->peer, &frame, NULL,
+				 PEER_PATIENCE) >= 0;
+	case TOLD_TO_SEND:
+		return send_to_peer(site, bytes, 5);
+	default:
+		return true;
+	}
+}
+
+static void end(struct site *site, enum manner manner)
+{
+	switch (manner) {
+	case HANGS_UP:
+		peer_hang_up(&site->peer);
+		break;
+	case VANISHES:
+		peer_vanish(&site->peer);
+		break;
+	case IS_KILLED:
+		peer_free(&site->peer);
+		break;
+	}
+}
+
+/* What a peer that says nothing lacks is noticed when there is something to
+ * be sent to it.
+ */
+TEST_F(ending, is_noticed)
+{
+	struct site *site = &self->site;
+
+	ASSERT_TRUE(reach(site, variant->phase, self->bytes));
+	end(site, variant->manner);
+	if (variant->manner == VANISHES)
+		EXPECT_TRUE(send_to_peer(site, self->bytes, 1));
+	EXPECT_TRUE(site_await_drop(site));
+	EXPECT_TRUE(rds_silent(site->fd));
+	EXPECT_TRUE(site_honest(site));
+	peer_free(&site->peer);
+}
+
+/* So long, in seconds, may a peer be busy with something else. */
+#define BUSY 3
+
+/*
+ * One who dials says how often packets are to be sent again. If that is not
+ * often, the kernel waits the longer each time.
+ */
+FIXTURE(silence) {
+	struct site site;
+};
+
+FIXTURE_VARIANT(silence) {
+	unsigned int retries;
+};
+
+FIXTURE_VARIANT_ADD(silence, of_a_peer_of_no_retries) { .retries = 0 };
+FIXTURE_VARIANT_ADD(silence, of_a_peer_of_one) { .retries = 1 };
+FIXTURE_VARIANT_ADD(silence, of_a_peer_of_six) { .retries = 6 };
+
+FIXTURE_SETUP(silence)
+{
+	peer_retries = variant->retries;
+	ASSERT_EQ(0, site_set_up(&self->site));
+	ASSERT_EQ(PEER_UP, site_dial(&self->site));
+}
+
+FIXTURE_TEARDOWN(silence)
+{
+	site_tear_down(&self->site);
+}
+
+TEST_F(silence, is_borne_for_a_while)
+{
+	unsigned char bytes[LEN] = {};
+	struct site *site = &self->site;
+
+	peer_vanish(&site->peer);
+	ASSERT_TRUE(send_to_peer(site, bytes, 1));
+	sleep(BUSY);
+	EXPECT_EQ(site->drops, rds_counter(site->fd, "conn_reset"));
+	EXPECT_TRUE(site_await_drop(site));
+	EXPECT_TRUE(site_honest(site));
+}
+
+TEST_HARNESS_MAIN

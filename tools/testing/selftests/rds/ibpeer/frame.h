@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is on the wire of RDS over reliable connections: private data of a
+ * connection, and the header of a SEND. Written from the RDS 3.1 wire
+ * specification, apart from what the kernel under test has.
+ */
+#ifndef FRAME_H
+#define FRAME_H
+
+#include <arpa/inet.h>
+#include <endian.h>
+#include <stdint.h>
+#include <string.h>
+
+#define FRAME_PORT	18634
+#define FRAME_PORT6	16385
+#define FRAME_PAYLOAD	4096
+#define FRAME_MAP	8192
+#define FRAME_MAX_MSG	(1024 * 1024)
+
+#define FRAME_CONG	0x01
+#define FRAME_ACK	0x02
+#define FRAME_AGAIN	0x04
+
+struct frame {
+	uint64_t seq;
+	uint64_t ack;
+	uint32_t len;
+	uint16_t sport;
+	uint16_t dport;
+	uint8_t flags;
+	uint8_t credit;
+	uint8_t padding[4];
+	uint16_t csum;
+	uint8_t ext[16];
+} __attribute__((packed));
+
+_Static_assert(sizeof(struct frame) == 48, "a header has 48 bytes");
+
+/* What follows the addresses */
+struct hello_tail {
+	uint8_t major;
+	uint8_t minor;
+	uint16_t minors;
+	uint8_t tos;
+	uint8_t reserved;
+	uint16_t reserved_too;
+	uint64_t ack;
+	uint32_t credits;
+	uint32_t last;
+} __attribute__((packed));
+
+struct hello {
+	uint32_t saddr;
+	uint32_t daddr;
+	struct hello_tail tail;
+} __attribute__((packed));
+
+struct hello6 {
+	struct in6_addr saddr;
+	struct in6_addr daddr;
+	struct hello_tail tail;
+} __attribute__((packed));
+
+_Static_assert(sizeof(struct hello) == 32, "private data has 32 bytes");
+_Static_assert(sizeof(struct hello6) == 56, "for IPv6, 56");
+
+/* The Internet checksum of a header; 0 of one that has the right one in it */
+static inline uint16_t frame_csum(const struct frame *frame)
+{
+	const unsigned char *byte = (const unsigned char *)frame;
+	uint32_t sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(*frame); i += 2)
+		sum += byte[i] << 8 | byte[i + 1];
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return htons(~sum);
+}
+
+static inline void frame_seal(struct frame *frame)
+{
+	frame->csum = 0;
+	frame->csum = frame_csum(frame);
+}
+
+static inline struct frame frame_data(uint64_t seq, uint32_t len,
+				      uint16_t sport, uint16_t dport)
+{
+	struct frame frame = {
+		.seq = htobe64(seq),
+		.len = htonl(len),
+		.sport = htons(sport),
+		.dport = htons(dport),
+	};
+
+	frame_seal(&frame);
+	return frame;
+}
+
+static inline struct hello_tail hello_tail_honest(void)
+{
+	return (struct hello_tail){
+		.major = 3,
+		.minor = 1,
+		.minors = htons(3),
+	};
+}
+
+static inline struct hello hello_honest(const char *from, const char *to)
+{
+	return (struct hello){
+		.saddr = inet_addr(from),
+		.daddr = inet_addr(to),
+		.tail = hello_tail_honest(),
+	};
+}
+
+static inline struct hello6 hello6_honest(const char *from, const char *to)
+{
+	struct hello6 hello = { .tail = hello_tail_honest() };
+
+	inet_pton(AF_INET6, from, &hello.saddr);
+	inet_pton(AF_INET6, to, &hello.daddr);
+	return hello;
+}
+
+#endif /* FRAME_H */

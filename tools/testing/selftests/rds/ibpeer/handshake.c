@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A peer that connects with private data other than it should be, or breaks off
+ * half-way. The kernel refuses what it cannot understand, answers what it can,
+ * and serves others as before.
+ *
+ * The connection manager of IB and RoCE fills private data up with zeros: the
+ * kernel cannot tell what is short from what ends in zeros. That of iWARP hands
+ * over what was sent; and there the kernel counts its receive buffers by
+ * credits without being told to.
+ */
+#include "test.h"
+
+#define REJECT_INCOMPAT 1
+
+/* What is changed in an honest hello, and what becomes of it */
+FIXTURE(hello) {
+	struct site site;
+	struct hello hello;
+};
+
+FIXTURE_VARIANT(hello) {
+	/* If not 0: instead of the honest ones */
+	const char *saddr;
+	const char *daddr;
+	/* If not 0: the version, and 0xff for 0 */
+	uint8_t major;
+	uint8_t minor;
+	bool no_minors;
+	uint16_t minors;
+	uint64_t ack;
+	uint32_t credits;
+	uint8_t tos;
+	uint8_t reserved;
+	uint16_t reserved_too;
+	uint32_t last;
+	/* If not 0: so much of it */
+	unsigned int len;
+	bool empty;
+	bool nothing;
+	enum peer_fate fate;
+	/* It is refused where its length is known. */
+	bool too_short;
+	/* The version that is chosen, if not 3.1 */
+	uint8_t chosen;
+};
+
+#define REFUSED .fate = PEER_REFUSED
+
+FIXTURE_VARIANT_ADD(hello, honest) { .fate = PEER_UP };
+FIXTURE_VARIANT_ADD(hello, empty) { .empty = true, REFUSED };
+FIXTURE_VARIANT_ADD(hello, of_nothing) { .nothing = true, REFUSED };
+FIXTURE_VARIANT_ADD(hello, without_the_last_byte) {
+	.len = sizeof(struct hello) - 1, .fate = PEER_UP, .too_short = true,
+};
+
+FIXTURE_VARIANT_ADD(hello, of_a_byte) { .len = 1, REFUSED };
+FIXTURE_VARIANT_ADD(hello, of_addresses_only) { .len = 8, REFUSED };
+FIXTURE_VARIANT_ADD(hello, version_0_0) {
+	.major = 0xff, .minor = 0xff, REFUSED,
+};
+
+FIXTURE_VARIANT_ADD(hello, version_1_0) {
+	.major = 1, .minor = 0xff, REFUSED,
+};
+
+FIXTURE_VARIANT_ADD(hello, version_2_1) { .major = 2, REFUSED };
+FIXTURE_VARIANT_ADD(hello, version_3_0) { .minor = 0xff, REFUSED };
+FIXTURE_VARIANT_ADD(hello, version_3_2) { .minor = 2, REFUSED };
+FIXTURE_VARIANT_ADD(hello, version_5_1) { .major = 5, REFUSED };
+FIXTURE_VARIANT_ADD(hello, version_254_1) { .major = 254, REFUSED };
+FIXTURE_VARIANT_ADD(hello, version_4_1) {
+	.major = 4, .fate = PEER_UP, .chosen = 4,
+};
+
+FIXTURE_VARIANT_ADD(hello, version_4_0_only) {
+	.major = 4, .minor = 0xff, .minors = 1, REFUSED,
+};
+
+FIXTURE_VARIANT_ADD(hello, version_4_without_minors) {
+	.major = 4, .no_minors = true, REFUSED,
+};
+
+FIXTURE_VARIANT_ADD(hello, version_4_of_unknown_minors) {
+	.major = 4, .minor = 9, .minors = 0xfffc, REFUSED,
+};
+
+FIXTURE_VARIANT_ADD(hello, version_3_1_without_minors) {
+	.no_minors = true, .fate = PEER_UP,
+};
+
+FIXTURE_VARIANT_ADD(hello, from_another) { .saddr = "10.9.0.77", REFUSED };
+FIXTURE_VARIANT_ADD(hello, from_the_kernel) { .saddr = SITE_NEAR, REFUSED };
+FIXTURE_VARIANT_ADD(hello, from_nobody) { .saddr = "0.0.0.0", REFUSED };
+FIXTURE_VARIANT_ADD(hello, from_loopback) { .saddr = "127.0.0.1", REFUSED };
+FIXTURE_VARIANT_ADD(hello, from_all) { .saddr = "255.255.255.255", REFUSED };
+FIXTURE_VARIANT_ADD(hello, from_a_group) { .saddr = "224.0.0.1", REFUSED };
+FIXTURE_VARIANT_ADD(hello, to_another) { .daddr = SITE_HONEST, REFUSED };
+FIXTURE_VARIANT_ADD(hello, to_a_stranger) { .daddr = "10.99.0.1", REFUSED };
+FIXTURE_VARIANT_ADD(hello, to_nobody) { .daddr = "0.0.0.0", REFUSED };
+
+FIXTURE_VARIANT_ADD(hello, with_an_ack) { .ack = 5, .fate = PEER_UP };
+FIXTURE_VARIANT_ADD(hello, with_an_ack_of_the_far_future) {
+	.ack = -1, .fate = PEER_UP,
+};
+
+FIXTURE_VARIANT_ADD(hello, with_many_credits) {
+	.credits = 65535, .fate = PEER_UP,
+};
+
+FIXTURE_VARIANT_ADD(hello, with_credits_without_end) {
+	.credits = -1, .fate = PEER_UP,
+};
+
+FIXTURE_VARIANT_ADD(hello, with_tos) { .tos = 3, .fate = PEER_UP };
+FIXTURE_VARIANT_ADD(hello, with_any_tos) { .tos = 255, .fate = PEER_UP };
+FIXTURE_VARIANT_ADD(hello, with_all_that_is_reserved) {
+	.reserved = 0xff, .reserved_too = 0xffff, .last = -1,
+	.fate = PEER_UP,
+};
+
+FIXTURE_VARIANT_ADD(hello, with_small_fragments) {
+	.reserved_too = 1, .fate = PEER_UP,
+};
+
+FIXTURE_VARIANT_ADD(hello, of_a_false_relative) {
+	.reserved = 0xa1, .last = 0x12345678, .fate = PEER_UP,
+};
+
+static uint8_t changed(uint8_t honest, uint8_t change)
+{
+	if (!change)
+		return honest;
+	return change == 0xff ? 0 : change;
+}
+
+FIXTURE_SETUP(hello)
+{
+	struct hello_tail *tail = &self->hello.tail;
+
+	ASSERT_EQ(0, site_set_up(&self->site));
+	if (variant->empty || variant->nothing)
+		return;
+	self->hello = hello_honest(variant->saddr ?: self->site.address,
+				   variant->daddr ?: SITE_NEAR);
+	tail->major = changed(tail->major, variant->major);
+	tail->minor = changed(tail->minor, variant->minor);
+	if (variant->minors || variant->no_minors)
+		tail->minors = htons(variant->minors);
+	tail->ack = htobe64(variant->ack);
+	tail->credits = htonl(variant->credits);
+	tail->tos = variant->tos;
+	tail->reserved = variant->reserved;
+	tail->reserved_too = htons(variant->reserved_too);
+	tail->last = htonl(variant->last);
+}
+
+FIXTURE_TEARDOWN(hello)
+{
+	site_tear_down(&self->site);
+}
+
+/* What the kernel says of itself: the honest hello, turned round */
+static void check_answer(struct __test_metadata *_metadata,
+			 struct site *site, uint8_t chosen, uint8_t tos)
+{
+	struct hello want = hello_honest(SITE_NEAR, site->address), got;
+
+	memcpy(&got, site->peer.answer, sizeof(got));
+	if (site_is_iwarp())
+		EXPECT_EQ(sizeof(got), site->peer.answer_len);
+	EXPECT_LE(sizeof(got), site->peer.answer_len);
+	EXPECT_EQ(want.saddr, got.saddr);
+	EXPECT_EQ(want.daddr, got.daddr);
+	EXPECT_EQ(chosen ?: 3, got.tail.major);
+	EXPECT_EQ(1, got.tail.minor);
+	EXPECT_EQ(want.tail.minors, got.tail.minors);
+	EXPECT_EQ(tos, got.tail.tos);
+	EXPECT_EQ(0, got.tail.reserved_too);
+	EXPECT_EQ(0, got.tail.ack);
+	EXPECT_EQ(site_is_iwarp(), got.tail.credits != 0);
+}
+
+static void check_refusal(struct __test_metadata *_metadata, struct site *site)
+{
+	int reason;
+
+	/* 28: by whom the connection was asked of, not by the system */
+	if (!site_is_iwarp())
+		EXPECT_EQ(28, site->peer.reason);
+	EXPECT_LE(sizeof(reason), site->peer.answer_len);
+	memcpy(&reason, site->peer.answer, sizeof(reason));
+	EXPECT_EQ(REJECT_INCOMPAT, reason);
+	EXPECT_FALSE(site_is_up(site));
+}
+
+TEST_F(hello, is_answered)
+{
+	unsigned int len = variant->len ?: sizeof(self->hello);
+	enum peer_fate fate = variant->fate;
+	struct site *site = &self->site;
+
+	if (variant->nothing)
+		len = 0;
+	if (variant->too_short && site_is_iwarp())
+		fate = PEER_REFUSED;
+	ASSERT_EQ(fate, peer_dial(&site->peer, site->address, SITE_NEAR,
+				  &self->hello, len, false, false));
+	if (fate == PEER_UP) {
+		check_answer(_metadata, site, variant->chosen, variant->tos);
+		EXPECT_TRUE(site_talks(site, 10));
+		EXPECT_TRUE(site_talks(site, 70000));
+	} else {
+		check_refusal(_metadata, site);
+	}
+	EXPECT_TRUE(site_honest(site));
+}
+
+/* A peer with few receive buffers, which it says, and no more of them */
+FIXTURE(credits) {
+	struct site site;
+};
+
+FIXTURE_VARIANT(credits) {
+	unsigned int count;
+};
+
+FIXTURE_VARIANT_ADD(credits, of_1) { .count = 1 };
+FIXTURE_VARIANT_ADD(credits, of_2) { .count = 2 };
+FIXTURE_VARIANT_ADD(credits, of_7) { .count = 7 };
+
+FIXTURE_SETUP(credits)
+{
+	ASSERT_EQ(0, site_set_up(&self->site));
+}
+
+FIXTURE_TEARDOWN(credits)
+{
+	site_tear_down(&self->site);
+}
+
+TEST_F(credits, are_not_overdrawn)
+{
+	struct site *site = &self->site;
+	struct hello hello = hello_honest(site->address, SITE_NEAR);
+	struct frame more = { .credit = 8 }, heard;
+	unsigned int i, frames = 0;
+	char bytes[10] = "";
+
+	hello.tail.credits = htonl(variant->count);
+	ASSERT_EQ(PEER_UP, peer_dial(&site->peer, site->address, SITE_NEAR,
+				     &hello, sizeof(hello), false, false));
+	for (i = 0; i < 20; i++)
+		ASSERT_EQ(sizeof(bytes),
+			  rds_sendto(site->fd, bytes, sizeof(bytes), 0,
+				     &site->name));
+	while (peer_hear(&site->peer, &heard, NULL, 2000) >= 0)
+		frames++;
+	EXPECT_FALSE(site->peer.over);
+	EXPECT_GE(variant->count, frames);
+	/* With more of them, all comes: two frames of a map, too. */
+	for (i = 0; i < 4; i++) {
+		frame_seal(&more);
+		ASSERT_TRUE(peer_send(&site->peer, &more, NULL, 0));
+	}
+	while (frames < 22 && peer_hear(&site->peer, &heard, NULL, 5000) >= 0)
+		frames++;
+	EXPECT_LE(22, frames);
+	EXPECT_TRUE(site_honest(site));
+}
+
+FIXTURE(asking) {
+	struct site site;
+	struct hello hello;
+};
+
+FIXTURE_SETUP(asking)
+{
+	ASSERT_EQ(0, site_set_up(&self->site));
+	self->hello = hello_honest(self->site.address, SITE_NEAR);
+}
+
+FIXTURE_TEARDOWN(asking)
+{
+	site_tear_down(&self->site);
+}
+
+TEST_F(asking, and_going_at_once_harms_nobody)
+{
+	struct site *site = &self->site;
+	unsigned int i;
+
+	for (i = 0; i < 20; i++) {
+		ASSERT_TRUE(peer_ask(&site->peer, site->address, SITE_NEAR,
+				     &self->hello, sizeof(self->hello),
+				     false, true));
+		peer_free(&site->peer);
+	}
+	EXPECT_TRUE(site_honest(site));
+	EXPECT_TRUE(site_await_none(site));
+}
+
+TEST_F(asking, and_leaving_the_answer_unheard_harms_nobody)
+{
+	struct site *site = &self->site;
+
+	if (site_is_iwarp())
+		SKIP(return, "no third step with iWARP");
+	ASSERT_EQ(PEER_ANSWERED,
+		  peer_dial(&site->peer, site->address, SITE_NEAR,
+			    &self->hello, sizeof(self->hello), true, true));
+	EXPECT_TRUE(site_honest(site));
+	peer_free(&site->peer);
+	EXPECT_TRUE(site_honest(site));
+	EXPECT_TRUE(site_await_none(site));
+	/* And it can come back. */
+	ASSERT_EQ(PEER_UP, site_dial(site));
+	EXPECT_TRUE(site_talks(site, 5000));
+}
+
+TEST_F(asking, in_the_kernel_s_own_name_is_refused)
+{
+	struct site *site = &self->site;
+	struct hello hello = hello_honest(SITE_NEAR, SITE_NEAR);
+	struct rds_name own = rds_name(SITE_NEAR, SITE_PORT);
+	char bytes[10] = "to myself", heard[10];
+
+	ASSERT_EQ(PEER_REFUSED,
+		  peer_dial(&site->peer, SITE_NEAR, SITE_NEAR, &hello,
+			    sizeof(hello), false, false));
+	/* It is not, if it is the kernel that asks. */
+	EXPECT_EQ(sizeof(bytes), rds_sendto(site->fd, bytes, sizeof(bytes), 0,
+					    &own));
+	EXPECT_EQ(sizeof(bytes), rds_recv(site->fd, heard, sizeof(heard)));
+	EXPECT_EQ(0, memcmp(bytes, heard, sizeof(bytes)));
+	EXPECT_TRUE(site_honest(site));
+}
+
+TEST_F(asking, twice_leaves_one_connection)
+{
+	struct site *site = &self->site;
+	struct peer first;
+	enum peer_fate fate;
+
+	ASSERT_EQ(PEER_UP, site_dial(site));
+	ASSERT_TRUE(site_talks(site, 10));
+	first = site->peer;
+	fate = site_dial(site);
+	EXPECT_TRUE(fate == PEER_UP || fate == PEER_REFUSED);
+	/* If refused, it is for the first one to be ended, and to ask again. */
+	if (fate == PEER_REFUSED) {
+		peer_free(&site->peer);
+		site->peer = first;
+		if (!first.over)
+			peer_hang_up(&site->peer);
+		EXPECT_TRUE(peer_await_end(&site->peer));
+		peer_free(&site->peer);
+		EXPECT_TRUE(site_await_none(site));
+		EXPECT_EQ(PEER_UP, site_dial(site));
+	} else {
+		EXPECT_TRUE(peer_await_end(&first));
+		peer_free(&first);
+	}
+	EXPECT_TRUE(site_talks(site, 5000));
+	EXPECT_TRUE(site_honest(site));
+}
+
+TEST_F(asking, by_many_at_once_harms_nobody)
+{
+	static struct peer crowd[40];
+	struct site *site = &self->site;
+	unsigned int i;
+
+	/* Where a request is a TCP connection, some are refused at once. */
+	for (i = 0; i < 40; i++)
+		ASSERT_TRUE(peer_ask(&crowd[i], site->address, SITE_NEAR,
+				     &self->hello, sizeof(self->hello),
+				     false, true) ||
+			    site_is_iwarp());
+	EXPECT_TRUE(site_honest(site));
+	for (i = 0; i < 40; i++)
+		peer_free(&crowd[i]);
+	EXPECT_TRUE(site_honest(site));
+	EXPECT_TRUE(site_await_none(site));
+}
+
+TEST_HARNESS_MAIN

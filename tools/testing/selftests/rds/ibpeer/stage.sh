@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# For the stages that run these programs in a guest. Needs common.sh, tap.sh.
+
+# shellcheck source-path=SCRIPTDIR source=../invariants/stage.sh
+. "$RDS_TOP/tools/testing/selftests/rds/invariants/stage.sh"
+IBPEER=$SELFTESTS/ibpeer
+PROGRAMS=$RDS_BUILD/ibpeer
+
+build_peers() {
+	mkdir -p "$PROGRAMS"
+	make -s -C "$IBPEER" OUTPUT="$PROGRAMS" USERCFLAGS=-Werror \
+		KSRC="$RDS_CACHE/src/linux-6.1"
+}
+
+# peers WHERE OPTIONS PROGRAM...: run programs in a guest with a device that
+# reaches itself. $RDS_RDMA, if set, is its kind: rxe, or in the debug kernel siw.
+peers() {
+	local where=$1 options=$2 status=0
+
+	shift 2
+	[ -z "${RDS_RDMA-}" ] || options+=" --env RDS_RDMA=$RDS_RDMA"
+	tap_say "$where"
+	# shellcheck disable=SC2086 # words are wanted
+	{ "$RDS_TOP/scripts/vm/run" $options -- "$IBPEER/guest" \
+		"${@/#/$PROGRAMS/}" || status=$?; } > >(results "$where") 2>&1
+	# shellcheck disable=SC2034 # tap.sh's
+	wait "$!" || TAP_FAILED=1
+	tap_is "$where: the guest ended well" 0 "$status"
+}

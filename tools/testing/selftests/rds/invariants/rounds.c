@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RDMA devices, and the module that uses them, come and go while messages
+ * flow, and leave nothing behind: no object of a device, no memory, no user of
+ * a module. The number of rounds is a tenth of RDS_ROUNDS, or 10.
+ */
+#include "verbs.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+
+static char buf[PAGE];
+
+/* Each test takes the module to pieces itself. */
+FIXTURE(rounds) {
+	int a;
+	int b;
+	struct rds_name b_name;
+};
+
+FIXTURE_SETUP(rounds)
+{
+	self->a = -1;
+	self->b = -1;
+}
+
+FIXTURE_TEARDOWN(rounds)
+{
+	close(self->a);
+	close(self->b);
+	nldev_del(SPARE_RDMA_DEV);
+	EXPECT_EQ(0, roce_setup());
+}
+
+/* The longest that a removal may take, in milliseconds */
+#define REMOVAL 20000
+
+/*
+ * Removal waits for connections to end, and they for what is posted: that
+ * must come to an end by itself. What was in flight is sent again when the
+ * device is back.
+ */
+TEST_F_TIMEOUT(rounds, cve_2026_97491_device_removed_under_traffic, LONG)
+{
+	long took, worst = 0;
+	struct flow flow;
+	unsigned int i;
+
+	ASSERT_EQ(0, spare_add());
+	ASSERT_TRUE(flow_start(&flow));
+	for (i = 0; i < rounds(); i++) {
+		ASSERT_TRUE(flow_goes_on(&flow, 20));
+		took = now_ms();
+		ASSERT_EQ(0, spare_del());
+		took = now_ms() - took;
+		worst = took > worst ? took : worst;
+		ASSERT_EQ(0, spare_add());
+	}
+	EXPECT_GT(REMOVAL, worst);
+	EXPECT_TRUE(flow_goes_on(&flow, 20));
+	EXPECT_EQ(0, flow_end(&flow));
+	TH_LOG("the slowest removal took %ld ms", worst);
+}
+
+/* Memory that caches hold for later is given back. */
+static void shrink_caches(void)
+{
+	DIR *dir = opendir("/sys/kernel/slab");
+	struct dirent *entry;
+	char path[300];
+	int fd;
+
+	while (dir && (entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "/sys/kernel/slab/%s/shrink",
+			 entry->d_name);
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (write(fd, "1", 1) != 1)
+			printf("# %s cannot be shrunk\n", entry->d_name);
+		close(fd);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+#define CACHES 512
+
+/*
+ * Hundreds of objects come and go with modules, files and processes. In fewer
+ * rounds than this nothing can be told from them; the debug kernel looks for
+ * leaks by other means.
+ */
+#define ROUNDS_TELL 25
+
+struct caches {
+	unsigned int count;
+	struct {
+		char name[64];
+		long objects;
+	} cache[CACHES];
+};
+
+/* How many objects each cache of the kernel's has in use */
+static bool count_objects(struct caches *caches)
+{
+	char line[512];
+	FILE *file;
+
+	/* Some are freed a grace period later, or when memory is wanted. */
+	if (system("echo 2 >/proc/sys/vm/drop_caches"))
+		return false;
+	usleep(500000);
+	shrink_caches();
+	caches->count = 0;
+	file = fopen("/proc/slabinfo", "r");
+	while (file && caches->count < CACHES &&
+	       fgets(line, sizeof(line), file))
+		if (sscanf(line, "%63s %ld",
+			   caches->cache[caches->count].name,
+			   &caches->cache[caches->count].objects) == 2)
+			caches->count++;
+	if (file)
+		fclose(file);
+	return caches->count > 10;
+}
+
+static long objects_of(const struct caches *caches, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < caches->count; i++)
+		if (!strcmp(caches->cache[i].name, name))
+			return caches->cache[i].objects;
+	return 0;
+}
+
+/*
+ * The caches that have grown by @least objects or more, and once more after
+ * that: what grows for other reasons does not go on with every round.
+ */
+static unsigned int caches_grown(const struct caches seen[3], long least)
+{
+	unsigned int i, grown = 0;
+	const char *name;
+	long count[3];
+
+	for (i = 0; i < seen[2].count; i++) {
+		name = seen[2].cache[i].name;
+		count[0] = objects_of(&seen[0], name);
+		count[1] = objects_of(&seen[1], name);
+		count[2] = objects_of(&seen[2], name);
+		if (count[1] - count[0] < least || count[2] - count[1] < least)
+			continue;
+		printf("# %s: %ld, %ld, %ld objects\n", name, count[0],
+		       count[1], count[2]);
+		grown++;
+	}
+	fflush(stdout);
+	return grown;
+}
+
+/* Half of the time the module comes when it is asked for by name. */
+static bool load(unsigned int round)
+{
+	int fd, ret;
+
+	if (round % 2)
+		return !system("modprobe rds_rdma");
+	fd = rds_socket();
+	ret = rds_set(fd, SOL_RDS, SO_RDS_TRANSPORT, RDS_TRANS_IB);
+	close(fd);
+	return !ret && module_users_fall_to("rds_rdma", 0);
+}
+
+/*
+ * A module in use stays. When the last socket is closed it may go, although
+ * there are connections, with messages that nobody has read, and others that
+ * nobody has answered yet (CVE-2019-11815).
+ */
+static void unload_round(struct __test_metadata *_metadata,
+			 FIXTURE_DATA(rounds) *self, unsigned int round)
+{
+	struct rds_name nobody = rds_name("10.0.0.200", 4000);
+	unsigned int i;
+
+	ASSERT_TRUE(load(round));
+	self->a = rds_bound(ROCE_NEAR_IPV4, 4000);
+	self->b = rds_bound(ROCE_FAR_IPV4, 4001);
+	ASSERT_LE(0, self->b);
+	self->b_name = rds_sockname(self->b);
+	EXPECT_EQ(RDS_TRANS_IB, rds_get(self->a, SOL_RDS, SO_RDS_TRANSPORT));
+	EXPECT_EQ(-EWOULDBLOCK, module_unload("rds_rdma"));
+	if (round % 3)
+		EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
+	for (i = 0; i < 20; i++)
+		rds_sendto(self->a, buf, 3000, MSG_DONTWAIT, &self->b_name);
+	rds_sendto(self->a, buf, 8, MSG_DONTWAIT, &nobody);
+	close(self->a);
+	close(self->b);
+	self->a = -1;
+	self->b = -1;
+	ASSERT_EQ(0, module_unload_at_last("rds_rdma"));
+	EXPECT_EQ(-1, module_users("rds_rdma"));
+}
+
+TEST_F_TIMEOUT(rounds, i11_unload_with_connections, LONG)
+{
+	static struct caches seen[3];
+	struct nldev_objects objects;
+	unsigned int i, half = rounds() / 2;
+	long users;
+
+	ASSERT_EQ(0, module_unload_at_last("rds_rdma"));
+	users = module_users("rds");
+	ASSERT_EQ(0, nldev_objects(ROCE_RDMA_DEV, &objects));
+	EXPECT_LT(0, objects.qp);
+	/* Two rounds for what is made once and stays */
+	for (i = 0; i < 2 * half + 2; i++) {
+		if (i == 2 || i == 2 + half)
+			ASSERT_TRUE(count_objects(&seen[i != 2]));
+		unload_round(_metadata, self, i);
+		EXPECT_TRUE(nldev_objects_fall_to(ROCE_RDMA_DEV, &objects));
+		EXPECT_TRUE(module_users_fall_to("rds", users));
+	}
+	ASSERT_TRUE(count_objects(&seen[2]));
+	if (half >= ROUNDS_TELL)
+		EXPECT_EQ(0, caches_grown(seen, half));
+}
+
+/*
+ * RDS over TCP listens on the port that RDS over RDMA listens on for IPv6, and
+ * iWARP devices listen on ports of TCP: whoever comes first, both come to work.
+ */
+static bool tcp_listens(const char *addr, unsigned int port)
+{
+	struct rds_name name = rds_name(addr, port);
+	int fd = socket(name.sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	long ret = ERR(connect(fd, &name.sa, name.len));
+
+	/* Strangers are sent away, perhaps before connect() returns. */
+	close(fd);
+	return !ret || ret == -ECONNRESET;
+}
+
+static void both_work(struct __test_metadata *_metadata)
+{
+	int a = rds_bound(ROCE_NEAR_IPV6, 0), b = rds_bound(ROCE_FAR_IPV6, 0);
+	struct rds_name name = rds_sockname(b);
+
+	EXPECT_EQ(RDS_TRANS_IB, rds_get(a, SOL_RDS, SO_RDS_TRANSPORT));
+	EXPECT_TRUE(loop_works(a, b, &name, 64));
+	EXPECT_TRUE(tcp_listens("127.0.0.1", 16385));
+	EXPECT_TRUE(tcp_listens("::1", 16385));
+	close(a);
+	close(b);
+	EXPECT_TRUE(module_users_fall_to("rds_rdma", 0));
+	EXPECT_EQ(0, system("rmmod rds_rdma && rmmod rds_tcp"));
+}
+
+TEST_F(rounds, listeners_in_either_order)
+{
+	bool siw;
+
+	system("modprobe -q siw");
+	siw = !nldev_add("siw1", "siw", SPARE_DEV);
+	EXPECT_EQ(0, system("rmmod rds_rdma; rmmod rds_tcp 2>/dev/null;"
+			    "modprobe rds_tcp && modprobe rds_rdma"));
+	both_work(_metadata);
+	EXPECT_EQ(0, system("modprobe rds_rdma && modprobe rds_tcp"));
+	both_work(_metadata);
+	/* A device that comes when both are there */
+	EXPECT_EQ(0, system("modprobe rds_rdma && modprobe rds_tcp"));
+	if (siw) {
+		EXPECT_EQ(0, nldev_del("siw1"));
+		EXPECT_EQ(0, nldev_add("siw1", "siw", SPARE_DEV));
+	}
+	both_work(_metadata);
+	if (siw)
+		EXPECT_EQ(0, nldev_del("siw1"));
+	TH_LOG("%s", siw ? "with an iWARP device" : "there is no siw here");
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RDS over RDMA devices: those that are not there, go away, or belong to
+ * another namespace; frames to oneself; lists of connections.
+ */
+#include "verbs.h"
+
+#include <sched.h>
+
+static char payload[PAGE];
+
+static void fill_up(int from, const struct rds_name *to)
+{
+	while (rds_sendto(from, payload, sizeof(payload), MSG_DONTWAIT, to) > 0)
+		;
+}
+
+/* Until all that it has sent to itself has come, and been read */
+static bool drain_all(int fd)
+{
+	unsigned int tries;
+	int left = 1;
+
+	for (tries = 0; left && tries < 30000; tries++) {
+		rds_drain(fd);
+		if (ioctl(fd, SIOCOUTQ, &left))
+			return false;
+		if (left)
+			usleep(1000);
+	}
+	rds_drain(fd);
+	return !left;
+}
+
+/* The map of an address changes, over the device's connection to itself. */
+TEST_F(rdma, cve_2011_1023_congestion_to_oneself)
+{
+	unsigned int i;
+
+	ASSERT_EQ(0, rds_rcvbuf(self->a, 2 * PAGE));
+	for (i = 0; i < few_or(50); i++) {
+		fill_up(self->a, &self->a_name);
+		/* Its send buffer may be full before the port is. */
+		EXPECT_TRUE(errno == ENOBUFS || errno == EAGAIN);
+		EXPECT_TRUE(drain_all(self->a));
+	}
+	EXPECT_TRUE(loop_works(self->a, self->a, &self->a_name, 64));
+}
+
+static bool ping(int fd, const char *addr, const void *data, size_t len)
+{
+	struct rds_name to = rds_name(addr, 0);
+	char byte;
+
+	return rds_sendto(fd, data, len, 0, &to) == (ssize_t)len &&
+	       rds_recv(fd, &byte, 1) == 0;
+}
+
+TEST_F(rdma, cve_2012_2372_ping_to_own_address)
+{
+	unsigned int i;
+
+	for (i = 0; i < few_or(50); i++) {
+		EXPECT_TRUE(ping(self->a, ROCE_NEAR_IPV4, NULL, 0));
+		EXPECT_TRUE(ping(self->a, ROCE_NEAR_IPV4, payload, 100));
+		EXPECT_TRUE(ping(self->a, ROCE_FAR_IPV4, NULL, 0));
+	}
+	EXPECT_TRUE(rds_silent(self->a));
+}
+
+/* A socket that is to use an RDMA device */
+static int rdma_socket(void)
+{
+	int fd = rds_socket();
+
+	if (fd >= 0 && rds_set(fd, SOL_RDS, SO_RDS_TRANSPORT, RDS_TRANS_IB)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static long rdma_bind(const char *addr)
+{
+	int fd = rdma_socket();
+	long ret;
+
+	ret = ERR(rds_bind(fd, rds_name(addr, 0)));
+	close(fd);
+	return ret;
+}
+
+/* An interface that has no RDMA device, and addresses that have neither */
+TEST_F(rdma, cve_2013_7339_bind_without_a_device)
+{
+	int fd;
+
+	EXPECT_EQ(-ENOPROTOOPT, rdma_bind(SPARE_A));
+	EXPECT_EQ(-ENOPROTOOPT, rdma_bind(SPARE_A_IPV6));
+	EXPECT_EQ(-ENOPROTOOPT, rdma_bind("127.0.0.1"));
+	EXPECT_EQ(-ENOPROTOOPT, rdma_bind("::1"));
+	EXPECT_EQ(-ENOPROTOOPT, rdma_bind("198.51.100.1"));
+	EXPECT_EQ(-ENOPROTOOPT, rdma_bind("2001:db8::1"));
+	/* Who does not insist gets what there is. */
+	fd = rds_bound(SPARE_A, 0);
+	EXPECT_EQ(RDS_TRANS_TCP, rds_get(fd, SOL_RDS, SO_RDS_TRANSPORT));
+	close(fd);
+	/* With a device it is another matter. */
+	ASSERT_EQ(0, spare_add());
+	EXPECT_EQ(0, rdma_bind(SPARE_A));
+	EXPECT_EQ(0, rdma_bind(SPARE_A_IPV6));
+	ASSERT_EQ(0, spare_del());
+	EXPECT_EQ(-ENOPROTOOPT, rdma_bind(SPARE_A));
+}
+
+struct binder {
+	atomic_bool stop;
+	unsigned long bound;
+	unsigned long refused;
+	long bad;
+};
+
+/* Binds, sends to itself, closes; with or without the device. */
+static void *bind_main(void *data)
+{
+	struct binder *binder = data;
+	struct rds_name name;
+	long ret;
+	int fd;
+
+	while (!binder->stop) {
+		fd = rdma_socket();
+		ret = ERR(rds_bind(fd, rds_name(SPARE_A, 0)));
+		if (!ret) {
+			binder->bound++;
+			name = rds_sockname(fd);
+			rds_sendto(fd, payload, 8, MSG_DONTWAIT, &name);
+		} else if (ret == -ENOPROTOOPT) {
+			binder->refused++;
+		} else {
+			binder->bad = ret;
+		}
+		close(fd);
+	}
+	return NULL;
+}
+
+TEST_F(rdma, cve_2026_74563_bind_racing_device_removal)
+{
+	struct binder binder = {};
+	pthread_t thread;
+	unsigned int i;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, bind_main, &binder));
+	for (i = 0; i < few_or(25); i++) {
+		EXPECT_EQ(0, spare_add());
+		usleep(i * 2000);
+		EXPECT_EQ(0, spare_del());
+		usleep(1000);
+	}
+	binder.stop = true;
+	pthread_join(thread, NULL);
+	EXPECT_LT(0, binder.bound);
+	EXPECT_LT(0, binder.refused);
+	EXPECT_EQ(0, binder.bad);
+}
+
+/*
+ * The type of service is set when a route is found, of a connection that may
+ * be given up just then.
+ */
+TEST_F(rdma, cve_2023_52573_given_up_while_dialing)
+{
+	struct rds_name nobody = rds_name(SPARE_NOBODY, 4000);
+	unsigned char tos = 3;
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < few_or(25); i++) {
+		ASSERT_EQ(0, spare_add());
+		fd = rds_bound(SPARE_A, 0);
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(0, ioctl(fd, SIOCRDSSETTOS, &tos));
+		ASSERT_EQ(8, ERR(rds_sendto(fd, payload, 8, 0, &nobody)));
+		usleep(i % 5 * 500);
+		ASSERT_EQ(0, spare_del());
+		close(fd);
+	}
+}
+
+static long send_map(int fd, const struct rds_name *to)
+{
+	static uint64_t cookie;
+	struct rds_get_mr_args args = {
+		.vec.addr = (uintptr_t)payload, .vec.bytes = sizeof(payload),
+		.cookie_addr = (uintptr_t)&cookie,
+	};
+	struct rds_msg msg;
+
+	rds_msg_init(&msg, payload, 8);
+	rds_msg_to(&msg, to);
+	rds_msg_add(&msg, SOL_RDS, RDS_CMSG_RDMA_MAP, &args, sizeof(args));
+	return ERR(sendmsg(fd, &msg.hdr, 0));
+}
+
+/* To map memory for a peer that nobody has spoken to is refused, or works. */
+TEST_F(rdma, cve_2026_31425_map_as_first_act)
+{
+	struct rds_name name;
+	int a, b;
+	long ret;
+
+	ASSERT_EQ(0, spare_add());
+	a = rds_bound(SPARE_A, 0);
+	b = rds_bound(SPARE_B, 0);
+	ASSERT_LE(0, b);
+	name = rds_sockname(b);
+	ret = send_map(a, &name);
+	EXPECT_TRUE(ret == 8 || ret == -EOPNOTSUPP) TH_LOG("%ld", ret);
+	if (ret == 8)
+		EXPECT_EQ(8, rds_recv(b, payload, sizeof(payload)));
+	EXPECT_TRUE(rds_silent(b));
+	EXPECT_TRUE(loop_works(a, b, &name, 64));
+	close(a);
+	close(b);
+}
+
+static bool all_zero(const void *data, size_t len)
+{
+	const char *byte = data;
+
+	while (len--)
+		if (byte[len])
+			return false;
+	return true;
+}
+
+/* The records of a connection in both lists, or false */
+static bool rdma_records(int fd, const struct rds_name *peer,
+			 struct rds_info_rdma_connection *v4,
+			 struct rds6_info_rdma_connection *v6)
+{
+	struct rds6_info_rdma_connection list6[64];
+	struct rds_info_rdma_connection list[64];
+	socklen_t i, len = sizeof(list), len6 = sizeof(list6);
+	unsigned int found = 0;
+
+	memset(list, 0xa5, sizeof(list));
+	memset(list6, 0xa5, sizeof(list6));
+	if (getsockopt(fd, SOL_RDS, RDS_INFO_IB_CONNECTIONS, list, &len) !=
+	    sizeof(*list) ||
+	    getsockopt(fd, SOL_RDS, RDS6_INFO_IB_CONNECTIONS, list6, &len6) !=
+	    sizeof(*list6))
+		return false;
+	for (i = 0; i < len / sizeof(*list) && !(found & 1); i++) {
+		*v4 = list[i];
+		found |= v4->dst_addr == peer->in.sin_addr.s_addr;
+	}
+	for (i = 0; i < len6 / sizeof(*list6) && !(found & 2); i++) {
+		*v6 = list6[i];
+		found |= v6->dst_addr.s6_addr32[3] ==
+			 peer->in.sin_addr.s_addr ? 2 : 0;
+	}
+	return found == 3;
+}
+
+/* Behind the type of service, and up to what follows it, is a hole. */
+#define HOLE(record) (offsetof(typeof(record), sl) + 1)
+#define HOLE_LEN(record) (offsetof(typeof(record), cache_allocs) - HOLE(record))
+
+/* Of a connection that there is not yet, nothing but addresses is known. */
+TEST_F(rdma, cve_2026_52995_connection_that_is_not_there_yet)
+{
+	struct rds_name nobody = rds_name("10.0.0.200", 4000);
+	struct rds6_info_rdma_connection v6;
+	struct rds_info_rdma_connection v4;
+
+	ASSERT_EQ(8, rds_sendto(self->a, payload, 8, 0, &nobody));
+	ASSERT_TRUE(rdma_records(self->a, &nobody, &v4, &v6));
+	EXPECT_EQ(self->a_name.in.sin_addr.s_addr, v4.src_addr);
+	EXPECT_TRUE(all_zero(v4.src_gid, sizeof(v4) -
+			     offsetof(typeof(v4), src_gid)));
+	EXPECT_TRUE(all_zero(v6.src_gid, sizeof(v6) -
+			     offsetof(typeof(v6), src_gid)));
+	EXPECT_EQ(0, ERR(setsockopt(self->a, SOL_RDS, RDS_CANCEL_SENT_TO,
+				    NULL, 0)));
+}
+
+TEST_F(rdma, cve_2026_52995_holes_in_the_record)
+{
+	struct rds6_info_rdma_connection v6;
+	struct rds_info_rdma_connection v4;
+
+	ASSERT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
+	ASSERT_TRUE(rdma_records(self->a, &self->b_name, &v4, &v6));
+	EXPECT_FALSE(all_zero(v4.src_gid, sizeof(v4.src_gid)));
+	EXPECT_FALSE(all_zero(v4.dst_gid, sizeof(v4.dst_gid)));
+	EXPECT_LT(0, v4.max_send_wr);
+	EXPECT_LT(0, v6.max_recv_wr);
+	EXPECT_TRUE(all_zero((char *)&v4 + HOLE(v4), HOLE_LEN(v4)));
+	EXPECT_TRUE(all_zero((char *)&v6 + HOLE(v6), HOLE_LEN(v6)));
+}
+
+/*
+ * Namespaces other than the first have no connections over RDMA devices, not
+ * even by a device that is on their interface, and so none to be left behind.
+ */
+TEST_F(rdma, cve_2026_53077_refused_outside_the_first_namespace)
+{
+	struct rds6_info_rdma_connection v6[4];
+	socklen_t len = sizeof(v6);
+	struct rds_name name;
+	int fd, other;
+
+	ASSERT_EQ(0, rds_netns());
+	fd = rds_socket();
+	EXPECT_EQ(-EPROTOTYPE, ERR(rds_set(fd, SOL_RDS, SO_RDS_TRANSPORT,
+					   RDS_TRANS_IB)));
+	ASSERT_EQ(0, spare_interface());
+	ASSERT_EQ(0, spare_add());
+	EXPECT_EQ(-EPROTOTYPE, ERR(rds_set(fd, SOL_RDS, SO_RDS_TRANSPORT,
+					   RDS_TRANS_IB)));
+	ASSERT_EQ(0, rds_bind(fd, rds_name(SPARE_A, 0)));
+	EXPECT_EQ(RDS_TRANS_TCP, rds_get(fd, SOL_RDS, SO_RDS_TRANSPORT));
+	other = rds_bound(SPARE_B, 0);
+	name = rds_sockname(other);
+	EXPECT_TRUE(loop_works(fd, other, &name, 64));
+	EXPECT_EQ(sizeof(*v6), getsockopt(fd, SOL_RDS, RDS6_INFO_IB_CONNECTIONS,
+					  v6, &len));
+	EXPECT_EQ(0, len);
+	/* Nor does the first namespace use that device. */
+	ASSERT_EQ(0, rds_initial_netns());
+	EXPECT_EQ(-ENOPROTOOPT, rdma_bind(SPARE_A));
+	EXPECT_EQ(0, spare_del());
+	close(fd);
+	close(other);
+}
+
+/* The same address in two namespaces, by two transports: they never meet. */
+TEST_F(rdma, cve_2026_68335_same_name_in_two_namespaces)
+{
+	unsigned int port = rds_port(&self->b_name);
+	struct rds_name to = self->b_name;
+	int a, b;
+
+	ASSERT_EQ(0, rds_netns());
+	ASSERT_EQ(0, rds_address(ROCE_NEAR_IPV4, true));
+	ASSERT_EQ(0, rds_address(ROCE_FAR_IPV4, true));
+	a = rds_bound(ROCE_NEAR_IPV4, rds_port(&self->a_name));
+	b = rds_bound(ROCE_FAR_IPV4, port);
+	ASSERT_LE(0, a);
+	ASSERT_LE(0, b);
+	EXPECT_TRUE(loop_works(a, b, &to, 100));
+	EXPECT_TRUE(rds_silent(self->b));
+	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 200));
+	EXPECT_TRUE(rds_silent(b));
+	close(a);
+	close(b);
+}
+
+static int set_flags(const char *dev, short flags)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq ifr = { .ifr_flags = flags };
+	int ret;
+
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", dev);
+	ret = ioctl(fd, SIOCSIFFLAGS, &ifr);
+	close(fd);
+	return ret;
+}
+
+static int rename_interface(const char *from, const char *to)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq ifr = {};
+	int ret;
+
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", from);
+	snprintf(ifr.ifr_newname, sizeof(ifr.ifr_newname), "%s", to);
+	ret = ioctl(fd, SIOCSIFNAME, &ifr);
+	close(fd);
+	return ret;
+}
+
+/*
+ * Linux before 6.2 renames no interface that is up. What is in flight then
+ * comes later, once and in order.
+ */
+TEST_F(rdma, i7_interface_renamed_under_traffic)
+{
+	struct flow flow;
+
+	ASSERT_EQ(0, spare_add());
+	ASSERT_TRUE(flow_start(&flow));
+	EXPECT_TRUE(flow_goes_on(&flow, 50));
+	ASSERT_EQ(0, set_flags(SPARE_DEV, 0));
+	ASSERT_EQ(0, rename_interface(SPARE_DEV, "rocex"));
+	ASSERT_EQ(0, rds_up("rocex"));
+	EXPECT_TRUE(flow_goes_on(&flow, 100));
+	EXPECT_EQ(0, flow_end(&flow));
+	ASSERT_EQ(0, spare_del());
+	ASSERT_EQ(0, set_flags("rocex", 0));
+	ASSERT_EQ(0, rename_interface("rocex", SPARE_DEV));
+	ASSERT_EQ(0, spare_interface());
+}
+
+/* The interface goes, and with it the device, under whoever uses them. */
+TEST_F(rdma, i7_interface_removed_under_traffic)
+{
+	struct flow flow;
+
+	ASSERT_EQ(0, spare_add());
+	ASSERT_TRUE(flow_start(&flow));
+	EXPECT_TRUE(flow_goes_on(&flow, 50));
+	ASSERT_EQ(0, system("ip link del " SPARE_DEV));
+	EXPECT_FALSE(nldev_exists(SPARE_RDMA_DEV));
+	usleep(200000);
+	ASSERT_EQ(0, spare_interface());
+	ASSERT_EQ(0, spare_add());
+	EXPECT_TRUE(flow_goes_on(&flow, 50));
+	EXPECT_EQ(0, flow_end(&flow));
+}
+
+/* A message by each of several connections, which then stay */
+static bool connect_many(void)
+{
+	int to = rds_bound(SPARE_B, 0);
+	struct rds_name name = rds_sockname(to);
+	bool good = true;
+	uint8_t tos;
+	int fd;
+
+	for (tos = 0; tos < 8 && good; tos++) {
+		fd = rds_bound(SPARE_A, 0);
+		good = rds_get(fd, SOL_RDS, SO_RDS_TRANSPORT) == RDS_TRANS_IB &&
+		       !ioctl(fd, SIOCRDSSETTOS, &tos) &&
+		       loop_works(fd, to, &name, 64);
+		close(fd);
+	}
+	close(to);
+	return good;
+}
+
+/*
+ * Idle ones: none has noticed that there is no way any more, and each has to
+ * tell its peer.
+ */
+TEST_F(rdma, i7_interface_removed_with_many_connections)
+{
+	unsigned int round;
+
+	for (round = 0; round < few_or(10); round++) {
+		ASSERT_EQ(0, spare_interface());
+		ASSERT_EQ(0, spare_add());
+		ASSERT_TRUE(connect_many());
+		ASSERT_EQ(0, system("ip link del " SPARE_DEV));
+		EXPECT_FALSE(nldev_exists(SPARE_RDMA_DEV));
+	}
+	EXPECT_EQ(0, spare_interface());
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The device of roce.h */
+#define _GNU_SOURCE
+
+#include <fcntl.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "rds_test.h"
+#include "roce.h"
+
+static pid_t maker;
+
+/* The RDMA device goes with the interface. */
+static void remove_device(void)
+{
+	if (getpid() == maker && !roce_enter())
+		system("ip link del " ROCE_DEV);
+}
+
+/* The module may be built in. */
+static int make_device(void)
+{
+	maker = getpid();
+	if (atexit(remove_device) ||
+	    system("ip link add " ROCE_DEV " type dummy") || rds_up(ROCE_DEV))
+		return -1;
+	system("modprobe -q rdma_rxe");
+	return system("rdma link add " ROCE_RDMA_DEV
+		      " type rxe netdev " ROCE_DEV);
+}
+
+static int find_device(void)
+{
+	return if_nametoindex(ROCE_DEV) ? 0 : make_device();
+}
+
+static int set_up_addresses(void)
+{
+	static const char *const ipv4[] = {
+		ROCE_NEAR_IPV4, ROCE_FAR_IPV4, ROCE_FAR_IPV4_2,
+	};
+	static const char *const ipv6[] = {
+		ROCE_NEAR_IPV6, ROCE_FAR_IPV6, ROCE_FAR_IPV6_2,
+	};
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		if (rds_address_on(ROCE_DEV, ipv4[i], ROCE_PREFIX_IPV4) ||
+		    rds_address_on(ROCE_DEV, ipv6[i], ROCE_PREFIX_IPV6))
+			return -1;
+	return 0;
+}
+
+/* Nothing but a request by name loads the module. */
+static int load_transport(void)
+{
+	int fd = rds_socket();
+	int ret = rds_set(fd, SOL_RDS, SO_RDS_TRANSPORT, RDS_TRANS_IB);
+
+	close(fd);
+	return ret;
+}
+
+int roce_enter(void)
+{
+	return rds_initial_netns();
+}
+
+int roce_setup(void)
+{
+	int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	int ret;
+
+	if (home < 0)
+		return -1;
+	ret = roce_enter() || find_device() || set_up_addresses() ||
+	      load_transport() ? -1 : 0;
+	if (setns(home, CLONE_NEWNET))
+		ret = -1;
+	close(home);
+	return ret;
+}
