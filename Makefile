@@ -46,7 +46,7 @@ soak:
 	scripts/soak
 
 bench:
-	scripts/setup --for demo
+	scripts/setup --for bench
 	scripts/bench
 
 static:
