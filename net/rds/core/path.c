@@ -545,12 +545,18 @@ void rds_cpath_give_way(struct rds_cpath *cp, enum rds_path_state state,
  * @cp: the path
  * @reason: why
  *
- * Context: process or softirq.
+ * A connection that is not renewed was begun later, and knows what the caller
+ * has changed before.
+ *
+ * Context: process or softirq. Takes cp_lock.
  */
 void rds_cpath_renew(struct rds_cpath *cp, enum rds_drop_reason reason)
 {
-	enum rds_path_state state = rds_cpath_state(cp);
+	enum rds_path_state state;
 
+	spin_lock_bh(&cp->cp_lock);
+	state = cp->cp_state;
+	spin_unlock_bh(&cp->cp_lock);
 	if (state == RDS_PATH_UP || state == RDS_PATH_CONNECTING)
 		rds_path_drop(&cp->cp_pub, reason);
 }

@@ -47,7 +47,7 @@ static void rds_tcp_tune_buffer(int *buf, int value, int least, int def,
 /**
  * rds_tcp_tune_buffers() - apply the tunables for buffers
  * @tn: the namespace
- * @sk: a socket without data: not yet connected, or a listener
+ * @sk: a listener, or a socket that no path has yet
  *
  * Context: process, may sleep.
  */
@@ -224,8 +224,11 @@ static int rds_tcp_take(struct rds_tcp_path *tp, struct socket *sock, bool more)
 	struct sock *sk = sock->sk;
 	bool gone;
 
-	/* The listener's may be from before a change of the tunables. */
+	/* The listener's may be from before a change of the tunables, which
+	 * drops paths, but not who waits for one.
+	 */
 	rds_tcp_tune(tp->tp_tn, sk);
+	rds_tcp_tune_buffers(tp->tp_tn, sk);
 
 	lock_sock(sk);
 	rds_tcp_attach(tp, sock, false);

@@ -513,6 +513,28 @@ TEST_F(tcp, buffers_have_the_size_that_was_set)
 	EXPECT_TRUE(works(self->b, self->a));
 }
 
+/* A connection that the peer has made since the first write, and that has no
+ * place yet at the second, is not dropped by that.
+ */
+TEST_F(tcp, buffers_have_the_size_that_was_set_last)
+{
+	long size;
+
+	tcp_move(_metadata, self, variant);
+	ASSERT_TRUE(works(self->a, self->b));
+	for (size = 45000; size < 45010; size++) {
+		ASSERT_TRUE(await_established(self, self->a, 0));
+		ASSERT_EQ(0, set("rds_tcp_sndbuf", 56789));
+		usleep((size - 45000) * 2000);
+		ASSERT_EQ(0, set("rds_tcp_sndbuf", size));
+		ASSERT_TRUE(await_socket_memory(",tb", size));
+	}
+	/* And what nobody sets any more is the kernel's choice again */
+	ASSERT_EQ(0, set("rds_tcp_sndbuf", 0));
+	EXPECT_TRUE(works(self->a, self->b));
+	EXPECT_TRUE(works(self->b, self->a));
+}
+
 /* A write is applied by connecting anew, also when it changes nothing. */
 TEST_F(tcp, writing_a_buffer_size_reconnects)
 {
