@@ -76,6 +76,16 @@ static bool rds_ib_addr_is_loopback(const struct in6_addr *addr)
 	return ipv6_addr_loopback(addr);
 }
 
+/* Who serves an address? Nobody listens for IPv6 on iWARP: its port there is
+ * that of RDS over TCP.
+ */
+static bool rds_ib_serves(const struct ib_device *dev,
+			  const struct in6_addr *addr)
+{
+	return dev && rds_ib_device_has(dev) &&
+	       (ipv6_addr_v4mapped(addr) || dev->node_type == RDMA_NODE_IB_CA);
+}
+
 /**
  * rds_ib_laddr_check() - is an address one of a device that we use?
  * @net: the namespace
@@ -104,7 +114,7 @@ int rds_ib_laddr_check(struct net *net, const struct in6_addr *addr,
 
 	rds_ib_sockaddr_init(&ss, addr, 0, ifindex);
 	ret = rdma_bind_addr(id, (struct sockaddr *)&ss);
-	if (ret || !id->device || !rds_ib_device_has(id->device))
+	if (ret || !rds_ib_serves(id->device, addr))
 		ret = -EADDRNOTAVAIL;
 	rdma_destroy_id(id);
 	return ret;
