@@ -6,7 +6,8 @@
  * IB or RoCE device: the port is that of RDS over TCP, too, and an iWARP device
  * takes a real TCP port, so a listener for all addresses would take the port
  * from others, or the device. The list is made anew when an address or a device
- * has changed; an address that is not to be used yet is looked at again.
+ * has changed; an address that is not to be used yet, or whose port somebody
+ * else has, is looked at again.
  */
 #include <linux/inetdevice.h>
 #include <linux/mutex.h>
@@ -23,7 +24,7 @@
 /* Changes are gathered for so long, in jiffies. */
 #define RDS_IB_LISTEN_DELAY	(HZ / 20)
 
-/* Until a tentative address is looked at again */
+/* Until an address that could not be listened to is looked at again */
 #define RDS_IB_LISTEN_AGAIN	HZ
 
 /**
@@ -94,24 +95,34 @@ rds_ib_listener_find(const struct rds_ib_listener *like)
 	return NULL;
 }
 
-/* Most addresses belong to no device of ours: nothing is done for them. */
-static bool rds_ib_listener_begin(struct rds_ib_listener *l)
+/* Most addresses belong to no device of ours: nothing is done for them. Returns
+ * -ENODEV then; any other errno is to be tried again.
+ */
+static int rds_ib_listener_begin(struct rds_ib_listener *l)
 {
 	bool scoped = ipv6_addr_type(&l->l_addr) & IPV6_ADDR_LINKLOCAL;
 	struct rdma_cm_id *id;
+	int ret = -ENODEV;
 
 	id = rds_ib_listen_id(&l->l_addr, RDS_IB_PORT_V6,
 			      scoped ? l->l_ifindex : 0);
 	if (IS_ERR(id))
-		return false;
-	if (!id->device || id->device->node_type != RDMA_NODE_IB_CA ||
-	    !rds_ib_device_has(id->device) ||
-	    rdma_listen(id, RDS_IB_BACKLOG)) {
+		return PTR_ERR(id) == -EADDRNOTAVAIL ? -ENODEV : PTR_ERR(id);
+	if (id->device && id->device->node_type == RDMA_NODE_IB_CA &&
+	    rds_ib_device_has(id->device))
+		ret = rdma_listen(id, RDS_IB_BACKLOG);
+	if (ret)
 		rdma_destroy_id(id);
-		return false;
-	}
-	l->l_id = id;
-	return true;
+	else
+		l->l_id = id;
+	return ret;
+}
+
+/* May it be used soon, without anybody telling us? */
+static bool rds_ib_listen_waits_for(const struct net_device *ndev,
+				    const struct inet6_ifaddr *ifa)
+{
+	return ndev->flags & IFF_UP && !(ifa->flags & IFA_F_DADFAILED);
 }
 
 /* Note the addresses of one interface. Returns whether one is to be looked at
@@ -131,7 +142,7 @@ static bool rds_ib_listen_netdev(struct net_device *ndev,
 
 	list_for_each_entry(ifa, &idev->addr_list, if_list) {
 		if (ifa->flags & IFA_F_TENTATIVE) {
-			again = true;
+			again |= rds_ib_listen_waits_for(ndev, ifa);
 			continue;
 		}
 		l = kzalloc(sizeof(*l), GFP_KERNEL);
@@ -189,6 +200,7 @@ static bool rds_ib_listen_sync(void)
 	struct rds_ib_listener *l, *next;
 	LIST_HEAD(found);
 	bool again;
+	int ret;
 
 	again = rds_ib_listen_find(&found);
 	mutex_lock(&rds_ib_listen_mutex);
@@ -198,10 +210,12 @@ static bool rds_ib_listen_sync(void)
 		again = false;
 	list_for_each_entry_safe(l, next, &found, l_item) {
 		list_del(&l->l_item);
-		if (rds_ib_listens && rds_ib_listener_begin(l))
-			list_add_tail(&l->l_item, &rds_ib_listeners);
-		else
+		ret = rds_ib_listens ? rds_ib_listener_begin(l) : -ENODEV;
+		again |= ret && ret != -ENODEV;
+		if (ret)
 			kfree(l);
+		else
+			list_add_tail(&l->l_item, &rds_ib_listeners);
 	}
 	mutex_unlock(&rds_ib_listen_mutex);
 	return again;
