@@ -230,6 +230,10 @@ static void rds_ib_cm_come_up(struct rds_ib_conn *ic,
 		if (!rds_ib_path_dialed(ip))
 			return;
 		rds_ib_hear_hello(ic);
+		/* What cannot be taken now is asked for by the path's work,
+		 * which must find us UP.
+		 */
+		ic->ic_state = RDS_IB_UP;
 		rds_ib_rx_go_on(ic);
 	}
 	ic->ic_state = RDS_IB_UP;
