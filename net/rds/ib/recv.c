@@ -227,6 +227,10 @@ void rds_ib_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (wc->status != IB_WC_SUCCESS || ic->ic_closing ||
 	    ic->ic_rx.rx_broken) {
 		rds_ib_rx_give_back(ic, slot);
+	} else if (wc->opcode != IB_WC_RECV) {
+		/* Nothing was written to the buffer. */
+		rds_ib_recv_broken(ic, RDS_DROP_PROTOCOL);
+		rds_ib_rx_give_back(ic, slot);
 	} else {
 		rds_ib_recv_good(ic, slot, wc->byte_len);
 		rds_ib_stat_inc(ib_rx_refill_from_cq);

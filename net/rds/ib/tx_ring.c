@@ -108,7 +108,7 @@ void rds_ib_tx_return(struct rds_ib_conn *ic)
  */
 void rds_ib_tx_unstall(struct rds_ib_conn *ic)
 {
-	/* Pairs with the one in rds_ib_tx_stall(). */
+	/* Pairs with the one in rds_ib_tx_room(). */
 	smp_mb();
 	if (test_bit(0, &ic->ic_tx.tx_stalled) &&
 	    test_and_clear_bit(0, &ic->ic_tx.tx_stalled))
