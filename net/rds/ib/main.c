@@ -66,19 +66,20 @@ static int __init rds_ib_init(void)
 	ret = rds_ib_device_init();
 	if (ret)
 		goto err_sysctl;
-	ret = rds_transport_register(&rds_ib_transport);
-	if (ret)
-		goto err_device;
 	ret = rds_ib_listen();
 	if (ret)
-		goto err_transport;
+		goto err_device;
+	/* Last: who is bound keeps us. Until then peers are refused. */
+	ret = rds_transport_register(&rds_ib_transport);
+	if (ret)
+		goto err_listen;
 	return 0;
 
-err_transport:
-	rds_transport_unregister(&rds_ib_transport);
+err_listen:
+	rds_ib_listen_stop();
+err_device:
 	rds_ib_accept_exit();
 	rds_ib_linger_exit();
-err_device:
 	rds_ib_device_exit();
 	rds_ib_listen_exit();
 err_sysctl:

@@ -259,6 +259,72 @@ static void both_work(struct __test_metadata *_metadata)
 	EXPECT_EQ(0, system("rmmod rds_rdma && rmmod rds_tcp"));
 }
 
+static const char rping_over_siw[] =
+	"exec >/dev/null 2>&1;"
+	"address=" SPARE_A ";"
+	"{ timeout 30 rping -s -a $address -p 7174 -C 3; } &\n"
+	"sleep 2;"
+	"timeout 20 rping -c -a $address -p 7174 -C 3";
+
+/*
+ * Other programs are served by an iWARP device as before. Of its addresses
+ * those of IPv6 are left to RDS over TCP, whose port they share.
+ */
+static void siw_serves_others(struct __test_metadata *_metadata)
+{
+	struct rds_name name = rds_name(SPARE_A_IPV6, 0);
+	int fd;
+
+	EXPECT_EQ(0, system("modprobe rds_rdma && modprobe rds_tcp"));
+	EXPECT_EQ(0, system(rping_over_siw));
+	EXPECT_EQ(-ENOPROTOOPT, rdma_bind(SPARE_A_IPV6));
+	fd = rds_bound(SPARE_A_IPV6, 0);
+	EXPECT_EQ(RDS_TRANS_TCP, rds_get(fd, SOL_RDS, SO_RDS_TRANSPORT));
+	EXPECT_EQ(0, rds_sendto(fd, NULL, 0, 0, &name));
+	close(fd);
+	fd = rds_bound(SPARE_A, 0);
+	EXPECT_EQ(RDS_TRANS_IB, rds_get(fd, SOL_RDS, SO_RDS_TRANSPORT));
+	close(fd);
+	EXPECT_TRUE(module_users_fall_to("rds_rdma", 0));
+}
+
+/* Of RDS; and waits until it does. */
+static const char rping_has_the_port[] =
+	"address=" ROCE_NEAR_IPV4 ";"
+	"{ rping -s -a $address -p 18634 >/dev/null 2>&1; } &\n"
+	"for i in $(seq 300);"
+	"do rdma resource show cm_id | grep -q :18634 && exit;"
+	"sleep 0.1;"
+	"done;"
+	"exit 1";
+
+/*
+ * Somebody else has the port: the module is not loaded, and no socket that was
+ * bound meanwhile is left with it.
+ */
+TEST_F(rounds, i6_port_that_is_taken)
+{
+	struct rds_name to = rds_name(ROCE_FAR_IPV4, 4000);
+	unsigned int i;
+	pid_t pid;
+	int fd;
+
+	ASSERT_EQ(0, module_unload_at_last("rds_rdma"));
+	ASSERT_EQ(0, system(rping_has_the_port));
+	pid = fork();
+	while (!pid) {
+		fd = rds_bound(ROCE_NEAR_IPV4, 0);
+		rds_sendto(fd, buf, 10, MSG_DONTWAIT, &to);
+		close(fd);
+	}
+	for (i = 0; i < 10; i++)
+		EXPECT_NE(0, system("modprobe rds_rdma 2>/dev/null"));
+	kill(pid, SIGKILL);
+	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+	EXPECT_EQ(-1, module_users("rds_rdma"));
+	ASSERT_EQ(0, system("pkill -x rping; sleep 1; modprobe rds_rdma"));
+}
+
 TEST_F(rounds, listeners_in_either_order)
 {
 	bool siw;
@@ -277,8 +343,10 @@ TEST_F(rounds, listeners_in_either_order)
 		EXPECT_EQ(0, nldev_add("siw1", "siw", SPARE_DEV));
 	}
 	both_work(_metadata);
-	if (siw)
+	if (siw) {
+		siw_serves_others(_metadata);
 		EXPECT_EQ(0, nldev_del("siw1"));
+	}
 	TH_LOG("%s", siw ? "with an iWARP device" : "there is no siw here");
 }
 

@@ -68,28 +68,6 @@ TEST_F(rdma, cve_2012_2372_ping_to_own_address)
 	EXPECT_TRUE(rds_silent(self->a));
 }
 
-/* A socket that is to use an RDMA device */
-static int rdma_socket(void)
-{
-	int fd = rds_socket();
-
-	if (fd >= 0 && rds_set(fd, SOL_RDS, SO_RDS_TRANSPORT, RDS_TRANS_IB)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
-
-static long rdma_bind(const char *addr)
-{
-	int fd = rdma_socket();
-	long ret;
-
-	ret = ERR(rds_bind(fd, rds_name(addr, 0)));
-	close(fd);
-	return ret;
-}
-
 /* An interface that has no RDMA device, and addresses that have neither */
 TEST_F(rdma, cve_2013_7339_bind_without_a_device)
 {

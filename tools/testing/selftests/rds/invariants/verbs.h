@@ -42,6 +42,28 @@ static inline int spare_interface(void)
 	       rds_address_on(SPARE_DEV, SPARE_A_IPV6, 64) ? -1 : 0;
 }
 
+/* A socket that is to use an RDMA device */
+static inline int rdma_socket(void)
+{
+	int fd = rds_socket();
+
+	if (fd >= 0 && rds_set(fd, SOL_RDS, SO_RDS_TRANSPORT, RDS_TRANS_IB)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static inline long rdma_bind(const char *addr)
+{
+	int fd = rdma_socket();
+	long ret;
+
+	ret = ERR(rds_bind(fd, rds_name(addr, 0)));
+	close(fd);
+	return ret;
+}
+
 static pid_t rdma_main;
 
 static inline void rdma_remove_interface(void)
