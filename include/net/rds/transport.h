@@ -25,6 +25,7 @@ struct iov_iter;
 struct module;
 struct net;
 struct rds_sock;
+struct ubuf_info;
 
 /**
  * enum rds_drop_reason - why a path was dropped
@@ -125,20 +126,24 @@ struct rds_path {
  * @RDS_BAG_EMPTY: none
  * @RDS_BAG_INLINE: bytes inside the owner's own allocation
  * @RDS_BAG_KERNEL: pages of the page allocator
+ * @RDS_BAG_USER: the sender's own pages, which it may write to at any time;
+ *	only for transports with %RDS_CAP_ZEROCOPY
  */
 enum rds_bag_kind {
 	RDS_BAG_EMPTY,
 	RDS_BAG_INLINE,
 	RDS_BAG_KERNEL,
+	RDS_BAG_USER,
 };
 
 /**
  * struct rds_bag - payload of a message
  * @kind: how to give it back
- * @nr: entries of @bvec in use (%RDS_BAG_KERNEL)
+ * @nr: entries of @bvec in use
  * @len: bytes in all
  * @data: the bytes (%RDS_BAG_INLINE); slab memory, so copy, never splice
- * @bvec: the pages (%RDS_BAG_KERNEL); may be compound
+ * @bvec: the pages (%RDS_BAG_KERNEL); may be compound, and are whole but for
+ *	the last. Or pieces of pages, of any size (%RDS_BAG_USER)
  */
 struct rds_bag {
 	enum rds_bag_kind	kind;
@@ -232,6 +237,8 @@ struct rds_incoming {
  * @m_flags: bits of enum rds_wire_flag; stable while the message is being sent
  * @m_exthdr: extension headers
  * @m_bag: the payload
+ * @m_ubuf: keeps the sender from being told that its pages are its own again
+ *	(%RDS_BAG_USER); see net_zcopy_get()
  * @m_mark: the transport's own: where the message ends in a stream of bytes
  *	whose acks are passed on by rds_path_ack_mark(); to be set before its
  *	last byte can be acknowledged
@@ -239,7 +246,8 @@ struct rds_incoming {
  * The transport borrows it during data_ops.xmit(). The payload stays as it is
  * until rds_path_ack() covers @m_seq, unless the sender cancels the message;
  * whoever needs it for certain, or longer, takes a reference by
- * rds_message_get(), or on its pages.
+ * rds_message_get(), or on its pages; if those are the sender's, on @m_ubuf
+ * too, and shows them to nobody on this host but as a copy.
  */
 struct rds_message {
 	u64			m_seq;
@@ -248,6 +256,7 @@ struct rds_message {
 	u8			m_flags;
 	u8			m_exthdr[RDS_EXTHDR_SPACE];
 	struct rds_bag		m_bag;
+	struct ubuf_info	*m_ubuf;
 	u32			m_mark;
 	/* private: the core's */
 	refcount_t		m_refs;
@@ -481,6 +490,7 @@ struct rds_info_ops {
  * @RDS_CAP_LOWER_DIALS: of two peers the one with the lower address redials
  * @RDS_CAP_MULTIPATH: peers agree on the number of lanes by a handshake
  * @RDS_CAP_SELF_ACKED: acks come by themselves; messages do not ask for them
+ * @RDS_CAP_ZEROCOPY: payloads may be in pages of the sender's
  */
 enum rds_caps {
 	RDS_CAP_LOOPBACK		= BIT(0),
@@ -489,6 +499,7 @@ enum rds_caps {
 	RDS_CAP_LOWER_DIALS		= BIT(3),
 	RDS_CAP_MULTIPATH		= BIT(4),
 	RDS_CAP_SELF_ACKED		= BIT(5),
+	RDS_CAP_ZEROCOPY		= BIT(6),
 };
 
 /**

@@ -10,6 +10,7 @@
  *
  * Pages come in as large pieces as are cheap to get: fewer of them is what
  * makes large messages fast. They are charged to the sender's memory cgroup.
+ * Those of a user are referenced, and counted in as soon as they are.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -129,6 +130,49 @@ int rds_bag_copy_out_pages(const struct rds_bag *bag, u32 len,
 		    bytes)
 			return -EFAULT;
 		len -= bytes;
+	}
+	return 0;
+}
+
+/* Pages referenced at a time */
+#define RDS_BAG_USER_BATCH	16
+
+/**
+ * rds_bag_add_user_pages() - refer to user memory
+ * @bag: the bag, of kind %RDS_BAG_USER
+ * @max: room for so many pieces in all
+ * @from: the memory; all that is left of it
+ *
+ * Context: process, may sleep.
+ * Return: 0, or -EFAULT; then too the bag is to be released.
+ */
+int rds_bag_add_user_pages(struct rds_bag *bag, unsigned int max,
+			   struct iov_iter *from)
+{
+	struct page *pages[RDS_BAG_USER_BATCH];
+	unsigned int room, nr, i;
+	size_t start, bytes;
+	ssize_t got;
+
+	while (iov_iter_count(from)) {
+		room = min_t(unsigned int, max - bag->nr, ARRAY_SIZE(pages));
+		if (!room)
+			return -EFAULT;
+		got = iov_iter_get_pages2(from, pages, iov_iter_count(from),
+					  room, &start);
+		if (got <= 0)
+			return -EFAULT;
+		nr = DIV_ROUND_UP(start + got, PAGE_SIZE);
+		for (i = 0; i < nr; i++) {
+			bytes = min_t(size_t, got, PAGE_SIZE - start);
+			bag->bvec[bag->nr].bv_page = pages[i];
+			bag->bvec[bag->nr].bv_offset = start;
+			bag->bvec[bag->nr].bv_len = bytes;
+			bag->nr++;
+			bag->len += bytes;
+			got -= bytes;
+			start = 0;
+		}
 	}
 	return 0;
 }

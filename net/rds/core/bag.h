@@ -11,6 +11,8 @@ int rds_bag_alloc_pages(struct rds_bag *bag, struct bio_vec *bvec, u32 len);
 int rds_bag_copy_in_pages(struct rds_bag *bag, struct iov_iter *from);
 int rds_bag_copy_out_pages(const struct rds_bag *bag, u32 len,
 			   struct iov_iter *to);
+int rds_bag_add_user_pages(struct rds_bag *bag, unsigned int max,
+			   struct iov_iter *from);
 u32 rds_bag_truesize(const struct rds_bag *bag);
 void rds_bag_put_pages(const struct rds_bag *bag);
 
@@ -71,7 +73,7 @@ static inline int rds_bag_copy_out(const struct rds_bag *bag, u32 len,
  */
 static inline void rds_bag_release(struct rds_bag *bag)
 {
-	if (bag->kind == RDS_BAG_KERNEL)
+	if (bag->kind == RDS_BAG_KERNEL || bag->kind == RDS_BAG_USER)
 		rds_bag_put_pages(bag);
 	bag->kind = RDS_BAG_EMPTY;
 	bag->nr = 0;

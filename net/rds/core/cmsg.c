@@ -5,7 +5,7 @@
  * They are walked through once, each with its length checked where it is
  * read, into a structure that everything after works from. None of today's
  * transports has RDMA, so all operations end in an errno; which one, and
- * after which checks, programs rely on.
+ * after which checks, programs rely on. Zerocopy is seen to by sendmsg().
  */
 #include <linux/pagemap.h>
 #include <linux/socket.h>
@@ -43,8 +43,6 @@ static size_t rds_cmsg_size(int type)
 		return sizeof(rds_rdma_cookie_t);
 	case RDS_CMSG_RDMA_MAP:
 		return sizeof(struct rds_get_mr_args);
-	case RDS_CMSG_ZCOPY_COOKIE:
-		return sizeof(u32);
 	default:
 		return 0;
 	}
@@ -70,6 +68,9 @@ static int rds_cmsg_read_one(const struct cmsghdr *cmsg,
 	case RDS_CMSG_MASKED_ATOMIC_CSWP:
 		return rds_cmsg_copy(cmsg, &cmsgs->atomic,
 				     sizeof(cmsgs->atomic)) ? 0 : -EINVAL;
+	case RDS_CMSG_ZCOPY_COOKIE:
+		return rds_cmsg_copy(cmsg, &cmsgs->cookie,
+				     sizeof(cmsgs->cookie)) ? 0 : -EINVAL;
 	default:
 		size = rds_cmsg_size(cmsg->cmsg_type);
 		if (!size || cmsg->cmsg_len < CMSG_LEN(size))
@@ -146,7 +147,7 @@ static bool rds_cmsg_vectors_ok(const struct rds_rdma_args *args)
  * @cmsgs: as rds_cmsg_read() filled it: something, without error
  *
  * Context: process, may sleep.
- * Return: never 0; -EINVAL for what came twice or names a
+ * Return: 0 if there is nothing to do; -EINVAL for what came twice or names a
  * key that nobody has; -EFAULT for an operation with a bad local address;
  * -EOPNOTSUPP for what the transport cannot do.
  */
@@ -154,6 +155,8 @@ int rds_cmsg_run_all(const struct rds_send_cmsgs *cmsgs)
 {
 	if (cmsgs->twice)
 		return -EINVAL;
+	if (cmsgs->seen == RDS_CMSG_BIT(ZCOPY_COOKIE))
+		return 0;
 	if ((cmsgs->seen & RDS_CMSG_ATOMICS) &&
 	    !rds_cmsg_atomic_addr_ok(cmsgs->atomic.local_addr))
 		return -EFAULT;

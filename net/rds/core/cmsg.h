@@ -15,6 +15,7 @@
  * @err: what else is wrong, as an errno
  * @args: RDS_CMSG_RDMA_ARGS
  * @atomic: whichever of the atomic operations
+ * @cookie: RDS_CMSG_ZCOPY_COOKIE
  *
  * The errors are kept apart because sendmsg() looks at other things between
  * the two.
@@ -26,6 +27,7 @@ struct rds_send_cmsgs {
 	int			err;
 	struct rds_rdma_args	args;
 	struct rds_atomic_args	atomic;
+	u32			cookie;
 };
 
 #define RDS_CMSG_BIT(type)	BIT(RDS_CMSG_ ## type)
@@ -62,7 +64,8 @@ static inline bool rds_cmsg_expected(const struct msghdr *msg)
  * @cmsgs: as rds_cmsg_read() filled it, without error, or empty
  *
  * Context: process, may sleep.
- * Return: 0 if they ask for nothing; otherwise as rds_cmsg_run_all().
+ * Return: 0 if they ask for nothing, or for what comes later; otherwise as
+ * rds_cmsg_run_all().
  */
 static inline int rds_cmsg_run(const struct rds_send_cmsgs *cmsgs)
 {

@@ -8,6 +8,7 @@
 
 #include <linux/kconfig.h>
 #include <linux/export.h>
+#include <linux/skbuff.h>
 #include <linux/version.h>
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 #include <linux/unaligned.h>
@@ -20,6 +21,26 @@
 #define EXPORT_SYMBOL_RDS_KUNIT(sym)	EXPORT_SYMBOL_GPL(sym)
 #else
 #define EXPORT_SYMBOL_RDS_KUNIT(sym)
+#endif
+
+/* Before 6.10 a ubuf_info had its one operation itself. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+struct ubuf_info_ops {
+	void (*complete)(struct sk_buff *skb, struct ubuf_info *ubuf,
+			 bool success);
+};
+
+static inline void rds_ubuf_set_ops(struct ubuf_info *ubuf,
+				    const struct ubuf_info_ops *ops)
+{
+	ubuf->callback = ops->complete;
+}
+#else
+static inline void rds_ubuf_set_ops(struct ubuf_info *ubuf,
+				    const struct ubuf_info_ops *ops)
+{
+	ubuf->ops = ops;
+}
 #endif
 
 #endif /* _RDS_CORE_COMPAT_H */

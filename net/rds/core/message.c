@@ -10,6 +10,7 @@
  * A loopback transport has no wire, so the message itself is what arrives:
  * rds_message_to_incoming() lends it a second, receiving face.
  */
+#include <linux/skbuff.h>
 #include <linux/slab.h>
 
 #include "bag.h"
@@ -92,6 +93,7 @@ static void rds_message_init(struct rds_message *msg)
 	msg->m_kind = RDS_MSG_DATA;
 	msg->m_rs = NULL;
 	msg->m_path = NULL;
+	msg->m_ubuf = NULL;
 	memset(msg->m_exthdr, 0, sizeof(msg->m_exthdr));
 	refcount_set(&msg->m_refs, 1);
 }
@@ -124,6 +126,29 @@ struct rds_message *rds_message_alloc(u32 len)
 		rds_message_put(msg);
 		return NULL;
 	}
+	return msg;
+}
+
+/**
+ * rds_message_alloc_user() - get a message for a payload in user memory
+ * @pieces: in so many pieces at most
+ *
+ * Context: process, may sleep. Charged to the caller's memory cgroup.
+ * Return: a message with one reference, its payload empty, or NULL.
+ */
+struct rds_message *rds_message_alloc_user(unsigned int pieces)
+{
+	struct rds_message *msg;
+
+	msg = rds_message_get_memory(pieces * sizeof(struct bio_vec));
+	if (!msg)
+		return NULL;
+
+	rds_message_init(msg);
+	msg->m_bag.kind = RDS_BAG_USER;
+	msg->m_bag.nr = 0;
+	msg->m_bag.len = 0;
+	msg->m_bag.bvec = (void *)(msg + 1);
 	return msg;
 }
 
@@ -172,6 +197,8 @@ void rds_message_put(struct rds_message *msg)
 		return;
 
 	rds_bag_release(&msg->m_bag);
+	if (unlikely(msg->m_ubuf))
+		net_zcopy_put(msg->m_ubuf);
 	if (msg->m_path)
 		rds_conn_put(to_cpath(msg->m_path)->cp_conn);
 	kfree(msg);

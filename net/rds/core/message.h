@@ -22,6 +22,7 @@ enum rds_msg_kind {
 int rds_message_caches_create(void);
 void rds_message_caches_destroy(void);
 struct rds_message *rds_message_alloc(u32 len);
+struct rds_message *rds_message_alloc_user(unsigned int pieces);
 struct rds_message *rds_message_alloc_empty(gfp_t gfp);
 
 #endif /* _RDS_CORE_MESSAGE_H */

@@ -11,6 +11,7 @@
 
 #include "cong_flow.h"
 #include "sock_ops.h"
+#include "zcopy.h"
 
 /**
  * rds_sock_poll() - poll(2), select(2), epoll(7)
@@ -31,7 +32,7 @@ __poll_t rds_sock_poll(struct file *file, struct socket *sock,
 	sock_poll_wait(file, sock, wait);
 
 	mask = rds_cong_poll(rs, poll_requested_events(wait));
-	if (!list_empty_careful(&rs->rs_recv_queue))
+	if (!list_empty_careful(&rs->rs_recv_queue) || rds_zcopy_pending(rs))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (rds_sock_writeable(rs))
 		mask |= EPOLLOUT | EPOLLWRNORM;

@@ -3,9 +3,10 @@
  * recvmsg() on RDS sockets.
  *
  * What is reported first: a change of congestion that the socket monitors, by
- * a control message alone; then the next message. A reader takes the message
- * off the queue, so that many may read at once, and puts it back if the
- * user's buffers turn out to be bad.
+ * a control message alone; then the next message, and with it what has become
+ * of sends from user memory, if there is room to tell; or that alone. A reader
+ * takes the message off the queue, so that many may read at once, and puts it
+ * back if the user's buffers turn out to be bad.
  */
 #include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
@@ -14,11 +15,22 @@
 #include "recv_queue.h"
 #include "incoming.h"
 #include "sock_ops.h"
+#include "zcopy.h"
 
-static bool rds_recv_ready(const struct rds_sock *rs)
+/* Nothing that does not fit is told, and lost. */
+static bool rds_recv_may_tell_zcopy(const struct rds_sock *rs,
+				    const struct msghdr *msg)
+{
+	return rds_zcopy_pending(rs) && msg->msg_control &&
+	       msg->msg_controllen >=
+	       CMSG_SPACE(sizeof(struct rds_zcopy_cookies));
+}
+
+static bool rds_recv_ready(const struct rds_sock *rs, const struct msghdr *msg)
 {
 	return !list_empty_careful(&rs->rs_recv_queue) ||
-	       READ_ONCE(rs->rs_cong_notify);
+	       READ_ONCE(rs->rs_cong_notify) ||
+	       rds_recv_may_tell_zcopy(rs, msg);
 }
 
 /* Readers are woken one by one; not by room to write. */
@@ -30,14 +42,15 @@ static int rds_recv_wake(struct wait_queue_entry *wait, unsigned int mode,
 	return autoremove_wake_function(wait, mode, sync, key);
 }
 
-static int rds_recv_wait(struct rds_sock *rs, long *timeo)
+static int rds_recv_wait(struct rds_sock *rs, const struct msghdr *msg,
+			 long *timeo)
 {
 	wait_queue_head_t *waitq = sk_sleep(&rs->rs_sk);
 	DEFINE_WAIT_FUNC(wait, rds_recv_wake);
 	int ret = 0;
 
 	prepare_to_wait_exclusive(waitq, &wait, TASK_INTERRUPTIBLE);
-	if (!rds_recv_ready(rs)) {
+	if (!rds_recv_ready(rs, msg)) {
 		if (signal_pending(current))
 			ret = sock_intr_errno(*timeo);
 		else
@@ -46,7 +59,7 @@ static int rds_recv_wait(struct rds_sock *rs, long *timeo)
 	finish_wait(waitq, &wait);
 
 	/* One wake-up wakes one reader: who had it must not leave with less. */
-	if (rds_recv_ready(rs))
+	if (rds_recv_ready(rs, msg))
 		return 0;
 	return ret ?: *timeo ? 0 : -ETIMEDOUT;
 }
@@ -132,8 +145,29 @@ static int rds_recv_put_latency(struct rds_sock *rs, struct msghdr *msg,
 			&trace);
 }
 
+/* Returns 1 if anything was told. */
+static int rds_recv_put_zcopy(struct rds_sock *rs, struct msghdr *msg,
+			      bool peek)
+{
+	struct rds_zcopy_told told;
+	int ret;
+
+	if (!rds_recv_may_tell_zcopy(rs, msg) ||
+	    !rds_zcopy_take(rs, &told, peek))
+		return 0;
+
+	ret = put_cmsg(msg, SOL_RDS, RDS_CMSG_ZCOPY_COMPLETION,
+		       sizeof(told.cookies), &told.cookies);
+	if (ret) {
+		rds_zcopy_put_back(rs, &told);
+		return ret;
+	}
+	rds_zcopy_done(rs, &told);
+	return 1;
+}
+
 static int rds_recv_put_cmsgs(struct rds_sock *rs, struct msghdr *msg,
-			      struct rds_incoming *inc)
+			      int flags, struct rds_incoming *inc)
 {
 	struct sock *sk = &rs->rs_sk;
 	int ret = 0;
@@ -142,7 +176,9 @@ static int rds_recv_put_cmsgs(struct rds_sock *rs, struct msghdr *msg,
 		ret = rds_recv_put_tstamp(sk, msg, inc->i_tstamp);
 	if (!ret && rs->rs_rx_traces && inc->i_stamps[RDS_RX_STAMP_HDR])
 		ret = rds_recv_put_latency(rs, msg, inc);
-	return ret;
+	if (!ret && !(flags & MSG_PEEK))
+		ret = rds_recv_put_zcopy(rs, msg, false);
+	return min(ret, 0);
 }
 
 static void rds_recv_put_name(struct msghdr *msg,
@@ -170,7 +206,7 @@ static int rds_recv_copy(struct rds_sock *rs, struct msghdr *msg, size_t size,
 		if (ret)
 			return ret;
 	}
-	ret = rds_recv_put_cmsgs(rs, msg, inc);
+	ret = rds_recv_put_cmsgs(rs, msg, flags, inc);
 	if (ret)
 		return ret;
 
@@ -242,10 +278,16 @@ int rds_sock_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 		if (inc)
 			return rds_recv_message(rs, msg, size, flags, inc);
 
+		ret = rds_recv_put_zcopy(rs, msg, peek);
+		if (ret) {
+			msg->msg_namelen = 0;
+			return min(ret, 0);
+		}
+
 		rds_cong_recv_empty(rs);
 		if (nonblock)
 			return -EAGAIN;
-		ret = rds_recv_wait(rs, &timeo);
+		ret = rds_recv_wait(rs, msg, &timeo);
 		if (ret)
 			return ret;
 	}

@@ -9,6 +9,7 @@
 #include "lanes.h"
 #include "message.h"
 #include "send.h"
+#include "zcopy.h"
 
 #include <trace/events/rds.h>
 
@@ -103,6 +104,8 @@ void rds_send_finish(struct rds_message *msg)
 {
 	struct rds_sock *rs = msg->m_rs;
 
+	if (unlikely(msg->m_ubuf))
+		rds_zcopy_finish(msg);
 	if (rs) {
 		rds_send_leave_sock(rs, msg);
 		msg->m_rs = NULL;

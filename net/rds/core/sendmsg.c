@@ -7,6 +7,7 @@
  * queue; and send, if nobody else is sending on the path. From the moment it
  * is queued the message is on its way, and the call succeeds: a connection
  * that is down is redialled for as long as it takes (rds(7), "Reliability").
+ * Until then a failure leaves nothing behind, and nothing to be told.
  */
 #include <linux/sched/signal.h>
 #include <net/ipv6.h>
@@ -21,6 +22,7 @@
 #include "send.h"
 #include "sock_ops.h"
 #include "transport.h"
+#include "zcopy.h"
 
 /* MSG_NOSIGNAL and MSG_EOR mean nothing here, but libraries and io_uring set
  * them. sendmmsg() sets MSG_BATCH on all but the last.
@@ -70,14 +72,16 @@ static int rds_sendmsg_limits(struct rds_sock *rs, const struct msghdr *msg,
 		return -EMSGSIZE;
 	if (len > rds_sndbuf(rs))
 		return -EMSGSIZE;
-	if (msg->msg_flags & MSG_ZEROCOPY)
-		return -EOPNOTSUPP;
-	return cmsgs->err;
+	if (cmsgs->err)
+		return cmsgs->err;
+	if (unlikely(msg->msg_flags & MSG_ZEROCOPY) &&
+	    (!len || !sock_flag(&rs->rs_sk, SOCK_ZEROCOPY)))
+		return -EINVAL;
+	return 0;
 }
 
-static struct rds_message *rds_sendmsg_build(struct rds_sock *rs,
-					     struct msghdr *msg, size_t len,
-					     __be16 dport)
+static struct rds_message *rds_sendmsg_copy(struct rds_sock *rs,
+					    struct msghdr *msg, size_t len)
 {
 	struct rds_message *rm;
 
@@ -90,6 +94,21 @@ static struct rds_message *rds_sendmsg_build(struct rds_sock *rs,
 		return ERR_PTR(-EFAULT);
 	}
 	rds_stat_add(rs->rs_rn, copy_from_user, len);
+	return rm;
+}
+
+static struct rds_message *
+rds_sendmsg_build(struct rds_sock *rs, struct msghdr *msg, size_t len,
+		  const struct rds_send_cmsgs *cmsgs, __be16 dport)
+{
+	struct rds_message *rm;
+
+	if (unlikely(msg->msg_flags & MSG_ZEROCOPY))
+		rm = rds_zcopy_message(rs, msg, len, cmsgs->cookie);
+	else
+		rm = rds_sendmsg_copy(rs, msg, len);
+	if (IS_ERR(rm))
+		return rm;
 	rm->m_sport = rs->rs_bound.port;
 	rm->m_dport = dport;
 	return rm;
@@ -250,7 +269,16 @@ static void rds_sendmsg_connect(struct rds_cpath *cp)
 		flush_delayed_work(&cp->cp_work);
 }
 
-static int rds_sendmsg_renew_conn(struct rds_sock *rs,
+/* Not every transport takes a payload that is in user memory. */
+static int rds_sendmsg_suit(struct rds_message *rm, const struct rds_conn *conn)
+{
+	if (likely(rm->m_bag.kind != RDS_BAG_USER) ||
+	    (conn->c_key.trans->caps & RDS_CAP_ZEROCOPY))
+		return 0;
+	return rds_zcopy_copy(rm);
+}
+
+static int rds_sendmsg_renew_conn(struct rds_sock *rs, struct rds_message *rm,
 				  const struct rds_addr *dest,
 				  struct rds_conn **conn)
 {
@@ -260,7 +288,7 @@ static int rds_sendmsg_renew_conn(struct rds_sock *rs,
 		return PTR_ERR(next);
 	rds_conn_put(*conn);
 	*conn = next;
-	return 0;
+	return rds_sendmsg_suit(rm, next);
 }
 
 /* Hand the message over; by another lane if they have just come into use, and
@@ -270,13 +298,14 @@ static int rds_sendmsg_submit(struct rds_sock *rs, struct rds_message *rm,
 			      const struct rds_addr *dest,
 			      struct rds_conn **conn)
 {
-	bool want_ack = 2 * READ_ONCE(rs->rs_snd_bytes) >= rds_sndbuf(rs);
+	bool want_ack = 2 * READ_ONCE(rs->rs_snd_bytes) >= rds_sndbuf(rs) ||
+			rm->m_ubuf;
 	struct rds_cpath *cp = to_cpath(rm->m_path);
 	int ret;
 
 	while ((ret = rds_send_submit(cp, rm, want_ack))) {
 		if (ret == -ENOTCONN)
-			ret = rds_sendmsg_renew_conn(rs, dest, conn);
+			ret = rds_sendmsg_renew_conn(rs, rm, dest, conn);
 		else
 			ret = 0;
 		if (ret)
@@ -307,14 +336,17 @@ static int rds_sendmsg_send(struct rds_sock *rs, struct rds_message *rm,
 	if (!ret)
 		ret = rds_sendmsg_wait_room(rs, rm, &timeo);
 	if (ret) {
+		rds_zcopy_forget(rm);
 		rds_message_put(rm);
 		goto out;
 	}
 
 	ret = rds_sendmsg_submit(rs, rm, dest, &conn);
 	if (ret) {
-		rds_send_finish(rm);
 		ret = ret == -ECANCELED ? 0 : ret;
+		if (ret)
+			rds_zcopy_forget(rm);
+		rds_send_finish(rm);
 	}
 out:
 	rds_conn_put(conn);
@@ -342,7 +374,7 @@ static int rds_sendmsg_message(struct socket *sock, struct msghdr *msg,
 	if (ret)
 		return ret;
 
-	rm = rds_sendmsg_build(rs, msg, len, dest.port);
+	rm = rds_sendmsg_build(rs, msg, len, cmsgs, dest.port);
 	if (IS_ERR(rm))
 		return PTR_ERR(rm);
 
@@ -353,6 +385,8 @@ static int rds_sendmsg_message(struct socket *sock, struct msghdr *msg,
 	}
 
 	ret = rds_cmsg_run(cmsgs);
+	if (!ret)
+		ret = rds_sendmsg_suit(rm, conn);
 	if (ret)
 		goto err_conn;
 
@@ -361,6 +395,7 @@ static int rds_sendmsg_message(struct socket *sock, struct msghdr *msg,
 err_conn:
 	rds_conn_put(conn);
 err_message:
+	rds_zcopy_forget(rm);
 	rds_message_put(rm);
 	return ret;
 }

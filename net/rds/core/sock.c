@@ -10,7 +10,7 @@
  *  2. out of the table of bound sockets. Not before: the port's next owner may
  *     be congested, and that must not be undone;
  *  3. what it has sent is cancelled; what a transport has in hand goes on, and
- *     no longer counts;
+ *     no longer counts; nor is anybody told of it;
  *  4. the connection, the map and the transport's module are let go;
  *  5. the descriptor's reference.
  *
@@ -28,6 +28,7 @@
 #include "sock.h"
 #include "sock_ops.h"
 #include "transport.h"
+#include "zcopy.h"
 
 #include <trace/events/rds.h>
 
@@ -132,6 +133,7 @@ int rds_sock_release(struct socket *sock)
 	if (rds_sock_is_bound(rs))
 		rds_bind_del(rs);
 	rds_send_cancel(rs, NULL);
+	rds_zcopy_close(rs);
 	rds_cong_monitor(rs, false, 0);
 
 	/* The last user of the descriptor is here; nobody else reads it. */

@@ -12,6 +12,7 @@
 
 struct rds_cong_map;
 struct rds_conn;
+struct rds_zcopy_queue;
 
 /**
  * struct rds_sock - an RDS socket
@@ -54,6 +55,8 @@ struct rds_conn;
  * @rs_cong_told: has been told of a change after that
  * @rs_cong_track: value of &rds_net.rn_cong_gen that poll() told last
  *
+ * @rs_zcopy: what is to be told of sends from user memory; NULL before the
+ *	first, set once
  * @rs_recverr: RDS_RECVERR
  * @rs_rx_traces: how many receive path latencies the user wants
  * @rs_rx_trace: which
@@ -95,6 +98,7 @@ struct rds_sock {
 	u64			rs_cong_notify;
 	int			rs_cong_track;
 
+	struct rds_zcopy_queue	*rs_zcopy;
 	bool			rs_recverr;
 	u8			rs_rx_traces;
 	u8			rs_rx_trace[RDS_MSG_RX_DGRAM_TRACE_MAX];

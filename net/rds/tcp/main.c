@@ -107,7 +107,8 @@ const struct rds_transport rds_tcp_transport = {
 	.owner	= THIS_MODULE,
 	.type	= RDS_TRANS_TCP,
 	.caps	= RDS_CAP_PREFERS_LOOPBACK | RDS_CAP_NETNS |
-		  RDS_CAP_LOWER_DIALS | RDS_CAP_MULTIPATH | RDS_CAP_SELF_ACKED,
+		  RDS_CAP_LOWER_DIALS | RDS_CAP_MULTIPATH |
+		  RDS_CAP_SELF_ACKED | RDS_CAP_ZEROCOPY,
 	.conn	= &rds_tcp_conn_ops,
 	.data	= &rds_tcp_data_ops,
 	.info	= &rds_tcp_info_ops,

@@ -6,7 +6,9 @@
  * core says that no other follows, or the batch is full. The batch references
  * its messages: core regards them as sent. A large message is not put by: its
  * header is copied, its pages are spliced, and core offers it again until all
- * of it is with TCP.
+ * of it is with TCP. A payload in the sender's own pages goes by MSG_ZEROCOPY,
+ * so that whoever receives it on this host, without a wire between, is given a
+ * copy; and not the ack, but the last packet that refers to it, ends it.
  *
  * Each message is marked with the place in the stream where it ends. TCP calls
  * rds_tcp_write_space() for every ack, because SOCK_NOSPACE stays set, and
@@ -153,6 +155,32 @@ static int rds_tcp_tx_pages(struct rds_tcp_path *tp, struct sock *sk,
 	return 0;
 }
 
+static int rds_tcp_tx_user(struct rds_tcp_path *tp, struct sock *sk,
+			   const struct rds_message *msg, int flags)
+{
+	struct msghdr mh = {
+		.msg_flags = RDS_TCP_MSG_FLAGS | MSG_ZEROCOPY | flags,
+		.msg_ubuf = msg->m_ubuf,
+	};
+	const struct rds_bag *bag = &msg->m_bag;
+	u32 skip;
+	int ret;
+
+	while (tp->tp_tx_off < sizeof(struct rds_header) + bag->len) {
+		skip = tp->tp_tx_off - sizeof(struct rds_header);
+		iov_iter_bvec(&mh.msg_iter, ITER_SOURCE, bag->bvec, bag->nr,
+			      bag->len);
+		iov_iter_advance(&mh.msg_iter, skip);
+		ret = tcp_sendmsg_locked(sk, &mh, bag->len - skip);
+		if (ret == -EAGAIN)
+			return rds_tcp_tx_full(tp, sk);
+		if (ret < 0)
+			return ret;
+		tp->tp_tx_off += ret;
+	}
+	return 0;
+}
+
 static int rds_tcp_tx_large(struct rds_tcp_path *tp, struct rds_message *msg,
 			    bool more)
 {
@@ -167,7 +195,9 @@ static int rds_tcp_tx_large(struct rds_tcp_path *tp, struct rds_message *msg,
 
 	rds_tcp_tx_lock(sk);
 	ret = rds_tcp_tx_header(tp, sk, &hdr);
-	if (!ret)
+	if (!ret && msg->m_bag.kind == RDS_BAG_USER)
+		ret = rds_tcp_tx_user(tp, sk, msg, flags);
+	else if (!ret)
 		ret = rds_tcp_tx_pages(tp, sk, &msg->m_bag, flags);
 	rds_tcp_tx_unlock(sk);
 	if (ret)
@@ -191,7 +221,8 @@ static int rds_tcp_tx_large(struct rds_tcp_path *tp, struct rds_message *msg,
 int rds_tcp_xmit(struct rds_path *path, struct rds_message *msg, bool more)
 {
 	struct rds_tcp_path *tp = path->data;
-	bool large = msg->m_bag.kind == RDS_BAG_KERNEL;
+	bool large = msg->m_bag.kind == RDS_BAG_KERNEL ||
+		     msg->m_bag.kind == RDS_BAG_USER;
 	int ret;
 
 	if (tp->tp_batch.b_nr == RDS_TCP_BATCH ||

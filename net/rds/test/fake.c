@@ -319,6 +319,7 @@ static bool fake_bag_is_intact(const struct rds_bag *bag)
 	case RDS_BAG_INLINE:
 		return fake_is_pattern(bag->data, 0, bag->len);
 	case RDS_BAG_KERNEL:
+	case RDS_BAG_USER:
 		for (i = 0; i < bag->nr; i++) {
 			bv = &bag->bvec[i];
 			if (!fake_is_pattern(page_address(bv->bv_page) +

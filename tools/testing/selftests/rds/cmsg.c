@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Control messages of sendmsg(2): what is refused before anything is sent,
- * and in which order. The transports here do neither RDMA nor zerocopy.
+ * and in which order. The transports here do no RDMA; of zerocopy see zcopy.c.
  */
 #include "pair.h"
 
@@ -409,17 +409,6 @@ TEST_F(refused, payload_is_copied_before_control_messages_are_executed)
 	msg.iov.iov_base = (void *)8;
 	rds_msg_add(&msg, SOL_RDS, RDS_CMSG_RDMA_MAP, &map, sizeof(map));
 	EXPECT_EQ(-EFAULT, msg_send(self->fd, &msg));
-}
-
-TEST_F(refused, zerocopy_without_a_capable_transport)
-{
-	uint32_t cookie = 7;
-	struct rds_msg msg;
-
-	ASSERT_EQ(0, rds_set(self->fd, SOL_SOCKET, SO_ZEROCOPY, 1));
-	msg_init(&msg, &self->name);
-	rds_msg_add(&msg, SOL_RDS, RDS_CMSG_ZCOPY_COOKIE, &cookie, 4);
-	EXPECT_EQ(-EOPNOTSUPP, ERR(sendmsg(self->fd, &msg.hdr, MSG_ZEROCOPY)));
 }
 
 TEST_F(refused, zerocopy_cookie_without_the_flag)

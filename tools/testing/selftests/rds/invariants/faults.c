@@ -335,6 +335,94 @@ TEST_F(loop, i19_send_with_operations)
 	EXPECT_LT(0, scene.failures);
 }
 
+static void zcopy_on(struct scene *scene)
+{
+	scene->name = scene->b_name;
+	if (rds_set(scene->a, SOL_SOCKET, SO_ZEROCOPY, 1))
+		abort();
+}
+
+static long run_zcopy(struct scene *scene)
+{
+	uint32_t cookie = 7;
+	struct rds_msg msg;
+
+	rds_msg_init(&msg, payload, scene->len);
+	rds_msg_to(&msg, &scene->b_name);
+	rds_msg_add(&msg, SOL_RDS, RDS_CMSG_ZCOPY_COOKIE, &cookie,
+		    sizeof(cookie));
+	return ERR(sendmsg(scene->a, &msg.hdr, MSG_ZEROCOPY | MSG_DONTWAIT));
+}
+
+static long run_recv_told(struct scene *scene)
+{
+	static struct rds_msg msg;
+
+	rds_msg_init(&msg, room, sizeof(room));
+	msg.hdr.msg_control = msg.control;
+	msg.hdr.msg_controllen = sizeof(msg.control);
+	return ERR(recvmsg(scene->a, &msg.hdr, MSG_DONTWAIT));
+}
+
+/* Sent means told, too, and once; not sent means not. */
+static bool verify_zcopy(struct scene *scene, long ret)
+{
+	if (!verify_send(scene, ret))
+		return false;
+	return (ret < 0 || !run_recv_told(scene)) &&
+	       run_recv_told(scene) == -EAGAIN;
+}
+
+TEST_F(loop, cve_2026_43502_send_from_user_memory)
+{
+	static const struct faulty_call call = {
+		.prepare = zcopy_on, .run = run_zcopy, .verify = verify_zcopy,
+	};
+	static const size_t sizes[] = { 64, PAGE, 5 * PAGE };
+	struct scene scene;
+	unsigned int i;
+
+	ASSERT_TRUE(faults_setup());
+	rds_fill(payload, sizeof(payload), 1);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		scene_init(&scene, self);
+		scene.len = sizes[i];
+		EXPECT_TRUE(sweep(&scene, &call, 1)) TH_LOG("%zu", sizes[i]);
+		EXPECT_LT(0, scene.failures);
+	}
+}
+
+static void prepare_told(struct scene *scene)
+{
+	zcopy_on(scene);
+	if (run_zcopy(scene) != (long)scene->len ||
+	    rds_recv(scene->b, room, sizeof(room)) != (ssize_t)scene->len)
+		abort();
+}
+
+/* Who could not be told is told the next time. */
+static bool verify_told(struct scene *scene, long ret)
+{
+	return (!ret || !run_recv_told(scene)) &&
+	       run_recv_told(scene) == -EAGAIN;
+}
+
+TEST_F(loop, i9_receive_completions)
+{
+	static const struct faulty_call call = {
+		.prepare = prepare_told, .run = run_recv_told,
+		.verify = verify_told,
+	};
+	struct scene scene;
+
+	ASSERT_TRUE(faults_setup());
+	rds_fill(payload, sizeof(payload), 1);
+	scene_init(&scene, self);
+	scene.len = 100;
+	EXPECT_TRUE(sweep(&scene, &call, 1));
+	EXPECT_LT(0, scene.failures);
+}
+
 static void prepare_recv(struct scene *scene)
 {
 	if (rds_sendto(scene->a, payload, scene->len, 0,

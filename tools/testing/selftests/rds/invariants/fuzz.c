@@ -193,11 +193,19 @@ static int rnd_flags(struct fuzzer *f)
 
 static void fuzz_sendmsg(struct fuzzer *f)
 {
+	int flags = rnd_flags(f) & ~MSG_PEEK;
+	uint32_t cookie = rnd(f);
 	struct iovec iov[4];
 	struct rds_msg msg;
 
 	rnd_msg(f, &msg, iov);
-	sendmsg(rnd_socket(f), &msg.hdr, rnd_flags(f) & ~MSG_PEEK);
+	/* Most sends from user memory are such as are taken. */
+	if ((flags & MSG_ZEROCOPY) && !once_in(f, 4)) {
+		msg.hdr.msg_controllen = 0;
+		rds_msg_add(&msg, SOL_RDS, RDS_CMSG_ZCOPY_COOKIE, &cookie,
+			    sizeof(cookie));
+	}
+	sendmsg(rnd_socket(f), &msg.hdr, flags);
 }
 
 static void fuzz_sendmmsg(struct fuzzer *f)
@@ -255,7 +263,7 @@ static void fuzz_buffers(struct fuzzer *f)
 
 	rds_set(fd, SOL_SOCKET, once_in(f, 2) ? SO_SNDBUF : SO_RCVBUF,
 		once_in(f, 3) ? (int)rnd(f) : (int)below(f, 200000));
-	rds_set(fd, SOL_SOCKET, SO_ZEROCOPY, below(f, 2));
+	rds_set(fd, SOL_SOCKET, SO_ZEROCOPY, !once_in(f, 4));
 	rds_set(fd, SOL_SOCKET, SO_TIMESTAMP_NEW, below(f, 2));
 }
 

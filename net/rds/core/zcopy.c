@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sending from user memory (MSG_ZEROCOPY), and telling when it is free again.
+ *
+ * Each such send has one object, struct rds_zcopy. It begins with a ubuf_info,
+ * whose references say who may still read the memory: the message, and each
+ * packet that TCP has made of it. The pages themselves are referenced by the
+ * message's bag, and by the packets, and given back by those. With the last
+ * reference to the object the memory no longer counts as locked, and the
+ * cookie is put on the socket's queue to be told by recvmsg(). So there is one
+ * owner for each: bag, packet, object; and one place where the object ends,
+ * whether the message was acknowledged, cancelled, or given up.
+ *
+ * The memory is the user's, who may write to it meanwhile: that harms only what
+ * the peer receives. Who sends it within this host copies it (packets do when
+ * they are received), so that nobody here reads it after its owner was told.
+ *
+ * A payload is copied by sendmsg() all the same if it is in too many pieces,
+ * is no memory of the user's, or goes by a transport that cannot do otherwise.
+ * Its object then ends when the message is finished, for on loopback the
+ * message itself stays until it is read.
+ *
+ * A packet may be parked in a queue of another namespace for long after the
+ * socket, its namespace and the connection are gone. So objects refer to the
+ * queue only, which forgets the socket when that is closed; and the module
+ * waits for all of them before it goes.
+ */
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+#include <linux/wait.h>
+
+#include "bag.h"
+#include "compat.h"
+#include "message.h"
+#include "zcopy.h"
+
+/* In more pieces than this a payload is better copied. */
+#define RDS_ZCOPY_PIECES	(RDS_MAX_MSG_SIZE / PAGE_SIZE + 16)
+
+/* Sends of a socket that nobody has been told of: more are refused. */
+#define RDS_ZCOPY_MAX		RDS_SNDBUF_MSGS
+
+/**
+ * struct rds_zcopy - a send from user memory
+ * @zc_ubuf: who may still read it
+ * @zc_pin: what counts against the user's limit of locked memory
+ * @zc_queue: where it is told that nobody does, referenced
+ * @zc_item: on &rds_zcopy_queue.zq_done
+ * @zc_cookie: what it is called by
+ * @zc_silent: the send failed, so nothing is told
+ */
+struct rds_zcopy {
+	struct ubuf_info	zc_ubuf;
+	struct mmpin		zc_pin;
+	struct rds_zcopy_queue	*zc_queue;
+	struct list_head	zc_item;
+	u32			zc_cookie;
+	bool			zc_silent;
+};
+
+static atomic_t rds_zcopy_nr = ATOMIC_INIT(0);
+static DECLARE_WAIT_QUEUE_HEAD(rds_zcopy_wait);
+
+static struct rds_zcopy *to_zcopy(struct ubuf_info *ubuf)
+{
+	return container_of(ubuf, struct rds_zcopy, zc_ubuf);
+}
+
+static void rds_zcopy_queue_put(struct rds_zcopy_queue *zq)
+{
+	if (refcount_dec_and_test(&zq->zq_refs))
+		kfree(zq);
+}
+
+static void rds_zcopy_free(struct rds_zcopy *zc)
+{
+	rds_zcopy_queue_put(zc->zc_queue);
+	kfree(zc);
+}
+
+/* Readers that have no room for it sleep on, so all are woken. */
+static void rds_zcopy_wake(struct rds_sock *rs)
+{
+	struct sock *sk = &rs->rs_sk;
+	struct socket_wq *wq;
+
+	rcu_read_lock();
+	wq = rcu_dereference(sk->sk_wq);
+	if (skwq_has_sleeper(wq))
+		wake_up_interruptible_all(&wq->wait);
+	sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_IN);
+	rcu_read_unlock();
+}
+
+/* Returns the socket, referenced, if the object is its queue's now. */
+static struct rds_sock *rds_zcopy_queue_add(struct rds_zcopy *zc)
+{
+	struct rds_zcopy_queue *zq = zc->zc_queue;
+	struct rds_sock *rs = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&zq->zq_lock, flags);
+	if (zc->zc_silent) {
+		zq->zq_nr--;
+	} else if (zq->zq_rs) {
+		rs = zq->zq_rs;
+		sock_hold(&rs->rs_sk);
+		list_add_tail(&zc->zc_item, &zq->zq_done);
+		WRITE_ONCE(zq->zq_nr_done, zq->zq_nr_done + 1);
+	}
+	spin_unlock_irqrestore(&zq->zq_lock, flags);
+	return rs;
+}
+
+static void rds_zcopy_unlock_memory(struct rds_zcopy *zc)
+{
+	mm_unaccount_pinned_pages(&zc->zc_pin);
+	memset(&zc->zc_pin, 0, sizeof(zc->zc_pin));
+}
+
+/* Nobody reads the memory any more, and nobody will. */
+static void rds_zcopy_end(struct rds_zcopy *zc)
+{
+	struct rds_sock *rs;
+
+	rds_zcopy_unlock_memory(zc);
+	rs = rds_zcopy_queue_add(zc);
+	if (rs) {
+		rds_zcopy_wake(rs);
+		sock_put(&rs->rs_sk);
+	} else {
+		rds_zcopy_free(zc);
+	}
+
+	/* Who waits may unload us: see rds_zcopy_wait_all(). */
+	rcu_read_lock();
+	if (atomic_dec_and_test(&rds_zcopy_nr))
+		wake_up(&rds_zcopy_wait);
+	rcu_read_unlock();
+}
+
+static void rds_zcopy_complete(struct sk_buff *skb, struct ubuf_info *ubuf,
+			       bool success)
+{
+	if (refcount_dec_and_test(&ubuf->refcnt))
+		rds_zcopy_end(to_zcopy(ubuf));
+}
+
+static const struct ubuf_info_ops rds_zcopy_ubuf_ops = {
+	.complete = rds_zcopy_complete,
+};
+
+/* The socket's queue, which is made for the first of its sends. */
+static struct rds_zcopy_queue *rds_zcopy_queue(struct rds_sock *rs)
+{
+	struct rds_zcopy_queue *zq, *old;
+
+	/* Pairs with the cmpxchg below. */
+	zq = smp_load_acquire(&rs->rs_zcopy);
+	if (zq)
+		return zq;
+
+	zq = kzalloc(sizeof(*zq), GFP_KERNEL_ACCOUNT);
+	if (!zq)
+		return NULL;
+	refcount_set(&zq->zq_refs, 1);
+	spin_lock_init(&zq->zq_lock);
+	INIT_LIST_HEAD(&zq->zq_done);
+	zq->zq_rs = rs;
+
+	/* Pairs with the acquires: who sees the pointer sees all behind it. */
+	old = cmpxchg(&rs->rs_zcopy, NULL, zq);
+	if (!old)
+		return zq;
+	kfree(zq);
+	return old;
+}
+
+static bool rds_zcopy_queue_has_room(struct rds_zcopy_queue *zq)
+{
+	bool room;
+
+	spin_lock_irq(&zq->zq_lock);
+	room = zq->zq_nr < RDS_ZCOPY_MAX;
+	if (room)
+		zq->zq_nr++;
+	spin_unlock_irq(&zq->zq_lock);
+	return room;
+}
+
+static struct rds_zcopy *rds_zcopy_alloc(struct rds_sock *rs, u32 cookie)
+{
+	struct rds_zcopy_queue *zq = rds_zcopy_queue(rs);
+	struct rds_zcopy *zc;
+
+	if (!zq)
+		return NULL;
+	zc = kzalloc(sizeof(*zc), GFP_KERNEL_ACCOUNT);
+	if (!zc)
+		return NULL;
+	if (!rds_zcopy_queue_has_room(zq)) {
+		kfree(zc);
+		return NULL;
+	}
+
+	rds_ubuf_set_ops(&zc->zc_ubuf, &rds_zcopy_ubuf_ops);
+	zc->zc_ubuf.flags = SKBFL_ZEROCOPY_FRAG;
+	refcount_set(&zc->zc_ubuf.refcnt, 1);
+	zc->zc_cookie = cookie;
+	refcount_inc(&zq->zq_refs);
+	zc->zc_queue = zq;
+	atomic_inc(&rds_zcopy_nr);
+	return zc;
+}
+
+/* In how many pieces is it? 0 if it is to be copied. */
+static unsigned int rds_zcopy_pieces(const struct msghdr *msg)
+{
+	unsigned int pieces;
+
+	/* Who has a notion of completion of its own does not wait for ours. */
+	if (msg->msg_ubuf || !user_backed_iter(&msg->msg_iter))
+		return 0;
+	pieces = iov_iter_npages(&msg->msg_iter, RDS_ZCOPY_PIECES + 1);
+	return pieces > RDS_ZCOPY_PIECES ? 0 : pieces;
+}
+
+static int rds_zcopy_fill_copy(struct rds_message *rm, struct msghdr *msg)
+{
+	return rds_bag_copy_in(&rm->m_bag, &msg->msg_iter);
+}
+
+static int rds_zcopy_fill_user(struct rds_message *rm, struct msghdr *msg,
+			       size_t len, unsigned int pieces)
+{
+	struct rds_zcopy *zc = to_zcopy(rm->m_ubuf);
+
+	if (mm_account_pinned_pages(&zc->zc_pin, len))
+		return -ENOMEM;
+	return rds_bag_add_user_pages(&rm->m_bag, pieces, &msg->msg_iter);
+}
+
+/**
+ * rds_zcopy_message() - get a message whose payload stays where it is
+ * @rs: the socket
+ * @msg: where the payload is
+ * @len: bytes of it, at least 1 and at most RDS_MAX_MSG_SIZE
+ * @cookie: what the user calls it
+ *
+ * Context: process, may sleep.
+ * Return: the message with one reference, for rds_zcopy_forget() should it not
+ * be sent; -EFAULT if the memory is not there, -ENOMEM also if the user may
+ * lock no more, or has not asked for completions for too long.
+ */
+struct rds_message *rds_zcopy_message(struct rds_sock *rs, struct msghdr *msg,
+				      size_t len, u32 cookie)
+{
+	unsigned int pieces = rds_zcopy_pieces(msg);
+	struct rds_message *rm;
+	struct rds_zcopy *zc;
+	int ret;
+
+	rm = pieces ? rds_message_alloc_user(pieces) : rds_message_alloc(len);
+	if (!rm)
+		return ERR_PTR(-ENOMEM);
+	zc = rds_zcopy_alloc(rs, cookie);
+	if (!zc) {
+		ret = -ENOMEM;
+		goto err;
+	}
+	rm->m_ubuf = &zc->zc_ubuf;
+
+	if (pieces)
+		ret = rds_zcopy_fill_user(rm, msg, len, pieces);
+	else
+		ret = rds_zcopy_fill_copy(rm, msg);
+	if (ret)
+		goto err;
+	return rm;
+
+err:
+	rds_zcopy_forget(rm);
+	rds_message_put(rm);
+	return ERR_PTR(ret);
+}
+
+/**
+ * rds_zcopy_copy() - copy a payload after all
+ * @msg: the message, on no path; its payload is in user memory
+ *
+ * Context: process, may sleep.
+ * Return: 0; or -ENOMEM, with the message as it was.
+ */
+int rds_zcopy_copy(struct rds_message *msg)
+{
+	struct rds_bag user = msg->m_bag;
+	struct iov_iter from;
+	int ret;
+
+	user.bvec = kmemdup(user.bvec, user.nr * sizeof(*user.bvec),
+			    GFP_KERNEL_ACCOUNT);
+	if (!user.bvec)
+		return -ENOMEM;
+
+	/* There are never fewer pieces than pages are needed. */
+	ret = rds_bag_alloc_pages(&msg->m_bag, msg->m_bag.bvec, user.len);
+	if (ret) {
+		rds_bag_release(&msg->m_bag);
+		memcpy(msg->m_bag.bvec, user.bvec,
+		       user.nr * sizeof(*user.bvec));
+		kfree(user.bvec);
+		user.bvec = msg->m_bag.bvec;
+		msg->m_bag = user;
+		return ret;
+	}
+
+	iov_iter_bvec(&from, ITER_SOURCE, user.bvec, user.nr, user.len);
+	ret = rds_bag_copy_in(&msg->m_bag, &from);
+	WARN_ON_ONCE(ret);
+	rds_bag_put_pages(&user);
+	kfree(user.bvec);
+	rds_zcopy_unlock_memory(to_zcopy(msg->m_ubuf));
+	return 0;
+}
+
+/**
+ * rds_zcopy_forget() - a message is not sent: nothing is to be told of it
+ * @msg: the message, on no path
+ *
+ * Context: process.
+ */
+void rds_zcopy_forget(struct rds_message *msg)
+{
+	if (unlikely(msg->m_ubuf))
+		to_zcopy(msg->m_ubuf)->zc_silent = true;
+}
+
+/**
+ * rds_zcopy_finish() - a message is at the end of its way
+ * @msg: the message, with &rds_message.m_ubuf
+ *
+ * Context: any; locks of the transport may be held.
+ */
+void rds_zcopy_finish(struct rds_message *msg)
+{
+	struct ubuf_info *ubuf = msg->m_ubuf;
+
+	if (msg->m_bag.kind == RDS_BAG_USER)
+		return;
+	msg->m_ubuf = NULL;
+	net_zcopy_put(ubuf);
+}
+
+/**
+ * rds_zcopy_take() - take completions to be told to the user
+ * @rs: the socket
+ * @told: where to put them
+ * @peek: leave them there after all
+ *
+ * Context: process.
+ * Return: false if there are none; true if @told is for rds_zcopy_done() or
+ * rds_zcopy_put_back().
+ */
+bool rds_zcopy_take(struct rds_sock *rs, struct rds_zcopy_told *told, bool peek)
+{
+	struct rds_zcopy *zc, *next;
+	struct rds_zcopy_queue *zq;
+	unsigned int nr = 0;
+
+	memset(&told->cookies, 0, sizeof(told->cookies));
+	INIT_LIST_HEAD(&told->items);
+	/* Pairs with the cmpxchg in rds_zcopy_queue(). */
+	zq = smp_load_acquire(&rs->rs_zcopy);
+	if (!zq)
+		return false;
+
+	spin_lock_irq(&zq->zq_lock);
+	list_for_each_entry_safe(zc, next, &zq->zq_done, zc_item) {
+		if (nr == RDS_MAX_ZCOOKIES)
+			break;
+		told->cookies.cookies[nr++] = zc->zc_cookie;
+		if (!peek)
+			list_move_tail(&zc->zc_item, &told->items);
+	}
+	if (!peek)
+		WRITE_ONCE(zq->zq_nr_done, zq->zq_nr_done - nr);
+	spin_unlock_irq(&zq->zq_lock);
+
+	told->cookies.num = nr;
+	return nr;
+}
+
+/**
+ * rds_zcopy_done() - the user has been told
+ * @rs: the socket
+ * @told: what of
+ *
+ * Context: process.
+ */
+void rds_zcopy_done(struct rds_sock *rs, struct rds_zcopy_told *told)
+{
+	struct rds_zcopy_queue *zq = rs->rs_zcopy;
+	struct rds_zcopy *zc, *next;
+	unsigned int nr = 0;
+
+	list_for_each_entry_safe(zc, next, &told->items, zc_item) {
+		rds_zcopy_free(zc);
+		nr++;
+	}
+	spin_lock_irq(&zq->zq_lock);
+	zq->zq_nr -= nr;
+	spin_unlock_irq(&zq->zq_lock);
+}
+
+/**
+ * rds_zcopy_put_back() - the user could not be told
+ * @rs: the socket
+ * @told: what of
+ *
+ * Context: process.
+ */
+void rds_zcopy_put_back(struct rds_sock *rs, struct rds_zcopy_told *told)
+{
+	struct rds_zcopy_queue *zq = rs->rs_zcopy;
+
+	if (list_empty(&told->items))
+		return;
+	spin_lock_irq(&zq->zq_lock);
+	list_splice(&told->items, &zq->zq_done);
+	WRITE_ONCE(zq->zq_nr_done, zq->zq_nr_done + told->cookies.num);
+	spin_unlock_irq(&zq->zq_lock);
+	rds_zcopy_wake(rs);
+}
+
+/**
+ * rds_zcopy_close() - there is nobody to be told any more
+ * @rs: the socket; nobody uses it
+ *
+ * Context: process.
+ */
+void rds_zcopy_close(struct rds_sock *rs)
+{
+	struct rds_zcopy_queue *zq = rs->rs_zcopy;
+	struct rds_zcopy *zc, *next;
+	LIST_HEAD(gone);
+
+	if (!zq)
+		return;
+	spin_lock_irq(&zq->zq_lock);
+	zq->zq_rs = NULL;
+	list_splice_init(&zq->zq_done, &gone);
+	WRITE_ONCE(zq->zq_nr_done, 0);
+	spin_unlock_irq(&zq->zq_lock);
+
+	list_for_each_entry_safe(zc, next, &gone, zc_item)
+		rds_zcopy_free(zc);
+	rs->rs_zcopy = NULL;
+	rds_zcopy_queue_put(zq);
+}
+
+/**
+ * rds_zcopy_wait_all() - wait until no packet needs this module
+ *
+ * Context: process, may sleep; there are no sockets any more.
+ */
+void rds_zcopy_wait_all(void)
+{
+	wait_event(rds_zcopy_wait, !atomic_read(&rds_zcopy_nr));
+	synchronize_rcu();
+}
