@@ -127,7 +127,7 @@ struct rds_path {
  * @RDS_BAG_INLINE: bytes inside the owner's own allocation
  * @RDS_BAG_KERNEL: pages of the page allocator
  * @RDS_BAG_USER: the sender's own pages, which it may write to at any time;
- *	only for transports with %RDS_CAP_ZEROCOPY
+ *	only for transports with %RDS_CAP_ZEROCOPY or %RDS_CAP_ZEROCOPY_STRETCH
  */
 enum rds_bag_kind {
 	RDS_BAG_EMPTY,
@@ -491,6 +491,8 @@ struct rds_info_ops {
  * @RDS_CAP_MULTIPATH: peers agree on the number of lanes by a handshake
  * @RDS_CAP_SELF_ACKED: acks come by themselves; messages do not ask for them
  * @RDS_CAP_ZEROCOPY: payloads may be in pages of the sender's
+ * @RDS_CAP_ZEROCOPY_STRETCH: they may if those are whole but for the first and
+ *	the last
  */
 enum rds_caps {
 	RDS_CAP_LOOPBACK		= BIT(0),
@@ -500,6 +502,7 @@ enum rds_caps {
 	RDS_CAP_MULTIPATH		= BIT(4),
 	RDS_CAP_SELF_ACKED		= BIT(5),
 	RDS_CAP_ZEROCOPY		= BIT(6),
+	RDS_CAP_ZEROCOPY_STRETCH	= BIT(7),
 };
 
 /**

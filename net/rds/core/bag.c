@@ -178,6 +178,28 @@ int rds_bag_add_user_pages(struct rds_bag *bag, unsigned int max,
 }
 
 /**
+ * rds_bag_is_stretch() - is a payload in one stretch of memory?
+ * @bag: the bag, of pages
+ *
+ * Context: any.
+ * Return: true if all pages are whole but for the first and the last.
+ */
+bool rds_bag_is_stretch(const struct rds_bag *bag)
+{
+	const struct bio_vec *bv;
+	unsigned int i;
+
+	for (i = 0; i < bag->nr; i++) {
+		bv = &bag->bvec[i];
+		if (i && bv->bv_offset)
+			return false;
+		if (i + 1 < bag->nr && bv->bv_offset + bv->bv_len != PAGE_SIZE)
+			return false;
+	}
+	return true;
+}
+
+/**
  * rds_bag_truesize() - memory that a bag keeps from being freed
  * @bag: the bag
  *

@@ -13,6 +13,7 @@ int rds_bag_copy_out_pages(const struct rds_bag *bag, u32 len,
 			   struct iov_iter *to);
 int rds_bag_add_user_pages(struct rds_bag *bag, unsigned int max,
 			   struct iov_iter *from);
+bool rds_bag_is_stretch(const struct rds_bag *bag);
 u32 rds_bag_truesize(const struct rds_bag *bag);
 void rds_bag_put_pages(const struct rds_bag *bag);
 

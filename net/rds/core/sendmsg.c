@@ -269,12 +269,22 @@ static void rds_sendmsg_connect(struct rds_cpath *cp)
 		flush_delayed_work(&cp->cp_work);
 }
 
-/* Not every transport takes a payload that is in user memory. */
+static bool rds_sendmsg_is_taken(const struct rds_transport *trans,
+				 const struct rds_bag *bag)
+{
+	if (trans->caps & RDS_CAP_ZEROCOPY)
+		return true;
+	return (trans->caps & RDS_CAP_ZEROCOPY_STRETCH) &&
+	       rds_bag_is_stretch(bag);
+}
+
+/* Not every transport takes every payload that is in user memory. */
 static int rds_sendmsg_suit(struct rds_message *rm, const struct rds_conn *conn)
 {
 	if (likely(rm->m_bag.kind != RDS_BAG_USER) ||
-	    (conn->c_key.trans->caps & RDS_CAP_ZEROCOPY))
+	    rds_sendmsg_is_taken(conn->c_key.trans, &rm->m_bag))
 		return 0;
+	rds_stat_add(conn->c_rn, copy_from_user, rm->m_bag.len);
 	return rds_zcopy_copy(rm);
 }
 

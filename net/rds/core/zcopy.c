@@ -33,6 +33,7 @@
 #include "bag.h"
 #include "compat.h"
 #include "message.h"
+#include "stats.h"
 #include "zcopy.h"
 
 /* In more pieces than this a payload is better copied. */
@@ -226,8 +227,10 @@ static unsigned int rds_zcopy_pieces(const struct msghdr *msg)
 	return pieces > RDS_ZCOPY_PIECES ? 0 : pieces;
 }
 
-static int rds_zcopy_fill_copy(struct rds_message *rm, struct msghdr *msg)
+static int rds_zcopy_fill_copy(struct rds_sock *rs, struct rds_message *rm,
+			       struct msghdr *msg)
 {
+	rds_stat_add(rs->rs_rn, copy_from_user, rm->m_bag.len);
 	return rds_bag_copy_in(&rm->m_bag, &msg->msg_iter);
 }
 
@@ -274,7 +277,7 @@ struct rds_message *rds_zcopy_message(struct rds_sock *rs, struct msghdr *msg,
 	if (pieces)
 		ret = rds_zcopy_fill_user(rm, msg, len, pieces);
 	else
-		ret = rds_zcopy_fill_copy(rm, msg);
+		ret = rds_zcopy_fill_copy(rs, rm, msg);
 	if (ret)
 		goto err;
 	return rm;

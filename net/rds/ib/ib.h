@@ -93,7 +93,8 @@
 #define RDS_IB_BATCH		16
 
 /* Gather and scatter elements: the header, and the payload of a fragment */
-#define RDS_IB_SEND_SGE		2
+#define RDS_IB_SEND_SGE		3
+#define RDS_IB_SEND_PIECES	(RDS_IB_SEND_SGE - 1)
 #define RDS_IB_RECV_SGE		2
 
 /* Up to here, header included, the device copies while we post, if it can. */
@@ -153,16 +154,16 @@ struct rds_ib_device {
  * @ts_conn: the connection
  * @ts_msg: message whose last part it carries, referenced; or NULL
  * @ts_map: memory of a congestion map whose last part it carries; or NULL
- * @ts_dma: its payload, as the device sees it
- * @ts_len: length of that; 0 if nothing was mapped
+ * @ts_dma: the pieces of its payload, as the device sees them
+ * @ts_len: lengths of those; 0 if nothing was mapped
  */
 struct rds_ib_tx_slot {
 	struct ib_cqe		ts_cqe;
 	struct rds_ib_conn	*ts_conn;
 	struct rds_message	*ts_msg;
 	void			*ts_map;
-	u64			ts_dma;
-	u32			ts_len;
+	u64			ts_dma[RDS_IB_SEND_PIECES];
+	u32			ts_len[RDS_IB_SEND_PIECES];
 };
 
 /**
@@ -532,6 +533,7 @@ void rds_ib_ack_untake(struct rds_ib_conn *ic, u8 news);
 /* tx_ring.c */
 int rds_ib_tx_init(struct rds_ib_conn *ic, u32 size);
 void rds_ib_tx_release(struct rds_ib_conn *ic);
+void rds_ib_tx_unmap(struct rds_ib_conn *ic, struct rds_ib_tx_slot *slot);
 void *rds_ib_tx_header(struct rds_ib_conn *ic, u32 slot, u64 *dma);
 void rds_ib_send_done(struct ib_cq *cq, struct ib_wc *wc);
 void rds_ib_tx_return(struct rds_ib_conn *ic);

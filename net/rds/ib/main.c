@@ -47,6 +47,7 @@ const struct rds_transport rds_ib_transport = {
 	.name	= "infiniband",
 	.owner	= THIS_MODULE,
 	.type	= RDS_TRANS_IB,
+	.caps	= RDS_CAP_ZEROCOPY_STRETCH,
 	.conn	= &rds_ib_conn_ops,
 	.data	= &rds_ib_data_ops,
 	.info	= &rds_ib_info_ops,

@@ -22,7 +22,7 @@
 #include "ib.h"
 
 /**
- * struct rds_ib_piece - what a fragment carries
+ * struct rds_ib_piece - a piece of what a fragment carries
  * @p_page: where it is; NULL if it is at @p_data
  * @p_data: where it is in slab memory
  * @p_off: where in the page
@@ -33,6 +33,18 @@ struct rds_ib_piece {
 	void		*p_data;
 	u32		p_off;
 	u32		p_len;
+};
+
+/**
+ * struct rds_ib_cargo - what a fragment carries
+ * @cg_len: bytes
+ * @cg_nr: pieces
+ * @cg_piece: those
+ */
+struct rds_ib_cargo {
+	u32			cg_len;
+	unsigned int		cg_nr;
+	struct rds_ib_piece	cg_piece[RDS_IB_SEND_PIECES];
 };
 
 static struct rds_ib_conn *rds_ib_tx_conn(struct rds_path *path)
@@ -116,67 +128,84 @@ static int rds_ib_tx_room(struct rds_ib_conn *ic, u8 *news)
 }
 
 static void rds_ib_tx_inline(struct ib_sge *sge, struct rds_header *hdr,
-			     const struct rds_ib_piece *p)
+			     const struct rds_ib_cargo *cg)
 {
+	const struct rds_ib_piece *p;
+	unsigned int i;
+
 	sge[0].addr = (uintptr_t)hdr;
-	sge[1].addr = p->p_page ?
-		      (uintptr_t)page_address(p->p_page) + p->p_off :
-		      (uintptr_t)p->p_data;
+	for (i = 0; i < cg->cg_nr; i++) {
+		p = &cg->cg_piece[i];
+		sge[1 + i].addr = p->p_page ?
+				  (uintptr_t)page_address(p->p_page) +
+				  p->p_off : (uintptr_t)p->p_data;
+	}
+}
+
+static u64 rds_ib_tx_map_piece(struct ib_device *dev,
+			       const struct rds_ib_piece *p)
+{
+	if (p->p_page)
+		return ib_dma_map_page(dev, p->p_page, p->p_off, p->p_len,
+				       DMA_TO_DEVICE);
+	return ib_dma_map_single(dev, p->p_data, p->p_len, DMA_TO_DEVICE);
 }
 
 static int rds_ib_tx_map(struct rds_ib_conn *ic, struct ib_sge *sge,
 			 struct rds_ib_tx_slot *slot,
-			 const struct rds_ib_piece *p)
+			 const struct rds_ib_cargo *cg)
 {
 	struct ib_device *dev = ic->ic_dev->dv_dev;
+	unsigned int i;
+	u64 dma;
 
 	ib_dma_sync_single_for_device(dev, sge[0].addr,
 				      sizeof(struct rds_header),
 				      DMA_TO_DEVICE);
-	if (!p->p_len)
-		return 0;
-	if (p->p_page)
-		slot->ts_dma = ib_dma_map_page(dev, p->p_page, p->p_off,
-					       p->p_len, DMA_TO_DEVICE);
-	else
-		slot->ts_dma = ib_dma_map_single(dev, p->p_data, p->p_len,
-						 DMA_TO_DEVICE);
-	if (ib_dma_mapping_error(dev, slot->ts_dma)) {
-		rds_ib_stat_inc(ib_tx_sg_mapping_failure);
-		return -ENOMEM;
+	for (i = 0; i < cg->cg_nr; i++) {
+		dma = rds_ib_tx_map_piece(dev, &cg->cg_piece[i]);
+		if (ib_dma_mapping_error(dev, dma)) {
+			rds_ib_stat_inc(ib_tx_sg_mapping_failure);
+			rds_ib_tx_unmap(ic, slot);
+			return -ENOMEM;
+		}
+		slot->ts_dma[i] = dma;
+		slot->ts_len[i] = cg->cg_piece[i].p_len;
+		sge[1 + i].addr = dma;
 	}
-	slot->ts_len = p->p_len;
-	sge[1].addr = slot->ts_dma;
 	return 0;
 }
 
 /* Write the elements of a work request. Returns its flags, or an errno. */
 static int rds_ib_tx_elements(struct rds_ib_conn *ic, struct ib_sge *sge,
 			      u32 nr, const struct rds_header *hdr,
-			      const struct rds_ib_piece *p)
+			      const struct rds_ib_cargo *cg)
 {
 	struct rds_ib_tx *tx = &ic->ic_tx;
 	u32 lkey = ic->ic_dev->dv_pd->local_dma_lkey;
 	struct rds_header *to;
+	unsigned int i;
 
 	to = rds_ib_tx_header(ic, nr, &sge[0].addr);
 	*to = *hdr;
 	sge[0].length = sizeof(*hdr);
 	sge[0].lkey = lkey;
-	sge[1].length = p->p_len;
-	sge[1].lkey = lkey;
-	if (sizeof(*hdr) + p->p_len <= tx->tx_inline) {
-		rds_ib_tx_inline(sge, to, p);
+	for (i = 0; i < cg->cg_nr; i++) {
+		sge[1 + i].length = cg->cg_piece[i].p_len;
+		sge[1 + i].lkey = lkey;
+	}
+	if (sizeof(*hdr) + cg->cg_len <= tx->tx_inline) {
+		rds_ib_tx_inline(sge, to, cg);
 		return IB_SEND_INLINE;
 	}
 
-	return rds_ib_tx_map(ic, sge, &tx->tx_slots[nr], p);
+	return rds_ib_tx_map(ic, sge, &tx->tx_slots[nr], cg);
 }
 
 /* Put a fragment by. There is room for it. Returns the slot. */
 static struct rds_ib_tx_slot *rds_ib_tx_add(struct rds_ib_conn *ic,
 					    const struct rds_header *hdr,
-					    const struct rds_ib_piece *p,
+					    const struct rds_ib_cargo *cg,
 					    bool last)
 {
 	struct rds_ib_tx *tx = &ic->ic_tx;
@@ -185,7 +214,7 @@ static struct rds_ib_tx_slot *rds_ib_tx_add(struct rds_ib_conn *ic,
 	u32 nr = tx->tx_ring.rg_head % tx->tx_ring.rg_size;
 	int flags;
 
-	flags = rds_ib_tx_elements(ic, sge, nr, hdr, p);
+	flags = rds_ib_tx_elements(ic, sge, nr, hdr, cg);
 	if (flags < 0)
 		return ERR_PTR(flags);
 	if (last)
@@ -201,42 +230,70 @@ static struct rds_ib_tx_slot *rds_ib_tx_add(struct rds_ib_conn *ic,
 	memset(wr, 0, sizeof(*wr));
 	wr->wr_cqe = &tx->tx_slots[nr].ts_cqe;
 	wr->sg_list = sge;
-	wr->num_sge = p->p_len ? 2 : 1;
+	wr->num_sge = 1 + cg->cg_nr;
 	wr->opcode = IB_WR_SEND;
 	wr->send_flags = flags;
 	tx->tx_nr++;
 	return &tx->tx_slots[nr];
 }
 
-/* The next fragment of a payload; its pieces are whole pages but the last. */
-static void rds_ib_tx_piece(struct rds_ib_tx *tx, const struct rds_bag *bag,
-			    struct rds_ib_piece *p)
+static bool rds_ib_tx_has_pages(const struct rds_bag *bag)
 {
-	u32 off = tx->tx_frag * RDS_FRAG_SIZE;
-	const struct bio_vec *bv;
+	return bag->kind == RDS_BAG_KERNEL || bag->kind == RDS_BAG_USER;
+}
 
-	memset(p, 0, sizeof(*p));
-	p->p_len = min_t(u32, bag->len - off, RDS_FRAG_SIZE);
-	if (bag->kind != RDS_BAG_KERNEL) {
+/* The next fragment of a payload. The user's pages are whole but for the first
+ * and the last, and no smaller than a fragment: it is in two of them at most.
+ */
+static void rds_ib_tx_cargo(const struct rds_ib_tx *tx,
+			    const struct rds_bag *bag, struct rds_ib_cargo *cg)
+{
+	u32 off = tx->tx_frag * RDS_FRAG_SIZE, skip = tx->tx_bvec_off, left;
+	const struct bio_vec *bv = &bag->bvec[tx->tx_bvec];
+	struct rds_ib_piece *p = cg->cg_piece;
+
+	left = min_t(u32, bag->len - off, RDS_FRAG_SIZE);
+	cg->cg_len = left;
+	cg->cg_nr = 0;
+	if (!left)
+		return;
+	if (!rds_ib_tx_has_pages(bag)) {
+		p->p_page = NULL;
 		p->p_data = bag->data + off;
+		p->p_len = left;
+		cg->cg_nr = 1;
 		return;
 	}
-	bv = &bag->bvec[tx->tx_bvec];
-	p->p_page = bv->bv_page;
-	p->p_off = bv->bv_offset + tx->tx_bvec_off;
+
+	for (; left && cg->cg_nr < RDS_IB_SEND_PIECES; bv++, p++) {
+		p->p_page = bv->bv_page;
+		p->p_off = bv->bv_offset + skip;
+		p->p_len = min(left, bv->bv_len - skip);
+		left -= p->p_len;
+		cg->cg_nr++;
+		skip = 0;
+	}
 }
 
 /* It is through: go on to what follows. */
 static void rds_ib_tx_advance(struct rds_ib_tx *tx, const struct rds_bag *bag,
 			      u32 len)
 {
+	const struct bio_vec *bv;
+	u32 bytes;
+
 	tx->tx_frag++;
-	if (bag->kind != RDS_BAG_KERNEL)
+	if (!rds_ib_tx_has_pages(bag))
 		return;
-	tx->tx_bvec_off += len;
-	if (tx->tx_bvec_off >= bag->bvec[tx->tx_bvec].bv_len) {
-		tx->tx_bvec++;
-		tx->tx_bvec_off = 0;
+	while (len) {
+		bv = &bag->bvec[tx->tx_bvec];
+		bytes = min(len, bv->bv_len - tx->tx_bvec_off);
+		len -= bytes;
+		tx->tx_bvec_off += bytes;
+		if (tx->tx_bvec_off == bv->bv_len) {
+			tx->tx_bvec++;
+			tx->tx_bvec_off = 0;
+		}
 	}
 }
 
@@ -253,7 +310,7 @@ static int rds_ib_tx_fragment(struct rds_ib_conn *ic, struct rds_message *msg,
 {
 	struct rds_ib_tx *tx = &ic->ic_tx;
 	struct rds_ib_tx_slot *slot;
-	struct rds_ib_piece piece;
+	struct rds_ib_cargo cargo;
 	struct rds_header hdr;
 	bool last;
 	u8 news;
@@ -267,8 +324,8 @@ static int rds_ib_tx_fragment(struct rds_ib_conn *ic, struct rds_message *msg,
 	rds_message_header(msg, rds_ib_ack_say(ic), &hdr);
 	hdr.h_credit = news;
 	rds_header_set_csum(&hdr);
-	rds_ib_tx_piece(tx, &msg->m_bag, &piece);
-	slot = rds_ib_tx_add(ic, &hdr, &piece, last);
+	rds_ib_tx_cargo(tx, &msg->m_bag, &cargo);
+	slot = rds_ib_tx_add(ic, &hdr, &cargo, last);
 	if (IS_ERR(slot)) {
 		rds_ib_ack_untake(ic, news);
 		return PTR_ERR(slot);
@@ -277,7 +334,7 @@ static int rds_ib_tx_fragment(struct rds_ib_conn *ic, struct rds_message *msg,
 		slot->ts_msg = rds_message_get(msg);
 		tx->tx_holds = true;
 	}
-	rds_ib_tx_advance(tx, &msg->m_bag, piece.p_len);
+	rds_ib_tx_advance(tx, &msg->m_bag, cargo.cg_len);
 	return tx->tx_nr == RDS_IB_BATCH ? rds_ib_tx_post(ic) : 0;
 }
 
@@ -326,9 +383,13 @@ static int rds_ib_tx_map_fragment(struct rds_ib_conn *ic)
 {
 	struct rds_ib_tx *tx = &ic->ic_tx;
 	bool last = tx->tx_frag == RDS_CONG_MAP_BYTES / RDS_FRAG_SIZE - 1;
-	struct rds_ib_piece piece = {
-		.p_data	= tx->tx_map + tx->tx_frag * RDS_FRAG_SIZE,
-		.p_len	= RDS_FRAG_SIZE,
+	struct rds_ib_cargo cargo = {
+		.cg_len		= RDS_FRAG_SIZE,
+		.cg_nr		= 1,
+		.cg_piece[0]	= {
+			.p_data	= tx->tx_map + tx->tx_frag * RDS_FRAG_SIZE,
+			.p_len	= RDS_FRAG_SIZE,
+		},
 	};
 	struct rds_header hdr = {
 		.h_ack		= cpu_to_be64(rds_ib_ack_say(ic)),
@@ -344,7 +405,7 @@ static int rds_ib_tx_map_fragment(struct rds_ib_conn *ic)
 		return ret;
 	hdr.h_credit = news;
 	rds_header_set_csum(&hdr);
-	slot = rds_ib_tx_add(ic, &hdr, &piece, last);
+	slot = rds_ib_tx_add(ic, &hdr, &cargo, last);
 	if (IS_ERR(slot)) {
 		rds_ib_ack_untake(ic, news);
 		return PTR_ERR(slot);

@@ -63,6 +63,24 @@ void *rds_ib_tx_header(struct rds_ib_conn *ic, u32 slot, u64 *dma)
 	return ic->ic_tx.tx_hdrs + slot * RDS_IB_HDR_STRIDE;
 }
 
+/**
+ * rds_ib_tx_unmap() - the device has done with a payload
+ * @ic: the connection
+ * @slot: the slot that carried it
+ *
+ * Context: any.
+ */
+void rds_ib_tx_unmap(struct rds_ib_conn *ic, struct rds_ib_tx_slot *slot)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(slot->ts_len) && slot->ts_len[i]; i++) {
+		ib_dma_unmap_page(ic->ic_dev->dv_dev, slot->ts_dma[i],
+				  slot->ts_len[i], DMA_TO_DEVICE);
+		slot->ts_len[i] = 0;
+	}
+}
+
 /* Take the oldest slot back. */
 static void rds_ib_tx_put(struct rds_ib_conn *ic, bool arrived)
 {
@@ -70,10 +88,7 @@ static void rds_ib_tx_put(struct rds_ib_conn *ic, bool arrived)
 	struct rds_ib_tx_slot *slot;
 
 	slot = &tx->tx_slots[rds_ib_ring_oldest(&tx->tx_ring)];
-	if (slot->ts_len)
-		ib_dma_unmap_page(ic->ic_dev->dv_dev, slot->ts_dma,
-				  slot->ts_len, DMA_TO_DEVICE);
-	slot->ts_len = 0;
+	rds_ib_tx_unmap(ic, slot);
 	if (slot->ts_msg)
 		rds_message_put(slot->ts_msg);
 	slot->ts_msg = NULL;

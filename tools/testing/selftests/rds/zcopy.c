@@ -348,6 +348,41 @@ TEST_F(pair, many_pieces)
 	}
 }
 
+/* Only loopback copies all; over RDMA what is in one stretch is not. */
+TEST_F(pair, what_is_copied)
+{
+	bool loop = variant->transport == RDS_TRANS_LOOP;
+	bool tcp = variant->transport == RDS_TRANS_TCP;
+	struct iovec iov[2] = {
+		{ sent + 100, 5000 }, { sent + 20000, 60536 },
+	};
+	struct rds_msg msg;
+	int64_t before;
+
+	zcopy_on(_metadata, self->a);
+	rds_fill(sent, sizeof(sent), 1);
+	before = rds_counter(self->a, "copy_from_user");
+	ASSERT_EQ(65536, zcopy_send(self->a, &self->b_name, sent + 100, 65536,
+				    1, 0));
+	EXPECT_EQ(before + (loop ? 65536 : 0),
+		  rds_counter(self->a, "copy_from_user"));
+	ASSERT_EQ(65536, rds_recv(self->b, received, sizeof(received)));
+	EXPECT_EQ(0, memcmp(sent + 100, received, 65536));
+	EXPECT_TRUE(await_cookie(self->a, 1));
+
+	before = rds_counter(self->a, "copy_from_user");
+	zcopy_msg(&msg, &self->b_name, sent, 1, 2);
+	msg.hdr.msg_iov = iov;
+	msg.hdr.msg_iovlen = 2;
+	ASSERT_EQ(65536, ERR(sendmsg(self->a, &msg.hdr, MSG_ZEROCOPY)));
+	EXPECT_EQ(before + (tcp ? 0 : 65536),
+		  rds_counter(self->a, "copy_from_user"));
+	ASSERT_EQ(65536, rds_recv(self->b, received, sizeof(received)));
+	EXPECT_EQ(0, memcmp(sent + 100, received, 5000));
+	EXPECT_EQ(0, memcmp(sent + 20000, received + 5000, 60536));
+	EXPECT_TRUE(await_cookie(self->a, 2));
+}
+
 /* It is gone from the process before anybody has read it. */
 TEST_F(pair, memory_that_is_unmapped)
 {
