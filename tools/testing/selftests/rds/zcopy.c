@@ -552,14 +552,17 @@ TEST_F(pair, memory_that_may_be_locked)
 	EXPECT_TRUE(WIFEXITED(status));
 }
 
-/* Who never asks is told to, in the end: each send leaves something behind. */
+/*
+ * Who never asks is told to, in the end: each send leaves something behind.
+ * Once, for it is the same with all, and takes long where a kernel is slow.
+ */
 TEST_F(pair, nobody_asks)
 {
 	struct rds_zcopy_cookies cookies;
 	unsigned int sends = 0, heard = 0;
 	long ret;
 
-	if (variant->wire)
+	if (strcmp(variant->a, "127.0.0.1"))
 		return;
 	zcopy_on(_metadata, self->a);
 	do {

@@ -10,10 +10,8 @@
  * CONFIG_FAULT_INJECTION_USERCOPY. RDS_FAULTS=all makes calls fail also where
  * most of the work is not that of RDS, which takes long.
  */
-#include "loop.h"
+#include "faults.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -25,32 +23,10 @@ static char payload[5 * PAGE];
 static char room[8 * PAGE];
 static int nth;		/* /proc/thread-self/fail-nth */
 
-static bool write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool ok;
-
-	if (fd < 0)
-		return false;
-	ok = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-	close(fd);
-	return ok;
-}
-
-#define FAULT(file) "/sys/kernel/debug/" file
-
-/* Allocations that may sleep fail too; none of them fills the log. */
 static bool faults_setup(void)
 {
-	bool ok;
+	bool ok = faults_allow();
 
-	ok = write_file(FAULT("failslab/ignore-gfp-wait"), "N") &&
-	     write_file(FAULT("failslab/verbose"), "0") &&
-	     write_file(FAULT("fail_page_alloc/ignore-gfp-wait"), "N") &&
-	     write_file(FAULT("fail_page_alloc/ignore-gfp-highmem"), "N") &&
-	     write_file(FAULT("fail_page_alloc/min-order"), "0") &&
-	     write_file(FAULT("fail_page_alloc/verbose"), "0") &&
-	     write_file(FAULT("fail_usercopy/verbose"), "0");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
 	return ok && nth >= 0 && !mlockall(MCL_CURRENT);
@@ -703,32 +679,31 @@ TEST_F_TIMEOUT(module, i19_init, LONG)
 	EXPECT_TRUE(forget_lost_names());
 }
 
-/* Kernel threads that work for all; RDS makes half of a connection there. */
-static bool mark_workers(const char *mark)
+/* The same with rds_rdma, on what the RDMA stack keeps loaded */
+static bool verify_rds_rdma(struct scene *scene, long ret)
 {
-	DIR *proc = opendir("/proc");
-	struct dirent *entry;
-	char path[300], comm[32];
-	unsigned int marked = 0;
-	FILE *file;
+	close(scene->fd);
+	if (ret)
+		return module_users("rds_rdma") < 0;
+	return module_users_fall_to("rds_rdma", 0) &&
+	       !syscall(SYS_delete_module, "rds_rdma", O_NONBLOCK);
+}
 
-	while (proc && (entry = readdir(proc))) {
-		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
-		file = fopen(path, "r");
-		if (!file)
-			continue;
-		if (!fgets(comm, sizeof(comm), file))
-			comm[0] = '\0';
-		fclose(file);
-		if (strncmp(comm, "kworker/", 8))
-			continue;
-		snprintf(path, sizeof(path), "/proc/%s/make-it-fail",
-			 entry->d_name);
-		marked += write_file(path, mark);
-	}
-	if (proc)
-		closedir(proc);
-	return marked > 0;
+TEST_F_TIMEOUT(module, i19_init_over_rdma, LONG)
+{
+	static const struct faulty_call call = {
+		.prepare = prepare_module, .run = run_module,
+		.verify = verify_rds_rdma,
+	};
+	struct scene scene = {};
+
+	ASSERT_TRUE(faults_setup());
+	ASSERT_TRUE(find_module("rds_rdma"));
+	ASSERT_EQ(0, system("modprobe rdma_cm && modprobe rds"));
+	EXPECT_TRUE(sweep(&scene, &call,
+			  first_fault(&scene, &call, MODULE_TAIL)));
+	EXPECT_LT(10, scene.failures);
+	EXPECT_TRUE(forget_lost_names());
 }
 
 #define CONNECTIONS 60

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Having the kernel fail: what is set in debugfs and /proc for it. */
+#ifndef RDS_FAULTS_H
+#define RDS_FAULTS_H
+
+#include "loop.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+
+static inline bool write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	ok = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+	close(fd);
+	return ok;
+}
+
+#define FAULT(file) "/sys/kernel/debug/" file
+
+/* Allocations that may sleep fail too; none of them fills the log. */
+static inline bool faults_allow(void)
+{
+	return write_file(FAULT("failslab/ignore-gfp-wait"), "N") &&
+	       write_file(FAULT("failslab/verbose"), "0") &&
+	       write_file(FAULT("fail_page_alloc/ignore-gfp-wait"), "N") &&
+	       write_file(FAULT("fail_page_alloc/ignore-gfp-highmem"), "N") &&
+	       write_file(FAULT("fail_page_alloc/min-order"), "0") &&
+	       write_file(FAULT("fail_page_alloc/verbose"), "0") &&
+	       write_file(FAULT("fail_usercopy/verbose"), "0");
+}
+
+/* Kernel threads that work for all, and who makes more of them; RDS makes half
+ * of a connection there.
+ */
+static inline bool mark_workers(const char *mark)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	char path[300], comm[32];
+	unsigned int marked = 0;
+	FILE *file;
+
+	while (proc && (entry = readdir(proc))) {
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		file = fopen(path, "r");
+		if (!file)
+			continue;
+		if (!fgets(comm, sizeof(comm), file))
+			comm[0] = '\0';
+		fclose(file);
+		if (strncmp(comm, "kworker/", 8) && strcmp(comm, "kthreadd\n"))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/make-it-fail",
+			 entry->d_name);
+		marked += write_file(path, mark);
+	}
+	if (proc)
+		closedir(proc);
+	return marked > 0;
+}
+
+#endif /* RDS_FAULTS_H */
