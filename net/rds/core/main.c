@@ -10,7 +10,6 @@
 #include "net_list.h"
 #include "path.h"
 #include "sock_ops.h"
-#include "zcopy.h"
 
 struct workqueue_struct *rds_wq;
 
@@ -97,7 +96,6 @@ static void __exit rds_exit(void)
 	proto_unregister(&rds_proto);
 	rds_net_unregister();
 	destroy_workqueue(rds_wq);
-	rds_zcopy_wait_all();
 	/* Connections and maps are freed by RCU. */
 	rcu_barrier();
 	rds_message_caches_destroy();

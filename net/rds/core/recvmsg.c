@@ -10,6 +10,7 @@
  */
 #include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
+#include <net/compat.h>
 
 #include "cong_flow.h"
 #include "recv_queue.h"
@@ -17,13 +18,23 @@
 #include "sock_ops.h"
 #include "zcopy.h"
 
+static size_t rds_recv_zcopy_size(const struct msghdr *msg)
+{
+	const size_t size = sizeof(struct rds_zcopy_cookies);
+
+#ifdef CONFIG_COMPAT
+	if (msg->msg_flags & MSG_CMSG_COMPAT)
+		return sizeof(struct compat_cmsghdr) + size;
+#endif
+	return CMSG_SPACE(size);
+}
+
 /* Nothing that does not fit is told, and lost. */
 static bool rds_recv_may_tell_zcopy(const struct rds_sock *rs,
 				    const struct msghdr *msg)
 {
 	return rds_zcopy_pending(rs) && msg->msg_control &&
-	       msg->msg_controllen >=
-	       CMSG_SPACE(sizeof(struct rds_zcopy_cookies));
+	       msg->msg_controllen >= rds_recv_zcopy_size(msg);
 }
 
 static bool rds_recv_ready(const struct rds_sock *rs, const struct msghdr *msg)

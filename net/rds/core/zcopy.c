@@ -11,9 +11,12 @@
  * owner for each: bag, packet, object; and one place where the object ends,
  * whether the message was acknowledged, cancelled, or given up.
  *
- * The memory is the user's, who may write to it meanwhile: that harms only what
- * the peer receives. Who sends it within this host copies it (packets do when
- * they are received), so that nobody here reads it after its owner was told.
+ * The memory is the user's, who may write to it meanwhile: that must harm only
+ * what the peer receives, so a transport lets nobody but the device look at it
+ * (a checksum in software would not fit any more, and the connection is
+ * everybody's). Who sends it within this host copies it (packets are copied
+ * when they are received), so that nobody here reads it after its owner was
+ * told.
  *
  * A payload is copied by sendmsg() all the same if it is in too many pieces,
  * is no memory of the user's, or goes by a transport that cannot do otherwise.
@@ -22,13 +25,12 @@
  *
  * A packet may be parked in a queue of another namespace for long after the
  * socket, its namespace and the connection are gone. So objects refer to the
- * queue only, which forgets the socket when that is closed; and the module
- * waits for all of them before it goes.
+ * queue only, which forgets the socket when that is closed; and to the module.
  */
+#include <linux/module.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
-#include <linux/wait.h>
 
 #include "bag.h"
 #include "compat.h"
@@ -59,9 +61,6 @@ struct rds_zcopy {
 	u32			zc_cookie;
 	bool			zc_silent;
 };
-
-static atomic_t rds_zcopy_nr = ATOMIC_INIT(0);
-static DECLARE_WAIT_QUEUE_HEAD(rds_zcopy_wait);
 
 static struct rds_zcopy *to_zcopy(struct ubuf_info *ubuf)
 {
@@ -133,12 +132,7 @@ static void rds_zcopy_end(struct rds_zcopy *zc)
 	} else {
 		rds_zcopy_free(zc);
 	}
-
-	/* Who waits may unload us: see rds_zcopy_wait_all(). */
-	rcu_read_lock();
-	if (atomic_dec_and_test(&rds_zcopy_nr))
-		wake_up(&rds_zcopy_wait);
-	rcu_read_unlock();
+	module_put(THIS_MODULE);
 }
 
 static void rds_zcopy_complete(struct sk_buff *skb, struct ubuf_info *ubuf,
@@ -206,12 +200,13 @@ static struct rds_zcopy *rds_zcopy_alloc(struct rds_sock *rs, u32 cookie)
 	}
 
 	rds_ubuf_set_ops(&zc->zc_ubuf, &rds_zcopy_ubuf_ops);
-	zc->zc_ubuf.flags = SKBFL_ZEROCOPY_FRAG;
+	/* Copied when they are received, and not when they are cloned */
+	zc->zc_ubuf.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN;
 	refcount_set(&zc->zc_ubuf.refcnt, 1);
 	zc->zc_cookie = cookie;
 	refcount_inc(&zq->zq_refs);
 	zc->zc_queue = zq;
-	atomic_inc(&rds_zcopy_nr);
+	__module_get(THIS_MODULE);
 	return zc;
 }
 
@@ -234,12 +229,13 @@ static int rds_zcopy_fill_copy(struct rds_sock *rs, struct rds_message *rm,
 	return rds_bag_copy_in(&rm->m_bag, &msg->msg_iter);
 }
 
+/* However few bytes it has, a piece keeps a page. */
 static int rds_zcopy_fill_user(struct rds_message *rm, struct msghdr *msg,
-			       size_t len, unsigned int pieces)
+			       unsigned int pieces)
 {
 	struct rds_zcopy *zc = to_zcopy(rm->m_ubuf);
 
-	if (mm_account_pinned_pages(&zc->zc_pin, len))
+	if (mm_account_pinned_pages(&zc->zc_pin, pieces * PAGE_SIZE))
 		return -ENOMEM;
 	return rds_bag_add_user_pages(&rm->m_bag, pieces, &msg->msg_iter);
 }
@@ -275,7 +271,7 @@ struct rds_message *rds_zcopy_message(struct rds_sock *rs, struct msghdr *msg,
 	rm->m_ubuf = &zc->zc_ubuf;
 
 	if (pieces)
-		ret = rds_zcopy_fill_user(rm, msg, len, pieces);
+		ret = rds_zcopy_fill_user(rm, msg, pieces);
 	else
 		ret = rds_zcopy_fill_copy(rs, rm, msg);
 	if (ret)
@@ -293,38 +289,43 @@ err:
  * @msg: the message, on no path; its payload is in user memory
  *
  * Context: process, may sleep.
- * Return: 0; or -ENOMEM, with the message as it was.
+ * Return: 0; or an errno, with the message as it was.
  */
 int rds_zcopy_copy(struct rds_message *msg)
 {
-	struct rds_bag user = msg->m_bag;
+	struct rds_bag *user = &msg->m_bag, copy;
+	struct bio_vec *bvec;
 	struct iov_iter from;
 	int ret;
 
-	user.bvec = kmemdup(user.bvec, user.nr * sizeof(*user.bvec),
-			    GFP_KERNEL_ACCOUNT);
-	if (!user.bvec)
+	bvec = kmalloc_array(rds_bag_max_bvecs(user->len), sizeof(*bvec),
+			     GFP_KERNEL_ACCOUNT);
+	if (!bvec)
 		return -ENOMEM;
 
-	/* There are never fewer pieces than pages are needed. */
-	ret = rds_bag_alloc_pages(&msg->m_bag, msg->m_bag.bvec, user.len);
-	if (ret) {
-		rds_bag_release(&msg->m_bag);
-		memcpy(msg->m_bag.bvec, user.bvec,
-		       user.nr * sizeof(*user.bvec));
-		kfree(user.bvec);
-		user.bvec = msg->m_bag.bvec;
-		msg->m_bag = user;
-		return ret;
-	}
+	ret = rds_bag_alloc_pages(&copy, bvec, user->len);
+	if (ret)
+		goto err;
+	iov_iter_bvec(&from, ITER_SOURCE, user->bvec, user->nr, user->len);
+	ret = rds_bag_copy_in(&copy, &from);
+	if (ret)
+		goto err;
 
-	iov_iter_bvec(&from, ITER_SOURCE, user.bvec, user.nr, user.len);
-	ret = rds_bag_copy_in(&msg->m_bag, &from);
-	WARN_ON_ONCE(ret);
-	rds_bag_put_pages(&user);
-	kfree(user.bvec);
+	/* There are never fewer pieces than pages are needed; the length, by
+	 * which it may be on the socket's list already, stays.
+	 */
+	rds_bag_put_pages(user);
+	memcpy(user->bvec, bvec, copy.nr * sizeof(*bvec));
+	user->kind = copy.kind;
+	user->nr = copy.nr;
+	kfree(bvec);
 	rds_zcopy_unlock_memory(to_zcopy(msg->m_ubuf));
 	return 0;
+
+err:
+	rds_bag_release(&copy);
+	kfree(bvec);
+	return ret;
 }
 
 /**
@@ -460,15 +461,4 @@ void rds_zcopy_close(struct rds_sock *rs)
 		rds_zcopy_free(zc);
 	rs->rs_zcopy = NULL;
 	rds_zcopy_queue_put(zq);
-}
-
-/**
- * rds_zcopy_wait_all() - wait until no packet needs this module
- *
- * Context: process, may sleep; there are no sockets any more.
- */
-void rds_zcopy_wait_all(void)
-{
-	wait_event(rds_zcopy_wait, !atomic_read(&rds_zcopy_nr));
-	synchronize_rcu();
 }

@@ -48,7 +48,6 @@ bool rds_zcopy_take(struct rds_sock *rs, struct rds_zcopy_told *told,
 void rds_zcopy_done(struct rds_sock *rs, struct rds_zcopy_told *told);
 void rds_zcopy_put_back(struct rds_sock *rs, struct rds_zcopy_told *told);
 void rds_zcopy_close(struct rds_sock *rs);
-void rds_zcopy_wait_all(void);
 
 /**
  * rds_zcopy_pending() - is there a completion to be told?

@@ -155,17 +155,21 @@ static int rds_tcp_tx_pages(struct rds_tcp_path *tp, struct sock *sk,
 	return 0;
 }
 
+/* Where the checksum is not the device's to compute, TCP is to copy: what the
+ * sender writes meanwhile would make it wrong, and the stream is not his alone.
+ */
 static int rds_tcp_tx_user(struct rds_tcp_path *tp, struct sock *sk,
 			   const struct rds_message *msg, int flags)
 {
-	struct msghdr mh = {
-		.msg_flags = RDS_TCP_MSG_FLAGS | MSG_ZEROCOPY | flags,
-		.msg_ubuf = msg->m_ubuf,
-	};
+	struct msghdr mh = { .msg_flags = RDS_TCP_MSG_FLAGS | flags };
 	const struct rds_bag *bag = &msg->m_bag;
 	u32 skip;
 	int ret;
 
+	if (sk->sk_route_caps & NETIF_F_CSUM_MASK) {
+		mh.msg_flags |= MSG_ZEROCOPY;
+		mh.msg_ubuf = msg->m_ubuf;
+	}
 	while (tp->tp_tx_off < sizeof(struct rds_header) + bag->len) {
 		skip = tp->tp_tx_off - sizeof(struct rds_header);
 		iov_iter_bvec(&mh.msg_iter, ITER_SOURCE, bag->bvec, bag->nr,

@@ -383,6 +383,43 @@ TEST_F(pair, what_is_copied)
 	EXPECT_TRUE(await_cookie(self->a, 2));
 }
 
+static bool is_told_nothing(int fd)
+{
+	struct rds_msg msg;
+
+	rds_msg_init(&msg, received, sizeof(received));
+	msg.hdr.msg_control = msg.control;
+	msg.hdr.msg_controllen = sizeof(msg.control);
+	return ERR(recvmsg(fd, &msg.hdr, MSG_DONTWAIT)) == -EAGAIN;
+}
+
+/*
+ * What is still on its way through a slow network is not free, nor has it been
+ * copied when it was handed over.
+ */
+TEST_F(pair, held_by_a_slow_network)
+{
+	if (variant->transport != RDS_TRANS_TCP)
+		return;
+	zcopy_on(_metadata, self->a);
+	rds_fill(sent, 30000, 1);
+	/* The first one has the connection made. */
+	ASSERT_EQ(10, zcopy_send(self->a, &self->b_name, sent, 10, 1, 0));
+	ASSERT_EQ(10, rds_recv(self->b, received, sizeof(received)));
+	EXPECT_TRUE(await_cookie(self->a, 1));
+
+	EXPECT_EQ(0, system("tc qdisc add dev " VETH_DEV
+			    " root netem delay 1s"));
+	EXPECT_EQ(30000, zcopy_send(self->a, &self->b_name, sent, 30000, 2, 0));
+	usleep(300000);
+	EXPECT_TRUE(is_told_nothing(self->a));
+	EXPECT_TRUE(await_cookie(self->a, 2));
+	memset(sent, 0xff, 30000);
+	EXPECT_EQ(0, system("tc qdisc del dev " VETH_DEV " root"));
+	EXPECT_EQ(30000, rds_recv(self->b, received, sizeof(received)));
+	EXPECT_TRUE(rds_check(received, 30000, 1));
+}
+
 /* It is gone from the process before anybody has read it. */
 TEST_F(pair, memory_that_is_unmapped)
 {
@@ -444,7 +481,6 @@ TEST_F(pair, cancelled_and_told)
 {
 	struct rds_name nobody = rds_name(variant->stranger, 4000);
 	struct rds_zcopy_cookies cookies;
-	struct rds_msg msg;
 
 	if (!variant->wire)
 		return;
@@ -452,10 +488,7 @@ TEST_F(pair, cancelled_and_told)
 	ASSERT_EQ(9000, zcopy_send(self->a, &nobody, sent, 9000, 1, 0));
 	ASSERT_EQ(20, zcopy_send(self->a, &nobody, sent, 20, 2, 0));
 	usleep(200000);
-	rds_msg_init(&msg, received, 1);
-	msg.hdr.msg_control = msg.control;
-	msg.hdr.msg_controllen = sizeof(msg.control);
-	EXPECT_EQ(-EAGAIN, ERR(recvmsg(self->a, &msg.hdr, MSG_DONTWAIT)));
+	EXPECT_TRUE(is_told_nothing(self->a));
 	ASSERT_EQ(0, ERR(setsockopt(self->a, SOL_RDS, RDS_CANCEL_SENT_TO,
 				    &nobody.ss, nobody.len)));
 	ASSERT_EQ(2, await_cookies(self->a, &cookies));
@@ -514,6 +547,8 @@ static int send_without_rights(FIXTURE_DATA(pair) *self)
 	};
 	struct rlimit limit = { LARGEST, LARGEST };
 	struct __user_cap_data_struct none[2] = {};
+	struct iovec iov[100];
+	struct rds_msg msg;
 	unsigned int i;
 
 	if (setrlimit(RLIMIT_MEMLOCK, &limit) || setgid(4321) ||
@@ -534,6 +569,16 @@ static int send_without_rights(FIXTURE_DATA(pair) *self)
 	if (setrlimit(RLIMIT_MEMLOCK, &limit) ||
 	    zcopy_send(self->a, &self->b_name, sent, 1, 1, 0) != -ENOMEM)
 		return 6;
+	/* A byte of each of many pages is that many pages. */
+	limit.rlim_cur = 20 * PAGE;
+	for (i = 0; i < ARRAY_SIZE(iov); i++)
+		iov[i] = (struct iovec) { sent + i * PAGE, 1 };
+	zcopy_msg(&msg, &self->b_name, sent, 1, 1);
+	msg.hdr.msg_iov = iov;
+	msg.hdr.msg_iovlen = ARRAY_SIZE(iov);
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) ||
+	    ERR(sendmsg(self->a, &msg.hdr, MSG_ZEROCOPY)) != -ENOMEM)
+		return 8;
 	return rds_silent(self->a) && rds_silent(self->b) ? 0 : 7;
 }
 
