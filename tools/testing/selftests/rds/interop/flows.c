@@ -42,6 +42,8 @@ static const char help[] =
 "  --seconds S       spread over that time from when all flow (default 2)\n"
 "  --life N          this is the N-th time that this end is started\n"
 "  --returns         the other end will be started again on the way\n"
+"  --lends           every other message is sent from memory that is written\n"
+"                    over when its send is told to be complete\n"
 "  --whole           no message too short to tell all about itself\n"
 "  --ib              over InfiniBand and its like (default: whatever has the\n"
 "                    addresses)\n"
@@ -57,7 +59,7 @@ static struct meeting meeting = { .me = 'a', .my_life = 1, .peer_life = 1 };
 static struct report report = { .groups = groups };
 static unsigned int sockets = 4, messages = 2000, life = 1, limit = 20;
 static unsigned int total;
-static bool returns, whole;
+static bool returns, whole, lends;
 static int transport = RDS_TRANS_NONE;
 static double seconds = 2;
 
@@ -101,6 +103,7 @@ static void parse(int argc, char **argv)
 		{ "life", required_argument, NULL, 'l' },
 		{ "returns", no_argument, NULL, 'r' },
 		{ "whole", no_argument, NULL, 'w' },
+		{ "lends", no_argument, NULL, 'z' },
 		{ "ib", no_argument, NULL, 'i' },
 		{ "limit", required_argument, NULL, 'x' },
 		{}
@@ -136,6 +139,9 @@ static void parse(int argc, char **argv)
 		case 'w':
 			whole = true;
 			break;
+		case 'z':
+			lends = true;
+			break;
 		case 'i':
 			transport = RDS_TRANS_IB;
 			break;
@@ -165,6 +171,7 @@ static void open_stream(struct group *group, unsigned int i)
 	stream->in = number * 2 + !direction;
 	stream->life = life;
 	stream->whole = whole;
+	stream->lends = lends;
 	stream->total = total;
 	stream_open(stream, STREAM_PORT + number, transport);
 }

@@ -38,6 +38,7 @@ ME = os.environ["RDS_GUEST"]
 BOOT = int(os.environ["RDS_BOOT"])
 RESULTS = pathlib.Path(os.environ["RDS_RESULTS"])
 FLOWS = os.environ["RDS_FLOWS"]
+LENDS = os.environ.get("RDS_LENDS")
 TRANSPORT = os.environ.get("RDS_TRANSPORT", "tcp")
 RDMA = os.environ.get("RDS_RDMA", "rxe")
 SYSCTLS = os.environ.get(f"RDS_SYSCTLS_{ME.upper()}", "").split()
@@ -172,6 +173,8 @@ class Run:
             command += ["--sockets", 2]
         if TRANSPORT == "ib":
             command += ["--ib"]
+        if LENDS:
+            command += ["--lends"]
         if self.case.returns or re.search(WHOLE, self.case.name):
             command += ["--whole"]
         if self.case.returns and ME == "a":

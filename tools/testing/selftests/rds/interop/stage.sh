@@ -66,6 +66,8 @@ run_pairing() {
 
 	shift
 	[ "$name" = ours-ours ] || set -- --env "RDS_WHOLE=$LOSSY" "$@"
+	# Others do not tell of it where they are told to, or not at all.
+	[ "$pair" != ours-ours ] || set -- --env RDS_LENDS=1 "$@"
 	# Not over RDMA devices: the third host is a namespace, and they are
 	# for the first one.
 	[ "$name-$TRANSPORT" != ours-ours-tcp ] ||

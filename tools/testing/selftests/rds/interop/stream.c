@@ -28,9 +28,13 @@ void stream_open(struct stream *stream, unsigned int port, int transport)
 	stream->peer = rds_name(stream->group->remote, port);
 	if (rds_set(stream->fd, SOL_SOCKET, SO_SNDBUFFORCE, SNDBUF))
 		err(1, "SO_SNDBUFFORCE");
+	if (stream->lends && !lent_enable(stream->fd))
+		err(1, "SO_ZEROCOPY");
 }
 
-/* What is sent from is written over at once: sent is sent. */
+/* What is sent from is written over at once: sent is sent. What is lent is as
+ * soon as it is told that it is free.
+ */
 static ssize_t send_from_scrap(struct stream *stream, struct message *msg)
 {
 	static unsigned char scrap[MESSAGE_MAX];
@@ -38,6 +42,12 @@ static ssize_t send_from_scrap(struct stream *stream, struct message *msg)
 	ssize_t sent;
 
 	message_write(msg, part);
+	if (stream->lends && msg->seq % 2 && msg->len) {
+		sent = lent_send(&stream->lent, stream->fd, part,
+				 &stream->peer);
+		if (sent >= 0 || errno != EBUSY)
+			return sent;
+	}
 	memcpy(scrap, part[0].iov_base, part[0].iov_len);
 	memcpy(scrap + part[0].iov_len, part[1].iov_base, part[1].iov_len);
 	sent = sendto(stream->fd, scrap, msg->len, MSG_DONTWAIT,
@@ -94,14 +104,26 @@ unsigned int stream_receive(struct stream *stream, uint64_t now)
 	static char buf[MESSAGE_MAX + 1];
 	struct rds_name from = {};
 	unsigned int count = 0;
+	struct rds_msg msg;
 	ssize_t len;
 
 	for (;;) {
-		from.len = sizeof(from.ss);
-		len = recvfrom(stream->fd, buf, sizeof(buf), MSG_DONTWAIT,
-			       &from.sa, &from.len);
+		rds_msg_init(&msg, buf, sizeof(buf));
+		msg.hdr.msg_name = &from.sa;
+		msg.hdr.msg_namelen = sizeof(from.ss);
+		msg.hdr.msg_control = msg.control;
+		msg.hdr.msg_controllen = sizeof(msg.control);
+		len = recvmsg(stream->fd, &msg.hdr, MSG_DONTWAIT);
 		if (len < 0)
 			break;
+		if (!lent_take_back(&stream->lent, &msg.hdr)) {
+			stream->errors++;
+			stream->error = EPROTO;
+		}
+		/* A completion alone is no message. */
+		from.len = msg.hdr.msg_namelen;
+		if (!from.len)
+			continue;
 		count++;
 		if (rds_name_eq(&from, &stream->peer))
 			note(stream, buf, len, now);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "ledger.h"
+#include "lent.h"
 #include "rds_test.h"
 
 #define STREAM_PORT 10000
@@ -29,6 +30,9 @@ struct stream {
 	unsigned int in;
 	unsigned int life;
 	bool whole;
+	/* Every other message is sent from memory that is lent. */
+	bool lends;
+	struct lent lent;
 
 	/*
 	 * How many it is to send, has sent, had sent when the peer was known
