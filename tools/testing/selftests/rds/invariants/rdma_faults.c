@@ -58,18 +58,6 @@ static bool replace_device(const char *old, const char *new, const char *type)
 	return !nldev_del(old) && !nldev_add(new, type, ROCE_DEV);
 }
 
-/* Each type of service has a connection of its own. */
-static int sender(unsigned int tos)
-{
-	int fd = rds_bound(ROCE_NEAR_IPV4, 0);
-	uint8_t byte = tos;
-
-	if (fd < 0 || !ioctl(fd, SIOCRDSSETTOS, &byte))
-		return fd;
-	close(fd);
-	return -1;
-}
-
 TEST_F_TIMEOUT(rdma, cve_2026_53355_set_up_without_memory, LONG)
 {
 	unsigned int i, j, seen[2 * CONNECTIONS] = {};
@@ -81,7 +69,7 @@ TEST_F_TIMEOUT(rdma, cve_2026_53355_set_up_without_memory, LONG)
 	ASSERT_EQ(0, rds_rcvbuf(self->b, 1 << 20));
 	ASSERT_TRUE(faults_begin());
 	for (i = 0; i < CONNECTIONS; i++) {
-		fd[i] = sender(100 + i);
+		fd[i] = rdma_sender(100 + i);
 		ASSERT_LE(0, fd[i]);
 		ASSERT_TRUE(mark_workers("1"));
 		sent[0] = 2 * i;

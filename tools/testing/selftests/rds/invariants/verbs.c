@@ -68,6 +68,47 @@ TEST_F(rdma, cve_2012_2372_ping_to_own_address)
 	EXPECT_TRUE(rds_silent(self->a));
 }
 
+static long memory_available(void)
+{
+	FILE *file = fopen("/proc/meminfo", "r");
+	char line[128];
+	long kib = -1;
+
+	while (file && kib < 0 && fgets(line, sizeof(line), file))
+		sscanf(line, "MemAvailable: %ld", &kib);
+	if (file)
+		fclose(file);
+	return kib;
+}
+
+#define IDLE 60
+
+/*
+ * What it costs to stay connected, with all that soft-RoCE takes for it; both
+ * ends are here. Others take five megabytes.
+ */
+TEST_F(rdma, idle_connections_are_small)
+{
+	int fd[IDLE], first = rdma_sender(IDLE + 1);
+	unsigned int i;
+	long kib;
+
+	/* One for what is made once and stays */
+	EXPECT_TRUE(loop_works(first, self->b, &self->b_name, 64));
+	kib = memory_available();
+	for (i = 0; i < IDLE; i++) {
+		fd[i] = rdma_sender(i + 1);
+		EXPECT_TRUE(loop_works(fd[i], self->b, &self->b_name, 64));
+	}
+	kib -= memory_available();
+	EXPECT_GT(512 * 2 * IDLE, kib);
+	EXPECT_LT(0, kib);
+	TH_LOG("%ld KiB for each end", kib / (2 * IDLE));
+	for (i = 0; i < IDLE; i++)
+		close(fd[i]);
+	close(first);
+}
+
 /* An interface that has no RDMA device, and addresses that have neither */
 TEST_F(rdma, cve_2013_7339_bind_without_a_device)
 {

@@ -64,6 +64,18 @@ static inline long rdma_bind(const char *addr)
 	return ret;
 }
 
+/* Each type of service has a connection of its own. */
+static inline int rdma_sender(unsigned int tos)
+{
+	int fd = rds_bound(ROCE_NEAR_IPV4, 0);
+	uint8_t byte = tos;
+
+	if (fd < 0 || !ioctl(fd, SIOCRDSSETTOS, &byte))
+		return fd;
+	close(fd);
+	return -1;
+}
+
 static pid_t rdma_main;
 
 static inline void rdma_remove_interface(void)
@@ -121,13 +133,13 @@ static inline long now_ms(void)
 	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* One in ten of RDS_ROUNDS, but some */
+/* One in ten of RDS_ROUNDS, but two */
 static inline unsigned int rounds(void)
 {
 	const char *text = getenv("RDS_ROUNDS");
 	unsigned int count = text ? atoi(text) / 10 : 10;
 
-	return count < 5 ? 5 : count;
+	return count < 2 ? 2 : count;
 }
 
 /*
