@@ -558,7 +558,7 @@ static bool verify_namespace(struct scene *scene, long ret)
 	return ok;
 }
 
-#define NAMESPACE_TAIL 60
+#define NAMESPACE_TAIL 45
 
 TEST_F_TIMEOUT(loop, i19_new_namespace, LONG)
 {
@@ -689,6 +689,8 @@ static bool verify_rds_rdma(struct scene *scene, long ret)
 	       !syscall(SYS_delete_module, "rds_rdma", O_NONBLOCK);
 }
 
+#define RDMA_TAIL 15
+
 TEST_F_TIMEOUT(module, i19_init_over_rdma, LONG)
 {
 	static const struct faulty_call call = {
@@ -701,8 +703,8 @@ TEST_F_TIMEOUT(module, i19_init_over_rdma, LONG)
 	ASSERT_TRUE(find_module("rds_rdma"));
 	ASSERT_EQ(0, system("modprobe rdma_cm && modprobe rds"));
 	EXPECT_TRUE(sweep(&scene, &call,
-			  first_fault(&scene, &call, MODULE_TAIL)));
-	EXPECT_LT(10, scene.failures);
+			  first_fault(&scene, &call, RDMA_TAIL)));
+	EXPECT_LT(5, scene.failures);
 	EXPECT_TRUE(forget_lost_names());
 }
 
