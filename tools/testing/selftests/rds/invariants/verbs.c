@@ -254,13 +254,13 @@ static bool all_zero(const void *data, size_t len)
 	return true;
 }
 
-/* The records of a connection in both lists, or false */
+/* What both lists have of a connection with no type of service, or false */
 static bool rdma_records(int fd, const struct rds_name *peer,
 			 struct rds_info_rdma_connection *v4,
 			 struct rds6_info_rdma_connection *v6)
 {
-	struct rds6_info_rdma_connection list6[64];
-	struct rds_info_rdma_connection list[64];
+	static struct rds6_info_rdma_connection list6[512];
+	static struct rds_info_rdma_connection list[512];
 	socklen_t i, len = sizeof(list), len6 = sizeof(list6);
 	unsigned int found = 0;
 
@@ -273,12 +273,13 @@ static bool rdma_records(int fd, const struct rds_name *peer,
 		return false;
 	for (i = 0; i < len / sizeof(*list) && !(found & 1); i++) {
 		*v4 = list[i];
-		found |= v4->dst_addr == peer->in.sin_addr.s_addr;
+		found |= v4->dst_addr == peer->in.sin_addr.s_addr &&
+			 !v4->tos;
 	}
 	for (i = 0; i < len6 / sizeof(*list6) && !(found & 2); i++) {
 		*v6 = list6[i];
 		found |= v6->dst_addr.s6_addr32[3] ==
-			 peer->in.sin_addr.s_addr ? 2 : 0;
+			 peer->in.sin_addr.s_addr && !v6->tos ? 2 : 0;
 	}
 	return found == 3;
 }
