@@ -118,7 +118,7 @@ struct rds_ib_sysctl {
 	unsigned int	max_send_wr;
 	unsigned int	max_recv_wr;
 	unsigned int	max_unsignaled_wr;
-	unsigned long	max_recv_allocation;
+	unsigned int	max_recv_allocation;
 	int		flow_control;
 };
 

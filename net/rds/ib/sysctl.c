@@ -46,9 +46,9 @@ static struct ctl_table rds_ib_sysctl_table[] = {
 	}, {
 		.procname	= "max_recv_allocation",
 		.data		= &rds_ib_sysctl.max_recv_allocation,
-		.maxlen		= sizeof(unsigned long),
+		.maxlen		= sizeof(unsigned int),
 		.mode		= 0644,
-		.proc_handler	= proc_doulongvec_minmax,
+		.proc_handler	= proc_douintvec,
 	}, {
 		.procname	= "flow_control",
 		.data		= &rds_ib_sysctl.flow_control,
@@ -71,7 +71,8 @@ static struct ctl_table_header *rds_ib_sysctl_hdr;
  */
 int rds_ib_sysctl_init(void)
 {
-	rds_ib_sysctl.max_recv_allocation = totalram_pages() / 3;
+	rds_ib_sysctl.max_recv_allocation =
+		min_t(unsigned long, totalram_pages() / 3, UINT_MAX);
 	rds_ib_sysctl_hdr =
 		rds_register_net_sysctl(&init_net, "net/rds/ib",
 					rds_ib_sysctl_table,

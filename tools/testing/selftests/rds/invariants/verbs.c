@@ -321,6 +321,62 @@ TEST_F(rdma, cve_2026_52995_holes_in_the_record)
 	EXPECT_TRUE(all_zero((char *)&v6 + HOLE(v6), HOLE_LEN(v6)));
 }
 
+static long ib_sysctl(const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "ib/%s", name);
+	return rds_sysctl_get(path);
+}
+
+static long ib_sysctl_set(const char *name, const char *value)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "ib/%s", name);
+	return rds_sysctl_set(path, value);
+}
+
+static bool ib_sysctl_refuses(const char *name, const char *value)
+{
+	long ret = ib_sysctl_set(name, value);
+
+	if (ret != -EINVAL)
+		printf("# %s = %s: errno %ld\n", name, value, -ret);
+	return ret == -EINVAL;
+}
+
+TEST_F(rdma, sysctls_have_bounds)
+{
+	static const struct {
+		const char *name;
+		long value;	/* by default, or -1 */
+		const char *good;
+		const char *bad[3];
+	} all[] = {
+		{ "max_send_wr", 256, "65536", { "0", "65537", "-1" } },
+		{ "max_recv_wr", 512, "65536", { "0", "65537", "-1" } },
+		{ "max_unsignaled_wr", 16, "64", { "0", "65", "-1" } },
+		{ "max_recv_allocation", -1, "4096", { "-1", "x", "1y" } },
+		{ "flow_control", 0, "1", { "-1", "2", "x" } },
+	};
+	char before[32];
+	unsigned int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(all); i++) {
+		snprintf(before, sizeof(before), "%ld", ib_sysctl(all[i].name));
+		if (all[i].value >= 0) {
+			EXPECT_EQ(all[i].value, atol(before));
+		}
+		for (j = 0; j < 3; j++)
+			EXPECT_TRUE(ib_sysctl_refuses(all[i].name,
+						      all[i].bad[j]));
+		EXPECT_EQ(0, ib_sysctl_set(all[i].name, all[i].good));
+		EXPECT_EQ(atol(all[i].good), ib_sysctl(all[i].name));
+		EXPECT_EQ(0, ib_sysctl_set(all[i].name, before));
+	}
+}
+
 /*
  * Namespaces other than the first have no connections over RDMA devices, not
  * even by a device that is on their interface, and so none to be left behind.
