@@ -3,6 +3,7 @@
  * Connections: from their first resources to the end, which is told at the top
  * of ib.h.
  */
+#include <linux/error-injection.h>
 #include <linux/slab.h>
 
 #include "ib.h"
@@ -40,6 +41,8 @@ struct rds_ib_conn *rds_ib_conn_alloc(void)
 	return ic;
 }
 
+ALLOW_ERROR_INJECTION(rds_ib_conn_alloc, NULL);
+
 /* Data may come before the connection manager has heard of the connection. */
 static void rds_ib_qp_event(struct ib_event *event, void *context)
 {
@@ -49,7 +52,21 @@ static void rds_ib_qp_event(struct ib_event *event, void *context)
 		rdma_notify(ic->ic_id, event->event);
 }
 
-static int rds_ib_conn_create_qp(struct rds_ib_conn *ic, u32 send, u32 recv)
+static noinline int rds_ib_conn_create_cq(struct rds_ib_conn *ic, u32 entries)
+{
+	struct ib_cq *cq = ib_alloc_cq_any(ic->ic_dev->dv_dev, ic, entries,
+					   IB_POLL_SOFTIRQ);
+
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	ic->ic_cq = cq;
+	return 0;
+}
+
+ALLOW_ERROR_INJECTION(rds_ib_conn_create_cq, ERRNO);
+
+static noinline int rds_ib_conn_create_qp(struct rds_ib_conn *ic, u32 send,
+					  u32 recv)
 {
 	struct ib_qp_init_attr attr = {
 		.event_handler	= rds_ib_qp_event,
@@ -82,6 +99,8 @@ static int rds_ib_conn_create_qp(struct rds_ib_conn *ic, u32 send, u32 recv)
 	return ret;
 }
 
+ALLOW_ERROR_INJECTION(rds_ib_conn_create_qp, ERRNO);
+
 /* Slots of a ring, if its queue is to have @wanted entries, and @extra of them
  * are for others. One more is left free: devices make their queues by powers of
  * two, and may need one to tell full from empty. Not so few that two ends could
@@ -108,7 +127,6 @@ int rds_ib_conn_set_up(struct rds_ib_conn *ic)
 {
 	const u32 extra = RDS_IB_SEND_EXTRA + RDS_IB_RECV_EXTRA;
 	struct ib_device *dev = ic->ic_dev->dv_dev;
-	struct ib_cq *cq;
 	u32 send, recv;
 	int ret;
 
@@ -121,11 +139,9 @@ int rds_ib_conn_set_up(struct rds_ib_conn *ic)
 		recv = send;
 	}
 
-	cq = ib_alloc_cq_any(dev, ic, send + recv + extra, IB_POLL_SOFTIRQ);
-	if (IS_ERR(cq))
-		return PTR_ERR(cq);
-	ic->ic_cq = cq;
-
+	ret = rds_ib_conn_create_cq(ic, send + recv + extra);
+	if (ret)
+		return ret;
 	ret = rds_ib_conn_create_qp(ic, send, recv);
 	if (ret)
 		return ret;

@@ -20,6 +20,7 @@
  * Paths go on trying to connect; whether the address is served by another
  * device then, or by the same one again, is found out anew each time.
  */
+#include <linux/error-injection.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/slab.h>
@@ -129,6 +130,8 @@ int rds_ib_device_join(struct rds_ib_conn *ic, struct ib_device *dev)
 	mutex_unlock(&rds_ib_devices_mutex);
 	return d ? 0 : -ENODEV;
 }
+
+ALLOW_ERROR_INJECTION(rds_ib_device_join, ERRNO);
 
 /**
  * rds_ib_device_leave() - a connection has done with its device

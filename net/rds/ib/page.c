@@ -6,6 +6,7 @@
  *
  * The caches are guarded by bottom halves being off.
  */
+#include <linux/error-injection.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/topology.h>
@@ -46,6 +47,8 @@ struct page *rds_ib_page_get(gfp_t gfp)
 	local_bh_enable();
 	return page ?: alloc_page(gfp);
 }
+
+ALLOW_ERROR_INJECTION(rds_ib_page_get, NULL);
 
 static bool rds_ib_page_can_stay(struct page *page)
 {

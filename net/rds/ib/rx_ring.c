@@ -8,6 +8,7 @@
  * when as many have been used. What is posted cannot be taken back: if fewer
  * are needed, those that are used are not replaced.
  */
+#include <linux/error-injection.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -45,7 +46,7 @@ static void rds_ib_rx_init_slot(struct rds_ib_conn *ic,
 	slot->rs_wr.num_sge = RDS_IB_RECV_SGE;
 }
 
-static int rds_ib_rx_add_chunk(struct rds_ib_conn *ic, gfp_t gfp)
+static noinline int rds_ib_rx_add_chunk(struct rds_ib_conn *ic, gfp_t gfp)
 {
 	struct ib_device *dev = rds_ib_rx_device(ic);
 	struct rds_ib_rx *rx = &ic->ic_rx;
@@ -78,6 +79,8 @@ err_chunk:
 	kfree(chunk);
 	return -ENOMEM;
 }
+
+ALLOW_ERROR_INJECTION(rds_ib_rx_add_chunk, ERRNO);
 
 /* Beyond the limit each connection still has the buffers it begins with. */
 static bool rds_ib_rx_may_alloc(const struct rds_ib_conn *ic)

@@ -3,6 +3,7 @@
  * Slots of the send queue. They are handed out by who sends, and taken back by
  * completions, in order: one completion covers all that went before.
  */
+#include <linux/error-injection.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -47,6 +48,8 @@ int rds_ib_tx_init(struct rds_ib_conn *ic, u32 size)
 	}
 	return 0;
 }
+
+ALLOW_ERROR_INJECTION(rds_ib_tx_init, ERRNO);
 
 /**
  * rds_ib_tx_header() - where the header of a slot is
