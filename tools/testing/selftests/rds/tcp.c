@@ -47,6 +47,11 @@ FIXTURE_VARIANT_ADD(tcp, ipv6) {
 	.far = VETH_FAR_IPV6,
 };
 
+static void __attribute__((constructor)) tcp_choose_variants(void)
+{
+	rds_choose_variants(&_tcp_fixture_object, rds_wants_variant);
+}
+
 static void tcp_open(struct __test_metadata *_metadata, FIXTURE_DATA(tcp) *self,
 		     const FIXTURE_VARIANT(tcp) *variant)
 {

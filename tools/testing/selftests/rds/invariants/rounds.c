@@ -317,7 +317,7 @@ TEST_F(rounds, i6_port_that_is_taken)
 		rds_sendto(fd, buf, 10, MSG_DONTWAIT, &to);
 		close(fd);
 	}
-	for (i = 0; i < 10; i++)
+	for (i = 0; i < few_or(15); i++)
 		EXPECT_NE(0, system("modprobe rds_rdma 2>/dev/null"));
 	kill(pid, SIGKILL);
 	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
