@@ -45,6 +45,7 @@ static const char help[] =
 "  --lends           every other message is sent from memory that is written\n"
 "                    over when its send is told to be complete\n"
 "  --whole           no message too short to tell all about itself\n"
+"  --largest BYTES   no message larger than that, at both ends (default 1 MiB)\n"
 "  --ib              over InfiniBand and its like (default: whatever has the\n"
 "                    addresses)\n"
 "  --limit S         give up when nothing happens for so long (default 20),\n"
@@ -58,7 +59,7 @@ static struct stream *streams_end = streams;
 static struct meeting meeting = { .me = 'a', .my_life = 1, .peer_life = 1 };
 static struct report report = { .groups = groups };
 static unsigned int sockets = 4, messages = 2000, life = 1, limit = 20;
-static unsigned int total;
+static unsigned int total, largest = MESSAGE_MAX;
 static bool returns, whole, lends;
 static int transport = RDS_TRANS_NONE;
 static double seconds = 2;
@@ -104,6 +105,7 @@ static void parse(int argc, char **argv)
 		{ "returns", no_argument, NULL, 'r' },
 		{ "whole", no_argument, NULL, 'w' },
 		{ "lends", no_argument, NULL, 'z' },
+		{ "largest", required_argument, NULL, 'b' },
 		{ "ib", no_argument, NULL, 'i' },
 		{ "limit", required_argument, NULL, 'x' },
 		{}
@@ -142,6 +144,9 @@ static void parse(int argc, char **argv)
 		case 'z':
 			lends = true;
 			break;
+		case 'b':
+			largest = atoi(optarg);
+			break;
 		case 'i':
 			transport = RDS_TRANS_IB;
 			break;
@@ -154,6 +159,7 @@ static void parse(int argc, char **argv)
 		}
 	}
 	if (!meeting.dir || !report.count || optind < argc || !sockets ||
+	    largest < sizeof(struct message) || largest > MESSAGE_MAX ||
 	    sockets > STREAM_SOCKETS || !life || life > STREAM_LIVES) {
 		fputs(help, stderr);
 		exit(2);
@@ -486,7 +492,7 @@ static void finish(void)
 int main(int argc, char **argv)
 {
 	parse(argc, argv);
-	message_init();
+	message_init(largest);
 	open_streams();
 	meet();
 	converse();

@@ -13,6 +13,7 @@ Environment:
   RDS_CASES      regular expression of the cases wanted (default: all)
   RDS_MESSAGES   in each case (default 2000)
   RDS_SECONDS    that these are spread over (default 3)
+  RDS_LARGEST    bytes of a message (default 1 MiB)
   RDS_LINK_DOWN  seconds that the link is down (default 3)
   RDS_LIMIT      give a case up when nothing happens for so long (default 20)
   RDS_WHOLE      regular expression of the cases without messages that are too
@@ -43,6 +44,7 @@ TRANSPORT = os.environ.get("RDS_TRANSPORT", "tcp")
 RDMA = os.environ.get("RDS_RDMA", "rxe")
 SYSCTLS = os.environ.get(f"RDS_SYSCTLS_{ME.upper()}", "").split()
 MESSAGES = int(os.environ.get("RDS_MESSAGES", 2000))
+LARGEST = int(os.environ.get("RDS_LARGEST", 1 << 20))
 SECONDS = float(os.environ.get("RDS_SECONDS", 3))
 LIMIT = int(os.environ.get("RDS_LIMIT", 20))
 WHOLE = os.environ.get("RDS_WHOLE", "^$")
@@ -168,7 +170,7 @@ class Run:
     def start_flows(self, life):
         command = [FLOWS, "--me", ME, "--dir", self.dir, "--life", life,
                    "--messages", MESSAGES, "--seconds", SECONDS,
-                   "--limit", LIMIT]
+                   "--largest", LARGEST, "--limit", LIMIT]
         if len(self.case.groups) > len(TWO):
             command += ["--sockets", 2]
         if TRANSPORT == "ib":

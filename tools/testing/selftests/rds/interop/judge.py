@@ -6,9 +6,9 @@ Judge what guest.py left: a line of TAP for each case of each pairing.
 usage: judge.py --transport tcp|ib NAME=DIR... [--control NAME=DIR...]
 
 NAME says whose RDS ran in guests a and b: "ours", or that of a kernel, as in
-ours-6.1; "+credits" behind it, that both were to count their buffers. Of a
-control run, of two guests with a kernel's own RDS, nothing is asked: it shows
-how much is lost without us.
+ours-6.1; "+credits" behind it, that both were to count their buffers, as they
+do anyway with "+siw", over iWARP. Of a control run, of two guests with a
+kernel's own RDS, nothing is asked: it shows how much is lost without us.
 
 Between two of ours every message arrives once and in order, whatever happens,
 so long as both ends live. With one of the others, so it does where no path is
@@ -243,7 +243,7 @@ class Judge:
             self.not_above_control()
         if "ours" in outcome.rds.values():
             self.others_view()
-        if outcome.special == "credits":
+        if outcome.special in {"credits", "siw"}:
             self.credits()
         if outcome.case in RETURNS:
             self.exact("a", ["stale_holes"])

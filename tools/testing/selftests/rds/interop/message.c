@@ -8,6 +8,7 @@
 
 /* What is behind the head of a message is a part of this. */
 static unsigned char noise[MESSAGE_MAX + SPREAD];
+static uint32_t largest;
 
 static uint64_t mix(uint64_t value)
 {
@@ -22,11 +23,12 @@ static uint64_t hash(unsigned int stream, unsigned int life, uint32_t seq)
 		   0x9e3779b97f4a7c15ULL);
 }
 
-void message_init(void)
+void message_init(uint32_t limit)
 {
 	uint64_t word;
 	size_t i;
 
+	largest = limit;
 	for (i = 0; i < sizeof(noise); i += sizeof(word)) {
 		word = mix(i + 1);
 		memcpy(noise + i, &word, sizeof(word));
@@ -57,7 +59,7 @@ uint32_t message_size(unsigned int stream, uint32_t seq, bool whole)
 
 	if (whole && size < sizeof(struct message))
 		return sizeof(struct message);
-	return size;
+	return size < largest ? size : largest;
 }
 
 static const unsigned char *body(const struct message *msg)

@@ -26,7 +26,8 @@ struct message {
 	uint32_t check;
 };
 
-void message_init(void);
+/* @limit: what none is larger than, at both ends */
+void message_init(uint32_t limit);
 
 /* @whole: not too short for all of the above */
 uint32_t message_size(unsigned int stream, uint32_t seq, bool whole);

@@ -58,13 +58,19 @@ ib) LOSSY='loss|cut|link|device|address|route|reloaded|rebooted'
 esac
 
 # run_pairing PAIRING OPTIONS...: results, output and exit status go below
-# $PROGRAMS. PAIRING may have more to it, behind a plus.
+# $PROGRAMS. PAIRING may have more to it, behind a plus; if that is siw, it goes
+# over soft-iWARP, which only the debug kernel has.
 run_pairing() {
 	local pair=${1%%+*} name=$1 dir=$PROGRAMS/$1 status=0
-	local a=${pair%-*} b=${pair#*-}
+	local a=${pair%-*} b=${pair#*-} kernel_a kernel_b
 	local guest="/usr/bin/python3 $INTEROP/guest.py"
 
 	shift
+	kernel_a=$(kernel_of "$a" "$b") kernel_b=$(kernel_of "$b" "$a")
+	if [ "${name#*+}" = siw ]; then
+		kernel_a=debug kernel_b=debug
+		set -- --env RDS_RDMA=siw "$@"
+	fi
 	[ "$name" = ours-ours ] || set -- --env "RDS_WHOLE=$LOSSY" "$@"
 	# Others do not tell of it where they are told to, or not at all.
 	[ "$pair" != ours-ours ] || set -- --env RDS_LENDS=1 "$@"
@@ -74,8 +80,8 @@ run_pairing() {
 		set -- --env RDS_FAILOVER=1 "$@"
 	# shellcheck disable=SC2086 # words are wanted
 	"$RDS_TOP/scripts/vm/run" --pair --reboot-b --modules rds \
-		--kernel "$(kernel_of "$a" "$b")" --rds "$(rds_of "$a")" \
-		--kernel-b "$(kernel_of "$b" "$a")" --rds-b "$(rds_of "$b")" \
+		--kernel "$kernel_a" --rds "$(rds_of "$a")" \
+		--kernel-b "$kernel_b" --rds-b "$(rds_of "$b")" \
 		--env RDS_TRANSPORT="$TRANSPORT" \
 		--env RDS_FLOWS="$PROGRAMS/flows" --results "$dir" "$@" \
 		-- $guest --- $guest >"$dir.log" 2>&1 || status=$?
