@@ -136,6 +136,29 @@ static int rds_recv_put_tstamp(struct sock *sk, struct msghdr *msg,
 	return put_cmsg(msg, SOL_SOCKET, SO_TIMESTAMP_OLD, sizeof(tv), &tv);
 }
 
+#ifdef CONFIG_COMPAT
+/* As 32-bit programs know it: some have the times without a gap before them. */
+struct rds_compat_cmsg_rx_trace {
+	u8		rx_traces;
+	u8		rx_trace_pos[RDS_MSG_RX_DGRAM_TRACE_MAX];
+	compat_u64	rx_trace[RDS_MSG_RX_DGRAM_TRACE_MAX];
+};
+
+static int rds_recv_put_compat_trace(struct msghdr *msg,
+				     const struct rds_cmsg_rx_trace *trace)
+{
+	struct rds_compat_cmsg_rx_trace compat;
+
+	memset(&compat, 0, sizeof(compat));
+	compat.rx_traces = trace->rx_traces;
+	memcpy(compat.rx_trace_pos, trace->rx_trace_pos,
+	       sizeof(compat.rx_trace_pos));
+	memcpy(compat.rx_trace, trace->rx_trace, sizeof(compat.rx_trace));
+	return put_cmsg(msg, SOL_RDS, RDS_CMSG_RXPATH_LATENCY, sizeof(compat),
+			&compat);
+}
+#endif
+
 static int rds_recv_put_latency(struct rds_sock *rs, struct msghdr *msg,
 				struct rds_incoming *inc)
 {
@@ -152,6 +175,10 @@ static int rds_recv_put_latency(struct rds_sock *rs, struct msghdr *msg,
 		trace.rx_trace_pos[i] = pos;
 		trace.rx_trace[i] = stamps[pos + 1] - stamps[pos];
 	}
+#ifdef CONFIG_COMPAT
+	if (msg->msg_flags & MSG_CMSG_COMPAT)
+		return rds_recv_put_compat_trace(msg, &trace);
+#endif
 	return put_cmsg(msg, SOL_RDS, RDS_CMSG_RXPATH_LATENCY, sizeof(trace),
 			&trace);
 }

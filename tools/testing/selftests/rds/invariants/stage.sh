@@ -17,6 +17,20 @@ build_programs() {
 	done
 }
 
+# build_programs_32 PROGRAM...: some of the directory above for 32-bit callers.
+# The kselftest header takes addresses for 64-bit numbers.
+build_programs_32() {
+	local program targets=()
+
+	mkdir -p "$PROGRAMS-32"
+	for program; do
+		targets+=("$PROGRAMS-32/$program")
+	done
+	make -s -j"$(nproc)" -C "$SELFTESTS" OUTPUT="$PROGRAMS-32" \
+		USERCFLAGS="-m32 -Werror -Wno-pointer-to-int-cast" \
+		KSRC="$RDS_CACHE/src/linux-6.1" "${targets[@]}"
+}
+
 # socket_programs: those of the directory above, of the socket interface.
 socket_programs() {
 	make -s -C "$SELFTESTS" KSRC="$RDS_CACHE/src/linux-6.1" programs
