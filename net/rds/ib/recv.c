@@ -63,6 +63,16 @@ static int rds_ib_recv_map(struct rds_ib_conn *ic, const void *data, u32 bytes,
 	return 0;
 }
 
+/* Numbers only go up while a connection lasts: a peer that begins anew, which
+ * core allows for, does so by another one. So whatever its flags are, what is
+ * not above the last has come twice. No device should do that, but soft-RoCE
+ * does when its acknowledgments are late.
+ */
+static bool rds_ib_recv_is_repeated(const struct rds_ib_rx *rx, u64 seq)
+{
+	return seq && seq <= rx->rx_seq;
+}
+
 static void rds_ib_recv_deliver(struct rds_ib_conn *ic)
 {
 	struct rds_ib_rx *rx = &ic->ic_rx;
@@ -71,6 +81,13 @@ static void rds_ib_recv_deliver(struct rds_ib_conn *ic)
 	u8 flags = rx->rx_reasm.ra_hdr.h_flags;
 	struct rds_rx_batch batch;
 	struct rds_incoming *inc;
+
+	if (unlikely(rds_ib_recv_is_repeated(rx, seq))) {
+		rds_ib_stat_inc(ib_rx_repeated);
+		rds_ib_incoming_drop(rx->rx_inc);
+		rx->rx_inc = NULL;
+		return;
+	}
 
 	inc = rds_ib_incoming_end(rx->rx_inc);
 	rx->rx_inc = NULL;

@@ -47,7 +47,8 @@ struct net;
 	X(ib_rdma_mr_8k_reused)		\
 	X(ib_rdma_mr_1m_reused)		\
 	X(ib_atomic_cswp)		\
-	X(ib_atomic_fadd)
+	X(ib_atomic_fadd)			\
+	X(ib_rx_repeated)
 
 #define RDS_IB_STAT_FIELD(name)	u64 name;
 

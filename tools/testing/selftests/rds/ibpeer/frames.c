@@ -295,6 +295,36 @@ TEST_F(frames, with_any_other_flags_are_delivered)
 	EXPECT_BORNE();
 }
 
+/* As a device may send them that is not told in time that they have come */
+TEST_F(frames, that_come_again_are_dropped)
+{
+	struct site *site = &self->site;
+	uint64_t first = site->seq;
+	int64_t before;
+
+	before = rds_counter(site->fd, "ib_rx_repeated");
+	ASSERT_TRUE(site_talks(site, LEN));
+	ASSERT_TRUE(site_talks(site, 10));
+	ASSERT_TRUE(site_say(site, self->bytes, 0));
+	ASSERT_TRUE(site_hears(site, self->bytes, 0));
+
+	site->seq = first;
+	ASSERT_TRUE(site_say(site, self->bytes, LEN));
+	ASSERT_TRUE(site_say(site, self->bytes, 10));
+	ASSERT_TRUE(site_say(site, self->bytes, 0));
+	EXPECT_TRUE(rds_await_counter(site->fd, "ib_rx_repeated", before + 3));
+	EXPECT_BORNE();
+
+	/* A peer that begins anew does so by another connection. */
+	peer_hang_up(&site->peer);
+	ASSERT_TRUE(site_await_drop(site));
+	peer_free(&site->peer);
+	site->seq = 1;
+	ASSERT_EQ(PEER_UP, site_dial(site));
+	EXPECT_BORNE();
+	EXPECT_EQ(before + 3, rds_counter(site->fd, "ib_rx_repeated"));
+}
+
 TEST_F(frames, that_ask_for_it_are_acknowledged)
 {
 	struct frame frame = next(&self->site, 10), heard;
