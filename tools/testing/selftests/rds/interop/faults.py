@@ -189,8 +189,27 @@ class AddressGone(Fault):
             self.pair.address("del", address)
         self.count("removed")
         time.sleep(1)
+        self.add()
+
+    def add(self):
         for address in self.addresses:
             self.pair.address("add", address)
+
+
+class RdmaAddressGone(AddressGone):
+    """
+    The same where an RDMA device has them. One of soft-RoCE learns of an address
+    after the network has, and a packet for one over IPv6 that it does not know
+    kills the kernel (Linux 6.1). So none comes in until it does.
+    """
+
+    def add(self):
+        self.pair.refuse_roce()
+        super().add()
+        for address in self.addresses:
+            if ":" in address:
+                self.pair.await_rdma_knows(address)
+        self.pair.admit_roce()
 
 
 class RouteGone(Fault):

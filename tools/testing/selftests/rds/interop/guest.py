@@ -15,9 +15,11 @@ Environment:
   RDS_SECONDS    that these are spread over (default 3)
   RDS_LARGEST    bytes of a message (default 1 MiB)
   RDS_LINK_DOWN  seconds that the link is down (default 3)
-  RDS_LIMIT      give a case up when nothing happens for so long (default 20)
+  RDS_LIMIT      give a case up when nothing happens for so long (default 40)
   RDS_WHOLE      regular expression of the cases without messages that are too
                  short to say which they are (default: none)
+  RDS_OURS       if set, both ends have ours: completions are told, and all
+                 messages acknowledged
   RDS_FAILOVER   if set, addresses also move from guest to guest at the end
   RDS_TRACE      tracepoints of ours to be recorded, with blanks between them
 """
@@ -39,14 +41,14 @@ ME = os.environ["RDS_GUEST"]
 BOOT = int(os.environ["RDS_BOOT"])
 RESULTS = pathlib.Path(os.environ["RDS_RESULTS"])
 FLOWS = os.environ["RDS_FLOWS"]
-LENDS = os.environ.get("RDS_LENDS")
+OURS = os.environ.get("RDS_OURS")
 TRANSPORT = os.environ.get("RDS_TRANSPORT", "tcp")
 RDMA = os.environ.get("RDS_RDMA", "rxe")
 SYSCTLS = os.environ.get(f"RDS_SYSCTLS_{ME.upper()}", "").split()
 MESSAGES = int(os.environ.get("RDS_MESSAGES", 2000))
 LARGEST = int(os.environ.get("RDS_LARGEST", 1 << 20))
 SECONDS = float(os.environ.get("RDS_SECONDS", 3))
-LIMIT = int(os.environ.get("RDS_LIMIT", 20))
+LIMIT = int(os.environ.get("RDS_LIMIT", 40))
 WHOLE = os.environ.get("RDS_WHOLE", "^$")
 
 TRACING = pathlib.Path("/sys/kernel/tracing")
@@ -141,7 +143,7 @@ IB_CASES = [
     Case("wire-cut", faults.WireCut, "b"),
     Case("link-down", faults.LinkAndDeviceGone, "a"),
     Case("device-gone", faults.DeviceGone, "a"),
-    Case("address-gone", faults.AddressGone),
+    Case("address-gone", faults.RdmaAddressGone),
     Case("route-gone", faults.RouteGone, "a"),
     Case("modules-reloaded", returns="modules"),
     Case("rebooted", faults.Reboot, "a", returns="machine"),
@@ -175,8 +177,8 @@ class Run:
             command += ["--sockets", 2]
         if TRANSPORT == "ib":
             command += ["--ib"]
-        if LENDS:
-            command += ["--lends"]
+        if OURS:
+            command += ["--lends", "--acked"]
         if self.case.returns or re.search(WHOLE, self.case.name):
             command += ["--whole"]
         if self.case.returns and ME == "a":

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Addresses, routes and devices of the guest this runs in."""
+import ipaddress
 import pathlib
 import subprocess
+import time
 
 SYSCTL = pathlib.Path("/proc/sys")
+RDMA = pathlib.Path("/sys/class/infiniband")
+ROCE_PORT = 4791
 
 
 def run(*args):
@@ -63,6 +67,29 @@ class Pair:
         length = 128 if ":" in address else 32
         run("ip", "address", verb, f"{address}/{length}", "dev",
             device or self.DEVICE, *nodad)
+
+    def refuse_roce(self):
+        """Let nothing in that is for an RDMA device over IPv6."""
+        run("tc", "qdisc", "add", "dev", self.DEVICE, "clsact")
+        run("tc", "filter", "add", "dev", self.DEVICE, "ingress",
+            "protocol", "ipv6", "flower", "ip_proto", "udp",
+            "dst_port", ROCE_PORT, "action", "drop")
+
+    def admit_roce(self):
+        run("tc", "qdisc", "del", "dev", self.DEVICE, "clsact")
+
+    def rdma_knows(self, address):
+        """Whether an IPv6 address is among the first of the RDMA device's"""
+        wanted = ipaddress.ip_address(address).exploded
+        gids = RDMA / f"{self.kind}0" / "ports/1/gids"
+        return any((gids / str(index)).read_text().strip() == wanted
+                   for index in range(100))
+
+    def await_rdma_knows(self, address):
+        deadline = time.monotonic() + 30
+        while not self.rdma_knows(address):
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{self.kind}0 does not get {address}")
 
     def link(self, state):
         run("ip", "link", "set", self.DEVICE, state)
