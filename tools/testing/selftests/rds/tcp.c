@@ -47,9 +47,18 @@ FIXTURE_VARIANT_ADD(tcp, ipv6) {
 	.far = VETH_FAR_IPV6,
 };
 
+/* By the names that the variants over TCP have in pair.h */
+static bool tcp_wants(const char *variant)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "tcp_%s", variant);
+	return rds_wants_variant(name);
+}
+
 static void __attribute__((constructor)) tcp_choose_variants(void)
 {
-	rds_choose_variants(&_tcp_fixture_object, rds_wants_variant);
+	rds_choose_variants(&_tcp_fixture_object, tcp_wants);
 }
 
 static void tcp_open(struct __test_metadata *_metadata, FIXTURE_DATA(tcp) *self,
