@@ -46,6 +46,8 @@ static long status_kib(const char *field)
 
 static bool nothing_is_left(int from, int to)
 {
+	/* That there was news of congestion is told once. */
+	rds_poll(from);
 	return !status_kib("VmPin") && rds_silent(from) && rds_silent(to) &&
 	       !(rds_poll(from) & (POLLIN | POLLERR)) &&
 	       rds_check(pages, PAGES * PAGE, 1);
