@@ -652,7 +652,6 @@ FIXTURE(module) {
 	char modprobe[256];
 };
 
-/* To be asked for what is not there takes the kernel seconds. */
 FIXTURE_SETUP(module)
 {
 	FILE *file = fopen(MODPROBE, "r");
@@ -682,6 +681,7 @@ TEST_F_TIMEOUT(module, i19_init, LONG)
 	system("rmmod rds_rdma rds_tcp rds_loop 2>/dev/null");
 	ASSERT_TRUE(module_users_fall_to("rds", 0));
 	ASSERT_EQ(0, syscall(SYS_delete_module, "rds", O_NONBLOCK));
+	/* To look for what is not there takes seconds each time. */
 	ASSERT_TRUE(write_file(MODPROBE, "\n"));
 	EXPECT_TRUE(sweep(&scene, &call,
 			  first_fault(&scene, &call, MODULE_TAIL)));
