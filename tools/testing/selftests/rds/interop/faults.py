@@ -204,11 +204,14 @@ class RdmaAddressGone(AddressGone):
     """
 
     def add(self):
+        unsafe = [address for address in self.addresses if ":" in address]
+        if not unsafe:
+            super().add()
+            return
         self.pair.refuse_roce()
         super().add()
-        for address in self.addresses:
-            if ":" in address:
-                self.pair.await_rdma_knows(address)
+        for address in unsafe:
+            self.pair.await_rdma_knows(address)
         self.pair.admit_roce()
 
 
