@@ -177,11 +177,12 @@ struct rds_ib_tx_slot {
  * @tx_inline: up to here the device copies
  * @tx_signal: a completion is asked for every so many
  * @tx_unsignaled: since the last that was asked for
+ * @tx_held: bytes of the messages that slots hold since then
  * @tx_frag: fragments of the current message that have been taken
  * @tx_bvec: the piece of its payload that is next
  * @tx_bvec_off: where in it
  * @tx_mapped: a fragment of it was not copied
- * @tx_holds: something among the work requests put by waits for a completion
+ * @tx_asks: the last of the work requests put by is to have a completion
  * @tx_map: copy of a congestion map that is being sent
  * @tx_last_map: copy of the one that was begun last; not to be followed
  * @tx_nr: work requests put by
@@ -200,11 +201,12 @@ struct rds_ib_tx {
 	u32			tx_inline;
 	u32			tx_signal;
 	u32			tx_unsignaled;
+	u32			tx_held;
 	u32			tx_frag;
 	unsigned int		tx_bvec;
 	u32			tx_bvec_off;
 	bool			tx_mapped;
-	bool			tx_holds;
+	bool			tx_asks;
 	void			*tx_map;
 	void			*tx_last_map;
 	unsigned int		tx_nr;

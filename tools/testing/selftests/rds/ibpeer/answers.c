@@ -306,6 +306,43 @@ TEST_F(asked, and_silent_it_is_asked_again)
 	EXPECT_TRUE(site_is_up(site));
 }
 
+/* Completions of the device for so many messages */
+static int64_t completions(struct site *site, unsigned int count,
+			   unsigned int len)
+{
+	int64_t before = rds_counter(site->fd, "ib_tx_cq_event");
+	unsigned char payload[PEER_SLOT] = {};
+	struct frame heard, ack = {};
+
+	while (count--) {
+		if (rds_sendto(site->fd, payload, len, 0,
+			       &site->name) != (ssize_t)len ||
+		    !site_hear(site, &heard, payload))
+			return -1;
+		ack.ack = heard.seq;
+		frame_seal(&ack);
+		if (!peer_send(&site->peer, &ack, NULL, 0))
+			return -1;
+	}
+	return rds_counter(site->fd, "ib_tx_cq_event") - before;
+}
+
+/* There is one now and then: but not so seldom that much memory would wait. */
+TEST_F(asked, there_are_few_completions_of_small_messages)
+{
+	struct site *site = &self->site;
+	int64_t small, larger;
+
+	ASSERT_TRUE(site_answer(site, 0, false));
+	EXPECT_CURED(0);
+	small = completions(site, 64, 1024);
+	EXPECT_LE(64 / 16, small);
+	EXPECT_GE(64 / 8, small);
+	larger = completions(site, 40, 4096);
+	EXPECT_LE(40 / 5, larger);
+	EXPECT_GE(40 / 4, larger);
+}
+
 TEST_F(asked, and_gone_with_the_answer_it_is_asked_again)
 {
 	struct site *site = &self->site;
