@@ -209,6 +209,51 @@ TEST_F(credit, is_not_overdrawn)
 	EXPECT_TRUE(site_honest(site));
 }
 
+/* A type of service, which has a connection for itself */
+FIXTURE(service) {
+	struct site site;
+};
+
+FIXTURE_VARIANT(service) {
+	uint8_t tos;
+};
+
+FIXTURE_VARIANT_ADD(service, of_type_0) { .tos = 0 };
+FIXTURE_VARIANT_ADD(service, of_type_5) { .tos = 5 };
+
+FIXTURE_SETUP(service)
+{
+	ASSERT_EQ(0, site_set_up_listening(&self->site, true));
+	ASSERT_EQ(0, ioctl(self->site.fd, SIOCRDSSETTOS, &variant->tos));
+}
+
+FIXTURE_TEARDOWN(service)
+{
+	site_tear_down(&self->site);
+}
+
+TEST_F(service, is_asked_of_the_network)
+{
+	struct site *site = &self->site;
+	struct hello6 hello = hello6_honest(site->address, SITE_NEAR6), got;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	hello.tail.tos = variant->tos;
+	ASSERT_TRUE(site_send(site, 0, WAITING));
+	ASSERT_TRUE(peer_asked(&site->ear, &site->peer));
+	memcpy(&got, site->peer.answer, sizeof(got));
+	EXPECT_EQ(variant->tos, got.tail.tos);
+	ASSERT_EQ(PEER_UP, peer_accept(&site->peer, &hello, sizeof(hello),
+				       false, false));
+	EXPECT_TRUE(site_hear_all(site, 0, WAITING));
+	if (site_is_iwarp())
+		return;
+	/* What packets between the two carry, as the kernel has asked for */
+	ASSERT_EQ(0, ibv_query_qp(site->peer.qp, &attr, IBV_QP_AV, &init));
+	EXPECT_EQ(variant->tos, attr.ah_attr.grh.traffic_class);
+}
+
 /* Manners to say no, each three times before the answer is yes */
 FIXTURE(refusal) {
 	struct site site;
