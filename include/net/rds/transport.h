@@ -24,6 +24,7 @@
 struct iov_iter;
 struct module;
 struct net;
+struct page;
 struct rds_sock;
 struct ubuf_info;
 
@@ -442,6 +443,58 @@ struct rds_data_ops {
 };
 
 /**
+ * struct rds_mr_memory - memory that peers are to reach
+ * @pages: its pages, pinned
+ * @nr: how many
+ * @off: where in the first of them it begins
+ * @len: bytes
+ * @writable: peers may write, too
+ */
+struct rds_mr_memory {
+	struct page	**pages;
+	unsigned int	nr;
+	u32		off;
+	u32		len;
+	bool		writable;
+};
+
+/**
+ * struct rds_rdma_ops - peers reach memory of this host
+ */
+struct rds_rdma_ops {
+	/**
+	 * @mr_map: Required. Let peers that are connected to a local address
+	 * reach memory, by a key, at addresses from &rds_mr_memory.off. @mem
+	 * stays as it is until mr_unmap().
+	 *
+	 * Context: process, may sleep. No locks.
+	 * Return: a handle for mr_unmap(), with @key set; or an errno as a
+	 * pointer: -EOPNOTSUPP if it cannot be done on that device, -EMSGSIZE
+	 * if it is too much for it, -EADDRNOTAVAIL if the address is not served
+	 * any more, -ENETDOWN, -ENOMEM, -EINTR, -EIO.
+	 */
+	void *(*mr_map)(struct net *net, const struct in6_addr *laddr,
+			int ifindex, const struct rds_mr_memory *mem, u32 *key);
+
+	/**
+	 * @mr_alive: Required. Do peers reach the memory still? They do not
+	 * when the device is gone; then another may give the same key again.
+	 *
+	 * Context: any; a lock of the core's is held.
+	 * Return: true if they do.
+	 */
+	bool (*mr_alive)(const void *handle);
+
+	/**
+	 * @mr_unmap: Required. When it returns no peer reaches the memory, and
+	 * the handle is gone.
+	 *
+	 * Context: process, may sleep. No locks.
+	 */
+	void (*mr_unmap)(void *handle);
+};
+
+/**
  * struct rds_info_ops - what a transport tells users
  */
 struct rds_info_ops {
@@ -513,6 +566,7 @@ enum rds_caps {
  * @caps: bits of enum rds_caps
  * @conn: addresses and connecting
  * @data: moving messages
+ * @rdma: optional: reaching memory
  * @info: optional
  */
 struct rds_transport {
@@ -522,6 +576,7 @@ struct rds_transport {
 	unsigned int			caps;
 	const struct rds_conn_ops	*conn;
 	const struct rds_data_ops	*data;
+	const struct rds_rdma_ops	*rdma;
 	const struct rds_info_ops	*info;
 };
 

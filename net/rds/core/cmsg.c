@@ -4,14 +4,18 @@
  *
  * They are walked through once, each with its length checked where it is
  * read, into a structure that everything after works from. None of today's
- * transports has RDMA, so all operations end in an errno; which one, and
- * after which checks, programs rely on. Zerocopy is seen to by sendmsg().
+ * transports has operations of RDMA, so all of these end in an errno; which
+ * one, and after which checks, programs rely on. Zerocopy is seen to by
+ * sendmsg().
  */
 #include <linux/pagemap.h>
 #include <linux/socket.h>
 #include <linux/uaccess.h>
 
 #include "cmsg.h"
+#include "compat.h"
+#include "message.h"
+#include "mr.h"
 
 static bool rds_cmsg_copy(const struct cmsghdr *cmsg, void *to, size_t size)
 {
@@ -35,33 +39,26 @@ static int rds_cmsg_read_args(const struct cmsghdr *cmsg,
 	return 0;
 }
 
-/* The least size of a control message; 0 for types that cannot be sent. */
-static size_t rds_cmsg_size(int type)
-{
-	switch (type) {
-	case RDS_CMSG_RDMA_DEST:
-		return sizeof(rds_rdma_cookie_t);
-	case RDS_CMSG_RDMA_MAP:
-		return sizeof(struct rds_get_mr_args);
-	default:
-		return 0;
-	}
-}
-
 /* Types of which a message may carry one between them */
 static u32 rds_cmsg_kind(int type)
 {
-	return BIT(type) & RDS_CMSG_ATOMICS ? RDS_CMSG_ATOMICS : BIT(type);
+	if (BIT(type) & RDS_CMSG_ATOMICS)
+		return RDS_CMSG_ATOMICS;
+	return BIT(type) & RDS_CMSG_COOKIES ? RDS_CMSG_COOKIES : BIT(type);
 }
 
 static int rds_cmsg_read_one(const struct cmsghdr *cmsg,
 			     struct rds_send_cmsgs *cmsgs)
 {
-	size_t size;
-
 	switch (cmsg->cmsg_type) {
 	case RDS_CMSG_RDMA_ARGS:
 		return rds_cmsg_read_args(cmsg, cmsgs);
+	case RDS_CMSG_RDMA_DEST:
+		return rds_cmsg_copy(cmsg, &cmsgs->dest,
+				     sizeof(cmsgs->dest)) ? 0 : -EINVAL;
+	case RDS_CMSG_RDMA_MAP:
+		return rds_cmsg_copy(cmsg, &cmsgs->map,
+				     sizeof(cmsgs->map)) ? 0 : -EINVAL;
 	case RDS_CMSG_ATOMIC_FADD:
 	case RDS_CMSG_ATOMIC_CSWP:
 	case RDS_CMSG_MASKED_ATOMIC_FADD:
@@ -72,10 +69,7 @@ static int rds_cmsg_read_one(const struct cmsghdr *cmsg,
 		return rds_cmsg_copy(cmsg, &cmsgs->cookie,
 				     sizeof(cmsgs->cookie)) ? 0 : -EINVAL;
 	default:
-		size = rds_cmsg_size(cmsg->cmsg_type);
-		if (!size || cmsg->cmsg_len < CMSG_LEN(size))
-			return -EINVAL;
-		return 0;
+		return -EINVAL;
 	}
 }
 
@@ -142,16 +136,49 @@ static bool rds_cmsg_vectors_ok(const struct rds_rdma_args *args)
 	return access_ok(ptr, size) && !fault_in_readable(ptr, size);
 }
 
+/* The peer is told of a cookie by an extension header. */
+static void rds_cmsg_put_dest(struct rds_message *rm, rds_rdma_cookie_t cookie)
+{
+	unsigned int pos = 0;
+	u8 payload[8];
+
+	put_unaligned_be32(rds_mr_cookie_key(cookie), payload);
+	put_unaligned_be32(rds_mr_cookie_off(cookie), payload + 4);
+	rds_exthdr_add(rm->m_exthdr, &pos, RDS_EXTHDR_RDMA_DEST, payload);
+}
+
+static int rds_cmsg_run_cookie(const struct rds_send_cmsgs *cmsgs,
+			       struct rds_sock *rs, struct rds_message *rm,
+			       rds_rdma_cookie_t *mapped)
+{
+	int ret;
+
+	if (cmsgs->seen & RDS_CMSG_BIT(RDMA_DEST)) {
+		if (!rds_mr_has(rs, cmsgs->dest))
+			return -EINVAL;
+		rds_cmsg_put_dest(rm, cmsgs->dest);
+		return 0;
+	}
+	ret = rds_mr_register(rs, &cmsgs->map, mapped);
+	if (!ret)
+		rds_cmsg_put_dest(rm, *mapped);
+	return ret;
+}
+
 /**
  * rds_cmsg_run_all() - do what the control messages ask for
  * @cmsgs: as rds_cmsg_read() filled it: something, without error
+ * @rs: the socket, bound
+ * @rm: the message, which is told of it
+ * @mapped: set to the cookie of memory that was registered
  *
  * Context: process, may sleep.
- * Return: 0 if there is nothing to do; -EINVAL for what came twice or names a
- * key that nobody has; -EFAULT for an operation with a bad local address;
- * -EOPNOTSUPP for what the transport cannot do.
+ * Return: 0 if all is done; -EINVAL for what came twice or names a key that
+ * nobody has; -EFAULT for an operation with a bad local address; -EOPNOTSUPP
+ * for what the transport cannot do; or as rds_mr_register().
  */
-int rds_cmsg_run_all(const struct rds_send_cmsgs *cmsgs)
+int rds_cmsg_run_all(const struct rds_send_cmsgs *cmsgs, struct rds_sock *rs,
+		     struct rds_message *rm, rds_rdma_cookie_t *mapped)
 {
 	if (cmsgs->twice)
 		return -EINVAL;
@@ -163,7 +190,9 @@ int rds_cmsg_run_all(const struct rds_send_cmsgs *cmsgs)
 	if ((cmsgs->seen & RDS_CMSG_BIT(RDMA_ARGS)) &&
 	    !rds_cmsg_vectors_ok(&cmsgs->args))
 		return -EFAULT;
-	if (cmsgs->seen & RDS_CMSG_BIT(RDMA_DEST))
-		return -EINVAL;
-	return -EOPNOTSUPP;
+	if (cmsgs->seen & RDS_CMSG_OPS)
+		return -EOPNOTSUPP;
+	if (cmsgs->seen & RDS_CMSG_COOKIES)
+		return rds_cmsg_run_cookie(cmsgs, rs, rm, mapped);
+	return 0;
 }

@@ -15,6 +15,8 @@
  * @err: what else is wrong, as an errno
  * @args: RDS_CMSG_RDMA_ARGS
  * @atomic: whichever of the atomic operations
+ * @map: RDS_CMSG_RDMA_MAP
+ * @dest: RDS_CMSG_RDMA_DEST
  * @cookie: RDS_CMSG_ZCOPY_COOKIE
  *
  * The errors are kept apart because sendmsg() looks at other things between
@@ -27,6 +29,8 @@ struct rds_send_cmsgs {
 	int			err;
 	struct rds_rdma_args	args;
 	struct rds_atomic_args	atomic;
+	struct rds_get_mr_args	map;
+	rds_rdma_cookie_t	dest;
 	u32			cookie;
 };
 
@@ -35,17 +39,22 @@ struct rds_send_cmsgs {
 				 RDS_CMSG_BIT(ATOMIC_CSWP) |		\
 				 RDS_CMSG_BIT(MASKED_ATOMIC_FADD) |	\
 				 RDS_CMSG_BIT(MASKED_ATOMIC_CSWP))
+/* Cookies that the peer is told */
+#define RDS_CMSG_COOKIES	(RDS_CMSG_BIT(RDMA_DEST) |		\
+				 RDS_CMSG_BIT(RDMA_MAP))
 /* Operations of their own, and what only adorns a message; never together */
 #define RDS_CMSG_OPS		(RDS_CMSG_BIT(RDMA_ARGS) | RDS_CMSG_ATOMICS)
-#define RDS_CMSG_EXTRAS		(RDS_CMSG_BIT(RDMA_DEST) |		\
-				 RDS_CMSG_BIT(RDMA_MAP) |		\
-				 RDS_CMSG_BIT(ZCOPY_COOKIE))
+#define RDS_CMSG_EXTRAS		(RDS_CMSG_COOKIES | RDS_CMSG_BIT(ZCOPY_COOKIE))
 
 /* Local pieces of an RDMA operation */
 #define RDS_MAX_IOVECS		1024
 
+struct rds_message;
+struct rds_sock;
+
 void rds_cmsg_read(struct msghdr *msg, struct rds_send_cmsgs *cmsgs);
-int rds_cmsg_run_all(const struct rds_send_cmsgs *cmsgs);
+int rds_cmsg_run_all(const struct rds_send_cmsgs *cmsgs, struct rds_sock *rs,
+		     struct rds_message *rm, rds_rdma_cookie_t *mapped);
 
 /**
  * rds_cmsg_expected() - are control messages there, or missing?
@@ -62,14 +71,21 @@ static inline bool rds_cmsg_expected(const struct msghdr *msg)
 /**
  * rds_cmsg_run() - do what the control messages ask for
  * @cmsgs: as rds_cmsg_read() filled it, without error, or empty
+ * @rs: the socket, bound
+ * @rm: the message, which is told of it
+ * @mapped: set to the cookie of memory that was registered, for rds_mr_free()
+ *	if the message is not sent after all; otherwise 0
  *
  * Context: process, may sleep.
  * Return: 0 if they ask for nothing, or for what comes later; otherwise as
  * rds_cmsg_run_all().
  */
-static inline int rds_cmsg_run(const struct rds_send_cmsgs *cmsgs)
+static inline int rds_cmsg_run(const struct rds_send_cmsgs *cmsgs,
+			       struct rds_sock *rs, struct rds_message *rm,
+			       rds_rdma_cookie_t *mapped)
 {
-	return cmsgs->seen ? rds_cmsg_run_all(cmsgs) : 0;
+	*mapped = 0;
+	return cmsgs->seen ? rds_cmsg_run_all(cmsgs, rs, rm, mapped) : 0;
 }
 
 #endif /* _RDS_CORE_CMSG_H */

@@ -23,6 +23,15 @@
 #define EXPORT_SYMBOL_RDS_KUNIT(sym)
 #endif
 
+/* Since 6.2 memory that is pinned for reading stays its owner's when he writes
+ * to it; before, he must be made to write first.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define RDS_FOLL_READ	0
+#else
+#define RDS_FOLL_READ	(FOLL_WRITE | FOLL_FORCE)
+#endif
+
 /* Before 6.10 a ubuf_info had its one operation itself. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
 struct ubuf_info_ops {

@@ -7,6 +7,7 @@
 #include <net/sock.h>
 
 #include "message.h"
+#include "mr.h"
 #include "net_list.h"
 #include "path.h"
 #include "sock_ops.h"
@@ -65,9 +66,13 @@ static int __init rds_init(void)
 		goto err_caches;
 	}
 
-	ret = rds_net_register();
+	ret = rds_mr_init();
 	if (ret)
 		goto err_wq;
+
+	ret = rds_net_register();
+	if (ret)
+		goto err_mr;
 
 	ret = proto_register(&rds_proto, 1);
 	if (ret)
@@ -83,6 +88,8 @@ err_proto:
 	proto_unregister(&rds_proto);
 err_net:
 	rds_net_unregister();
+err_mr:
+	rds_mr_exit();
 err_wq:
 	destroy_workqueue(rds_wq);
 err_caches:
@@ -95,6 +102,7 @@ static void __exit rds_exit(void)
 	sock_unregister(AF_RDS);
 	proto_unregister(&rds_proto);
 	rds_net_unregister();
+	rds_mr_exit();
 	destroy_workqueue(rds_wq);
 	/* Connections and maps are freed by RCU. */
 	rcu_barrier();

@@ -12,9 +12,11 @@
 #include <linux/sched/signal.h>
 #include <net/compat.h>
 
+#include "compat.h"
 #include "cong_flow.h"
-#include "recv_queue.h"
 #include "incoming.h"
+#include "mr.h"
+#include "recv_queue.h"
 #include "sock_ops.h"
 #include "zcopy.h"
 
@@ -204,13 +206,35 @@ static int rds_recv_put_zcopy(struct rds_sock *rs, struct msghdr *msg,
 	return 1;
 }
 
+/* What the peer offers for RDMA, if that is what the message brings. */
+static int rds_recv_put_dest(struct msghdr *msg,
+			     const struct rds_incoming *inc)
+{
+	rds_rdma_cookie_t cookie;
+	unsigned int pos = 0;
+	const u8 *payload;
+	u8 type;
+
+	while ((type = rds_exthdr_next(inc->i_exthdr, &pos, &payload))) {
+		if (type != RDS_EXTHDR_RDMA_DEST)
+			continue;
+		cookie = rds_mr_cookie(get_unaligned_be32(payload),
+				       get_unaligned_be32(payload + 4));
+		return put_cmsg(msg, SOL_RDS, RDS_CMSG_RDMA_DEST,
+				sizeof(cookie), &cookie);
+	}
+	return 0;
+}
+
 static int rds_recv_put_cmsgs(struct rds_sock *rs, struct msghdr *msg,
 			      int flags, struct rds_incoming *inc)
 {
 	struct sock *sk = &rs->rs_sk;
 	int ret = 0;
 
-	if (inc->i_tstamp && sock_flag(sk, SOCK_RCVTSTAMP))
+	if (inc->i_exthdr[0])
+		ret = rds_recv_put_dest(msg, inc);
+	if (!ret && inc->i_tstamp && sock_flag(sk, SOCK_RCVTSTAMP))
 		ret = rds_recv_put_tstamp(sk, msg, inc->i_tstamp);
 	if (!ret && rs->rs_rx_traces && inc->i_stamps[RDS_RX_STAMP_HDR])
 		ret = rds_recv_put_latency(rs, msg, inc);

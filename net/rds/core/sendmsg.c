@@ -19,6 +19,7 @@
 #include "conn.h"
 #include "lanes.h"
 #include "message.h"
+#include "mr.h"
 #include "send.h"
 #include "sock_ops.h"
 #include "transport.h"
@@ -368,6 +369,7 @@ static int rds_sendmsg_message(struct socket *sock, struct msghdr *msg,
 {
 	long timeo = sock_sndtimeo(sock->sk, msg->msg_flags & MSG_DONTWAIT);
 	struct rds_sock *rs = rds_sk(sock->sk);
+	rds_rdma_cookie_t mapped;
 	struct rds_message *rm;
 	struct rds_addr dest;
 	struct rds_conn *conn;
@@ -394,14 +396,21 @@ static int rds_sendmsg_message(struct socket *sock, struct msghdr *msg,
 		goto err_message;
 	}
 
-	ret = rds_cmsg_run(cmsgs);
-	if (!ret)
-		ret = rds_sendmsg_suit(rm, conn);
+	ret = rds_cmsg_run(cmsgs, rs, rm, &mapped);
 	if (ret)
 		goto err_conn;
+	ret = rds_sendmsg_suit(rm, conn);
+	if (ret)
+		goto err_mapped;
 
-	return rds_sendmsg_send(rs, rm, &dest, conn, timeo) ?: len;
+	ret = rds_sendmsg_send(rs, rm, &dest, conn, timeo);
+	if (ret && mapped)
+		rds_mr_free(rs, mapped);
+	return ret ?: len;
 
+err_mapped:
+	if (mapped)
+		rds_mr_free(rs, mapped);
 err_conn:
 	rds_conn_put(conn);
 err_message:

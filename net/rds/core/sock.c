@@ -11,8 +11,9 @@
  *     be congested, and that must not be undone;
  *  3. what it has sent is cancelled; what a transport has in hand goes on, and
  *     no longer counts; nor is anybody told of it;
- *  4. the connection, the map and the transport's module are let go;
- *  5. the descriptor's reference.
+ *  4. what peers could reach of its memory they cannot any more;
+ *  5. the connection, the map and the transport's module are let go;
+ *  6. the descriptor's reference.
  *
  * Locks: the socket lock (bind, transport, options) > rs_lock, rs_recv_lock.
  * rs_lock and rs_recv_lock are never held together.
@@ -23,6 +24,7 @@
 #include "cong.h"
 #include "cong_flow.h"
 #include "conn.h"
+#include "mr.h"
 #include "recv_queue.h"
 #include "send.h"
 #include "sock.h"
@@ -57,6 +59,7 @@ static void rds_sock_init(struct rds_sock *rs, struct rds_net *rn)
 	INIT_LIST_HEAD(&rs->rs_recv_queue);
 	INIT_LIST_HEAD(&rs->rs_cong_item);
 	INIT_LIST_HEAD(&rs->rs_item);
+	xa_init_flags(&rs->rs_mrs, XA_FLAGS_LOCK_BH);
 }
 
 /**
@@ -134,6 +137,7 @@ int rds_sock_release(struct socket *sock)
 		rds_bind_del(rs);
 	rds_send_cancel(rs, NULL);
 	rds_zcopy_close(rs);
+	rds_mr_close(rs);
 	rds_cong_monitor(rs, false, 0);
 
 	/* The last user of the descriptor is here; nobody else reads it. */

@@ -4,6 +4,7 @@
 #define _RDS_CORE_SOCK_H
 
 #include <linux/rhashtable-types.h>
+#include <linux/xarray.h>
 #include <net/rds/transport.h>
 #include <net/sock.h>
 
@@ -57,6 +58,9 @@ struct rds_zcopy_queue;
  *
  * @rs_zcopy: what is to be told of sends from user memory; NULL before the
  *	first, set once
+ * @rs_mrs: regions that peers may reach, by their keys
+ * @rs_nr_mrs: how many, and those about to be there
+ * @rs_had_mrs: there ever were any
  * @rs_recverr: RDS_RECVERR
  * @rs_rx_traces: how many receive path latencies the user wants
  * @rs_rx_trace: which
@@ -99,6 +103,9 @@ struct rds_sock {
 	int			rs_cong_track;
 
 	struct rds_zcopy_queue	*rs_zcopy;
+	struct xarray		rs_mrs;
+	atomic_t		rs_nr_mrs;
+	bool			rs_had_mrs;
 	bool			rs_recverr;
 	u8			rs_rx_traces;
 	u8			rs_rx_trace[RDS_MSG_RX_DGRAM_TRACE_MAX];

@@ -6,6 +6,7 @@
 #include <asm/ioctls.h>
 
 #include "cong_flow.h"
+#include "mr.h"
 #include "send.h"
 #include "sock_ops.h"
 #include "transport.h"
@@ -182,12 +183,56 @@ static int rds_set_timestamp(struct sock *sk, int optname, sockptr_t optval,
 	return 0;
 }
 
-/* No transport of today registers memory. */
-static int rds_set_mr(struct rds_sock *rs, unsigned int optlen, size_t size)
+static int rds_get_mr(struct rds_sock *rs, sockptr_t optval,
+		      unsigned int optlen)
 {
-	if (optlen != size)
+	struct rds_get_mr_args args;
+	rds_rdma_cookie_t cookie;
+
+	if (optlen != sizeof(args))
 		return -EINVAL;
-	return rds_sock_is_bound(rs) ? -EOPNOTSUPP : -ENOTCONN;
+	if (!rds_sock_is_bound(rs))
+		return -ENOTCONN;
+	if (copy_from_sockptr(&args, optval, sizeof(args)))
+		return -EFAULT;
+	return rds_mr_register(rs, &args, &cookie);
+}
+
+/* Any peer may be told, so it does not matter which one it is meant for. */
+static int rds_get_mr_for_dest(struct rds_sock *rs, sockptr_t optval,
+			       unsigned int optlen)
+{
+	struct rds_get_mr_for_dest_args args;
+	struct rds_get_mr_args plain;
+	rds_rdma_cookie_t cookie;
+
+	if (optlen != sizeof(args))
+		return -EINVAL;
+	if (!rds_sock_is_bound(rs))
+		return -ENOTCONN;
+	if (copy_from_sockptr(&args, optval, sizeof(args)))
+		return -EFAULT;
+	plain.vec = args.vec;
+	plain.cookie_addr = args.cookie_addr;
+	plain.flags = args.flags;
+	return rds_mr_register(rs, &plain, &cookie);
+}
+
+/* A cookie of 0 stands for those that nobody uses any more, of which there are
+ * none: they end at once.
+ */
+static int rds_free_mr(struct rds_sock *rs, sockptr_t optval,
+		       unsigned int optlen)
+{
+	struct rds_free_mr_args args;
+
+	if (optlen != sizeof(args))
+		return -EINVAL;
+	if (copy_from_sockptr(&args, optval, sizeof(args)))
+		return -EFAULT;
+	if (!rds_sock_is_bound(rs) || !rs->rs_trans->rdma)
+		return -EINVAL;
+	return args.cookie ? rds_mr_free(rs, args.cookie) : 0;
 }
 
 /**
@@ -213,12 +258,11 @@ int rds_sock_setsockopt(struct socket *sock, int level, int optname,
 	case RDS_CANCEL_SENT_TO:
 		return rds_set_cancel_sent_to(rs, optval, optlen);
 	case RDS_GET_MR:
-		return rds_set_mr(rs, optlen, sizeof(struct rds_get_mr_args));
+		return rds_get_mr(rs, optval, optlen);
 	case RDS_GET_MR_FOR_DEST:
-		return rds_set_mr(rs, optlen,
-				  sizeof(struct rds_get_mr_for_dest_args));
+		return rds_get_mr_for_dest(rs, optval, optlen);
 	case RDS_FREE_MR:
-		return -EINVAL;
+		return rds_free_mr(rs, optval, optlen);
 	case RDS_RECVERR:
 		return rds_set_recverr(rs, optval, optlen);
 	case RDS_CONG_MONITOR:

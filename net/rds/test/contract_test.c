@@ -25,6 +25,8 @@ enum fault {
 	NO_MAX_PATHS,
 	NO_MAX_PATHS_BUT_LANES,
 	NO_ALLOC_AND_FREE,
+	EMPTY_RDMA,
+	RDMA_WITHOUT_UNMAP,
 	TYPE_OUT_OF_RANGE,
 	TYPE_HUGE,
 };
@@ -51,6 +53,8 @@ static const struct register_row registers[] = {
 	{ "no_max_paths",	NO_MAX_PATHS,		0 },
 	{ "no_max_paths_with_lanes", NO_MAX_PATHS_BUT_LANES, -EINVAL },
 	{ "no_optional_op",	NO_ALLOC_AND_FREE,	0 },
+	{ "empty_rdma_ops",	EMPTY_RDMA,		-EINVAL },
+	{ "no_mr_unmap",	RDMA_WITHOUT_UNMAP,	-EINVAL },
 	{ "type_out_of_range",	TYPE_OUT_OF_RANGE,	-EINVAL },
 	{ "type_huge",		TYPE_HUGE,		-EINVAL },
 };
@@ -62,8 +66,17 @@ static void register_desc(const struct register_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(registers, registers, register_desc);
 
+static void *map_nothing(struct net *net, const struct in6_addr *laddr,
+			 int ifindex, const struct rds_mr_memory *mem, u32 *key)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
 static void spoil(struct fake *fake, enum fault fault)
 {
+	static const struct rds_rdma_ops half = { .mr_map = map_nothing };
+	static const struct rds_rdma_ops empty;
+
 	switch (fault) {
 	case NOTHING:
 		break;
@@ -109,6 +122,12 @@ static void spoil(struct fake *fake, enum fault fault)
 	case NO_ALLOC_AND_FREE:
 		fake->conn_ops.path_alloc = NULL;
 		fake->conn_ops.path_free = NULL;
+		break;
+	case EMPTY_RDMA:
+		fake->trans.rdma = &empty;
+		break;
+	case RDMA_WITHOUT_UNMAP:
+		fake->trans.rdma = &half;
 		break;
 	case TYPE_OUT_OF_RANGE:
 		fake->trans.type = RDS_TRANS_SLOTS;

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Memory regions: user memory that peers may read and write (rds-rdma(7)).
+ *
+ * A region has pinned pages, what counts for them against the user's limit of
+ * locked memory, and what the transport has made of them, which is what peers
+ * reach it by. The table of its socket owns it, by its key. Whoever takes it
+ * out of the table, which happens once, ends it: RDS_FREE_MR, close(), or the
+ * arrival of a message that says that the peer has used it, if it is for one
+ * use. It ends in this order: the transport stops the peers; the pages are let
+ * go; then they no longer count. That may sleep, so what a message ends is left
+ * to a work item. The region knows its transport, whose module it pins, and
+ * not its socket, which may be gone by then.
+ *
+ * The key is as good as a password: who has it may do what the region allows,
+ * from any host that the socket's device has a connection to. That is so in all
+ * RDS, and why a region for one use is to be preferred.
+ *
+ * The pages are pinned for long, so they are moved out of where pages must be
+ * movable, and a child of fork() has copies. A region that may only be read is
+ * pinned as if for writing, too: its owner must see the same pages as the
+ * device, also after he has written to them (before Linux 6.2).
+ */
+#include <linux/error-injection.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/overflow.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include "compat.h"
+#include "mr.h"
+#include "sock.h"
+#include "transport.h"
+
+/* Regions of a socket */
+#define RDS_MR_MAX	8192
+
+/* One end of one of RDS_MAX_MSG_SIZE may be in the middle of a page. */
+#define RDS_MR_PAGES	(RDS_MAX_MSG_SIZE / PAGE_SIZE + 1)
+
+static struct workqueue_struct *rds_mr_wq;
+
+/**
+ * struct rds_mr - a region
+ * @mr_work: ends it
+ * @mr_trans: the transport, its module pinned
+ * @mr_handle: what the transport has made of it; NULL before that
+ * @mr_account: what counts against the user's limit of locked memory
+ * @mr_once: for one use
+ * @mr_mem: the memory
+ * @mr_pages: its pages, pinned; &rds_mr_memory.nr of them so far
+ */
+struct rds_mr {
+	struct work_struct		mr_work;
+	const struct rds_transport	*mr_trans;
+	void				*mr_handle;
+	struct mmpin			mr_account;
+	bool				mr_once;
+	struct rds_mr_memory		mr_mem;
+	struct page			*mr_pages[];
+};
+
+/* The one place where it ends, however far it got. */
+static void rds_mr_end(struct rds_mr *mr)
+{
+	struct rds_mr_memory *mem = &mr->mr_mem;
+
+	if (mr->mr_handle)
+		mr->mr_trans->rdma->mr_unmap(mr->mr_handle);
+	unpin_user_pages_dirty_lock(mr->mr_pages, mem->nr, mem->writable);
+	mm_unaccount_pinned_pages(&mr->mr_account);
+	rds_transport_put(mr->mr_trans);
+	kvfree(mr);
+}
+
+static bool rds_mr_is_alive(const struct rds_mr *mr)
+{
+	return mr->mr_trans->rdma->mr_alive(mr->mr_handle);
+}
+
+static void rds_mr_end_work(struct work_struct *work)
+{
+	rds_mr_end(container_of(work, struct rds_mr, mr_work));
+}
+
+static struct rds_mr *rds_mr_alloc(const struct rds_transport *trans,
+				   const struct rds_get_mr_args *args,
+				   unsigned int pages)
+{
+	struct rds_mr *mr;
+
+	mr = kvzalloc(struct_size(mr, mr_pages, pages), GFP_KERNEL_ACCOUNT);
+	if (!mr)
+		return NULL;
+
+	INIT_WORK(&mr->mr_work, rds_mr_end_work);
+	mr->mr_once = args->flags & RDS_RDMA_USE_ONCE;
+	mr->mr_mem.pages = mr->mr_pages;
+	mr->mr_mem.off = offset_in_page(args->vec.addr);
+	mr->mr_mem.len = args->vec.bytes;
+	mr->mr_mem.writable = args->flags & RDS_RDMA_READWRITE;
+	__module_get(trans->owner);
+	mr->mr_trans = trans;
+	return mr;
+}
+
+/* What has been used may be about to end, and counts until then. Two pages are
+ * added, as for memory that begins and ends in the middle of one.
+ */
+static int rds_mr_account(struct rds_mr *mr, unsigned int pages)
+{
+	size_t size = pages > 2 ? (pages - 2) * PAGE_SIZE : 1;
+
+	if (!mm_account_pinned_pages(&mr->mr_account, size))
+		return 0;
+	flush_workqueue(rds_mr_wq);
+	return mm_account_pinned_pages(&mr->mr_account, size);
+}
+
+static noinline int rds_mr_pin(struct rds_mr *mr, u64 addr, unsigned int pages)
+{
+	const unsigned int flags = FOLL_LONGTERM |
+				   (mr->mr_mem.writable ? FOLL_WRITE :
+							  RDS_FOLL_READ);
+	struct rds_mr_memory *mem = &mr->mr_mem;
+	int got;
+
+	if (rds_mr_account(mr, pages))
+		return -ENOMEM;
+	addr &= PAGE_MASK;
+	while (mem->nr < pages) {
+		got = pin_user_pages_fast(addr + mem->nr * PAGE_SIZE,
+					  pages - mem->nr, flags,
+					  mr->mr_pages + mem->nr);
+		if (got <= 0)
+			return got == -ENOMEM ? got : -EFAULT;
+		mem->nr += got;
+	}
+	return 0;
+}
+
+ALLOW_ERROR_INJECTION(rds_mr_pin, ERRNO);
+
+/* How many pages? An errno if there are none, or too many. */
+static int rds_mr_count_pages(const struct rds_iovec *vec)
+{
+	unsigned long first, last;
+	u64 end;
+
+	if (!vec->bytes ||
+	    check_add_overflow(vec->addr, vec->bytes - 1, &end) ||
+	    end > ULONG_MAX)
+		return -EINVAL;
+	if (!can_do_mlock())
+		return -EPERM;
+	if (vec->bytes > RDS_MAX_MSG_SIZE)
+		return -EMSGSIZE;
+	first = vec->addr >> PAGE_SHIFT;
+	last = end >> PAGE_SHIFT;
+	return last - first + 1;
+}
+
+static int rds_mr_map(struct rds_sock *rs, struct rds_mr *mr, u32 *key)
+{
+	const struct rds_rdma_ops *rdma = mr->mr_trans->rdma;
+	void *handle;
+
+	handle = rdma->mr_map(sock_net(&rs->rs_sk), &rs->rs_bound.ip,
+			      rs->rs_bound.ifindex, &mr->mr_mem, key);
+	if (IS_ERR(handle))
+		return PTR_ERR(handle);
+	mr->mr_handle = handle;
+	return 0;
+}
+
+/* One whose device is gone has lost its key, which may be given again. */
+static void rds_mr_forget_dead(struct rds_sock *rs, u32 key)
+{
+	struct rds_mr *mr;
+
+	xa_lock_bh(&rs->rs_mrs);
+	mr = xa_load(&rs->rs_mrs, key);
+	if (mr && !rds_mr_is_alive(mr))
+		__xa_erase(&rs->rs_mrs, key);
+	else
+		mr = NULL;
+	xa_unlock_bh(&rs->rs_mrs);
+
+	if (mr) {
+		atomic_dec(&rs->rs_nr_mrs);
+		rds_mr_end(mr);
+	}
+}
+
+/* From here on it is the table's. */
+static noinline int rds_mr_publish(struct rds_sock *rs, struct rds_mr *mr,
+				   u32 key)
+{
+	int ret;
+
+	rds_mr_forget_dead(rs, key);
+	if (atomic_inc_return(&rs->rs_nr_mrs) > RDS_MR_MAX)
+		ret = -ENOMEM;
+	else
+		ret = xa_insert_bh(&rs->rs_mrs, key, mr, GFP_KERNEL_ACCOUNT);
+	if (ret)
+		atomic_dec(&rs->rs_nr_mrs);
+	return ret;
+}
+
+ALLOW_ERROR_INJECTION(rds_mr_publish, ERRNO);
+
+static struct rds_mr *rds_mr_take(struct rds_sock *rs, u32 key)
+{
+	struct rds_mr *mr = xa_erase_bh(&rs->rs_mrs, key);
+
+	if (mr)
+		atomic_dec(&rs->rs_nr_mrs);
+	return mr;
+}
+
+static int rds_mr_tell(const struct rds_get_mr_args *args,
+		       rds_rdma_cookie_t cookie)
+{
+	u64 __user *to = u64_to_user_ptr(args->cookie_addr);
+
+	return args->cookie_addr ? put_user(cookie, to) : 0;
+}
+
+/**
+ * rds_mr_register() - let peers reach user memory
+ * @rs: the socket, bound
+ * @args: which memory, and how
+ * @cookie: set to what peers are to be told
+ *
+ * Context: process, may sleep. No locks.
+ * Return: 0; -EOPNOTSUPP if the transport has no such thing; -EINVAL for a
+ * range that is none; -EPERM if the user may lock no memory at all, -ENOMEM
+ * also if no more, or has too many regions; -EMSGSIZE for more than
+ * RDS_MAX_MSG_SIZE; -EFAULT for memory that is not there, or nowhere to put the
+ * cookie; or what the transport has to say.
+ */
+int rds_mr_register(struct rds_sock *rs, const struct rds_get_mr_args *args,
+		    rds_rdma_cookie_t *cookie)
+{
+	const struct rds_transport *trans = rs->rs_trans;
+	struct rds_mr *mr;
+	int ret, pages;
+	u32 key;
+
+	if (!trans->rdma)
+		return -EOPNOTSUPP;
+	pages = rds_mr_count_pages(&args->vec);
+	if (pages < 0)
+		return pages;
+	WRITE_ONCE(rs->rs_had_mrs, true);
+	mr = rds_mr_alloc(trans, args, pages);
+	if (!mr)
+		return -ENOMEM;
+
+	ret = rds_mr_pin(mr, args->vec.addr, pages);
+	if (!ret)
+		ret = rds_mr_map(rs, mr, &key);
+	if (!ret) {
+		*cookie = rds_mr_cookie(key, mr->mr_mem.off);
+		ret = rds_mr_publish(rs, mr, key);
+	}
+	if (ret) {
+		rds_mr_end(mr);
+		return ret;
+	}
+
+	/* It is the table's: others may have freed it already. */
+	ret = rds_mr_tell(args, *cookie);
+	if (ret)
+		rds_mr_free(rs, *cookie);
+	return ret;
+}
+
+/**
+ * rds_mr_free() - no peer is to reach it any more
+ * @rs: the socket, bound
+ * @cookie: its cookie
+ *
+ * Context: process, may sleep. No locks.
+ * Return: 0; -EINVAL if there is no such region. In both cases no peer does.
+ */
+int rds_mr_free(struct rds_sock *rs, rds_rdma_cookie_t cookie)
+{
+	struct rds_mr *mr = rds_mr_take(rs, rds_mr_cookie_key(cookie));
+
+	if (!mr) {
+		/* A peer has used it, and it is about to end. */
+		flush_workqueue(rds_mr_wq);
+		return -EINVAL;
+	}
+	rds_mr_end(mr);
+	return 0;
+}
+
+/**
+ * rds_mr_has() - is it a cookie of a region that peers reach?
+ * @rs: the socket
+ * @cookie: the cookie
+ *
+ * Context: process.
+ * Return: true if it is.
+ */
+bool rds_mr_has(struct rds_sock *rs, rds_rdma_cookie_t cookie)
+{
+	const struct rds_mr *mr;
+	bool has;
+
+	xa_lock_bh(&rs->rs_mrs);
+	mr = xa_load(&rs->rs_mrs, rds_mr_cookie_key(cookie));
+	has = mr && rds_mr_is_alive(mr);
+	xa_unlock_bh(&rs->rs_mrs);
+	return has;
+}
+
+/**
+ * rds_mr_used() - a peer has used a region
+ * @rs: the socket that the peer's message is for
+ * @key: which, as the peer says
+ *
+ * Context: deliver context.
+ */
+void rds_mr_used(struct rds_sock *rs, u32 key)
+{
+	struct rds_mr *mr;
+
+	xa_lock_bh(&rs->rs_mrs);
+	mr = xa_load(&rs->rs_mrs, key);
+	if (mr && mr->mr_once)
+		__xa_erase(&rs->rs_mrs, key);
+	else
+		mr = NULL;
+	xa_unlock_bh(&rs->rs_mrs);
+
+	if (mr) {
+		atomic_dec(&rs->rs_nr_mrs);
+		queue_work(rds_mr_wq, &mr->mr_work);
+	}
+}
+
+/**
+ * rds_mr_close() - end all regions of a socket
+ * @rs: the socket; nobody uses it, and no message is delivered to it
+ *
+ * Context: process, may sleep.
+ */
+void rds_mr_close(struct rds_sock *rs)
+{
+	struct rds_mr *mr;
+	unsigned long key;
+
+	xa_for_each(&rs->rs_mrs, key, mr) {
+		/* Unless a delivery that is just ending has taken it */
+		mr = rds_mr_take(rs, key);
+		if (mr)
+			rds_mr_end(mr);
+	}
+	/* What peers have used just now */
+	if (rs->rs_had_mrs)
+		flush_workqueue(rds_mr_wq);
+	xa_destroy(&rs->rs_mrs);
+}
+
+/**
+ * rds_mr_init() - before there is any region
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int rds_mr_init(void)
+{
+	rds_mr_wq = alloc_workqueue("rds_mr", WQ_UNBOUND, 0);
+	return rds_mr_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * rds_mr_exit() - after the last socket has been closed
+ *
+ * Context: process, may sleep.
+ */
+void rds_mr_exit(void)
+{
+	destroy_workqueue(rds_mr_wq);
+}
