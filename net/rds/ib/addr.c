@@ -86,6 +86,33 @@ static bool rds_ib_serves(const struct ib_device *dev,
 	       (ipv6_addr_v4mapped(addr) || dev->node_type == RDMA_NODE_IB_CA);
 }
 
+/* A CM id that is bound to an address which we serve */
+static struct rdma_cm_id *rds_ib_bind_id(struct net *net,
+					 const struct in6_addr *addr,
+					 int ifindex)
+{
+	struct sockaddr_storage ss;
+	struct rdma_cm_id *id;
+
+	if (!net_eq(net, &init_net))
+		return ERR_PTR(-EPROTOTYPE);
+	if (rds_ib_addr_is_loopback(addr))
+		return ERR_PTR(-EADDRNOTAVAIL);
+
+	id = rdma_create_id(net, rds_ib_no_event, NULL, RDMA_PS_TCP,
+			    IB_QPT_RC);
+	if (IS_ERR(id))
+		return id;
+
+	rds_ib_sockaddr_init(&ss, addr, 0, ifindex);
+	if (rdma_bind_addr(id, (struct sockaddr *)&ss) ||
+	    !rds_ib_serves(id->device, addr)) {
+		rdma_destroy_id(id);
+		return ERR_PTR(-EADDRNOTAVAIL);
+	}
+	return id;
+}
+
 /**
  * rds_ib_laddr_check() - is an address one of a device that we use?
  * @net: the namespace
@@ -98,26 +125,35 @@ static bool rds_ib_serves(const struct ib_device *dev,
 int rds_ib_laddr_check(struct net *net, const struct in6_addr *addr,
 		       int ifindex)
 {
-	struct sockaddr_storage ss;
-	struct rdma_cm_id *id;
-	int ret;
+	struct rdma_cm_id *id = rds_ib_bind_id(net, addr, ifindex);
 
-	if (!net_eq(net, &init_net))
-		return -EPROTOTYPE;
-	if (rds_ib_addr_is_loopback(addr))
-		return -EADDRNOTAVAIL;
-
-	id = rdma_create_id(net, rds_ib_no_event, NULL, RDMA_PS_TCP,
-			    IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-
-	rds_ib_sockaddr_init(&ss, addr, 0, ifindex);
-	ret = rdma_bind_addr(id, (struct sockaddr *)&ss);
-	if (ret || !rds_ib_serves(id->device, addr))
-		ret = -EADDRNOTAVAIL;
 	rdma_destroy_id(id);
-	return ret;
+	return 0;
+}
+
+/**
+ * rds_ib_device_of() - the device that has an address
+ * @net: the namespace
+ * @addr: the address
+ * @ifindex: its scope, or 0
+ *
+ * Context: process, may sleep.
+ * Return: the device, for rds_ib_device_put(); or -EADDRNOTAVAIL, -EPROTOTYPE,
+ * -ENOMEM as a pointer.
+ */
+struct rds_ib_device *rds_ib_device_of(struct net *net,
+				       const struct in6_addr *addr, int ifindex)
+{
+	struct rdma_cm_id *id = rds_ib_bind_id(net, addr, ifindex);
+	struct rds_ib_device *d;
+
+	if (IS_ERR(id))
+		return ERR_CAST(id);
+	d = rds_ib_device_get(id->device);
+	rdma_destroy_id(id);
+	return d ?: ERR_PTR(-EADDRNOTAVAIL);
 }
 
 static bool rds_ib_has_route_v4(const struct sockaddr_in *src,

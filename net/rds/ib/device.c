@@ -100,7 +100,32 @@ bool rds_ib_port_is_down(const struct rdma_cm_id *id)
 	       attr.state != IB_PORT_ACTIVE;
 }
 
-static void rds_ib_device_put(struct rds_ib_device *d)
+/**
+ * rds_ib_device_get() - use a device for a while
+ * @dev: the device
+ *
+ * Context: process, may sleep. Takes the mutex of the list.
+ * Return: our part of it, for rds_ib_device_put(), or NULL if there is none.
+ */
+struct rds_ib_device *rds_ib_device_get(const struct ib_device *dev)
+{
+	struct rds_ib_device *d;
+
+	mutex_lock(&rds_ib_devices_mutex);
+	d = rds_ib_device_find(dev);
+	if (d)
+		refcount_inc(&d->dv_refs);
+	mutex_unlock(&rds_ib_devices_mutex);
+	return d;
+}
+
+/**
+ * rds_ib_device_put() - have done with a device
+ * @d: the device, which may be gone afterwards
+ *
+ * Context: any.
+ */
+void rds_ib_device_put(struct rds_ib_device *d)
 {
 	if (refcount_dec_and_test(&d->dv_refs))
 		complete(&d->dv_gone);
@@ -230,6 +255,8 @@ static int rds_ib_device_add(struct ib_device *dev)
 	init_completion(&d->dv_gone);
 	spin_lock_init(&d->dv_lock);
 	INIT_LIST_HEAD(&d->dv_conns);
+	INIT_LIST_HEAD(&d->dv_mrs);
+	rds_ib_regq_init(&d->dv_regq);
 	INIT_DELAYED_WORK(&d->dv_renew, rds_ib_device_renew);
 
 	mutex_lock(&rds_ib_devices_mutex);
@@ -259,8 +286,10 @@ static void rds_ib_device_remove(struct ib_device *dev, void *client_data)
 	WRITE_ONCE(d->dv_removed, true);
 	rds_ib_device_drop_all(d);
 	rds_ib_linger_look();
+	rds_ib_mrs_end(d);
 	rds_ib_device_put(d);
 	wait_for_completion(&d->dv_gone);
+	rds_ib_regq_destroy(&d->dv_regq);
 	ib_dealloc_pd(d->dv_pd);
 	kfree(d);
 }

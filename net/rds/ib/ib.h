@@ -20,6 +20,9 @@
  *			attempt is another one.
  *  rds_ib_path (ip_)	what outlives connections: the one that there is, the
  *			one on offer, and what the peer said last of itself.
+ *  rds_ib_mr (im_)	memory of a user's that peers may reach. Core's, until
+ *			rds_ib_mr_unmap(); what the device has of it goes with
+ *			the device, if that is removed before (mr.c).
  *  tx slot		a work request of the send queue: its header, its
  *			mapping, and a reference to the message whose last part
  *			it carries. From rds_ib_ring_get() until its completion,
@@ -123,6 +126,24 @@ struct rds_ib_sysctl {
 };
 
 /**
+ * struct rds_ib_regq - a queue pair of the device's own, for registrations
+ * @rq_lock: one at a time
+ * @rq_cq: its completions
+ * @rq_qp: NULL if there is none, or it failed
+ * @rq_cqe: completion of the work request under way
+ * @rq_status: how that has ended
+ * @rq_done: that it has
+ */
+struct rds_ib_regq {
+	struct mutex		rq_lock;	/* one at a time */
+	struct ib_cq		*rq_cq;
+	struct ib_qp		*rq_qp;
+	struct ib_cqe		rq_cqe;
+	enum ib_wc_status	rq_status;
+	struct completion	rq_done;
+};
+
+/**
  * struct rds_ib_device - a device that we use
  * @dv_item: on the list of all
  * @dv_dev: the device
@@ -134,6 +155,8 @@ struct rds_ib_sysctl {
  * @dv_gone: the last reference has been given up
  * @dv_lock: guards @dv_conns, and who owns them
  * @dv_conns: its connections
+ * @dv_mrs: memory that it has, &rds_ib_mr.im_item; guarded by the lock of mr.c
+ * @dv_regq: registers it
  */
 struct rds_ib_device {
 	struct list_head	dv_item;
@@ -146,6 +169,8 @@ struct rds_ib_device {
 	struct completion	dv_gone;
 	spinlock_t		dv_lock;		/* connections */
 	struct list_head	dv_conns;
+	struct list_head	dv_mrs;
+	struct rds_ib_regq	dv_regq;
 };
 
 /**
@@ -441,12 +466,17 @@ bool rds_ib_sockaddr_read(const struct sockaddr_storage *ss,
 			  struct in6_addr *addr);
 int rds_ib_laddr_check(struct net *net, const struct in6_addr *addr,
 		       int ifindex);
+struct rds_ib_device *rds_ib_device_of(struct net *net,
+				       const struct in6_addr *addr,
+				       int ifindex);
 bool rds_ib_has_route(const struct rdma_cm_id *id);
 
 /* device.c */
 int rds_ib_device_init(void);
 void rds_ib_device_exit(void);
 bool rds_ib_device_has(const struct ib_device *dev);
+struct rds_ib_device *rds_ib_device_get(const struct ib_device *dev);
+void rds_ib_device_put(struct rds_ib_device *d);
 bool rds_ib_port_is_down(const struct rdma_cm_id *id);
 int rds_ib_device_join(struct rds_ib_conn *ic, struct ib_device *dev);
 void rds_ib_device_leave(struct rds_ib_conn *ic);
@@ -546,6 +576,18 @@ enum rds_drop_reason rds_ib_send_reason(enum ib_wc_status status);
 int rds_ib_xmit(struct rds_path *path, struct rds_message *msg, bool more);
 int rds_ib_flush(struct rds_path *path);
 int rds_ib_xmit_cong_map(struct rds_path *path, const void *map);
+
+/* regq.c */
+void rds_ib_regq_init(struct rds_ib_regq *rq);
+int rds_ib_regq_run(struct rds_ib_device *d, struct ib_send_wr *wr);
+void rds_ib_regq_destroy(struct rds_ib_regq *rq);
+
+/* mr.c */
+void *rds_ib_mr_map(struct net *net, const struct in6_addr *laddr, int ifindex,
+		    const struct rds_mr_memory *mem, u32 *key);
+bool rds_ib_mr_alive(const void *handle);
+void rds_ib_mr_unmap(void *handle);
+void rds_ib_mrs_end(struct rds_ib_device *d);
 
 /* info.c */
 bool rds_ib_record(struct rds_path *path, int opt, void *record);

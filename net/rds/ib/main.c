@@ -35,6 +35,12 @@ static const struct rds_data_ops rds_ib_data_ops = {
 	.rx_resume	= rds_ib_rx_resume,
 };
 
+static const struct rds_rdma_ops rds_ib_rdma_ops = {
+	.mr_map		= rds_ib_mr_map,
+	.mr_alive	= rds_ib_mr_alive,
+	.mr_unmap	= rds_ib_mr_unmap,
+};
+
 static const struct rds_info_ops rds_ib_info_ops = {
 	.tos_map	= rds_ib_tos_map,
 	.nr_stats	= RDS_IB_STAT_COUNT,
@@ -50,6 +56,7 @@ const struct rds_transport rds_ib_transport = {
 	.caps	= RDS_CAP_ZEROCOPY_STRETCH,
 	.conn	= &rds_ib_conn_ops,
 	.data	= &rds_ib_data_ops,
+	.rdma	= &rds_ib_rdma_ops,
 	.info	= &rds_ib_info_ops,
 };
 

@@ -367,6 +367,37 @@ bool peer_send(struct peer *peer, const struct frame *frame,
 	return peer_send_raw(peer, bytes, sizeof(*frame) + len);
 }
 
+static bool await_done(struct peer *peer)
+{
+	long deadline = now() + PEER_PATIENCE;
+
+	while (peer->done != peer->sent && !peer->over && now() < deadline) {
+		reap_sent(peer);
+		next_event(peer, 1);
+	}
+	return peer->done == peer->sent && !peer->over;
+}
+
+bool peer_rdma(struct peer *peer, enum ibv_wr_opcode opcode, uint32_t rkey,
+	       uint64_t address, void *bytes, unsigned int len)
+{
+	struct ibv_send_wr wr = {
+		.opcode = opcode,
+		.wr.rdma = { .remote_addr = address, .rkey = rkey },
+	};
+	unsigned char *place;
+
+	if (!await_place(peer) || peer->over)
+		return false;
+	place = slot(peer, true, peer->sent % PEER_SLOTS);
+	memcpy(place, bytes, len);
+	if (!peer_post(peer, &wr, len) || !await_done(peer))
+		return false;
+	if (opcode == IBV_WR_RDMA_READ)
+		memcpy(bytes, place, len);
+	return true;
+}
+
 int peer_hear(struct peer *peer, struct frame *frame, void *payload,
 	      unsigned int ms)
 {

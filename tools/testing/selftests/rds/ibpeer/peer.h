@@ -106,6 +106,13 @@ bool peer_send_raw(struct peer *peer, const void *bytes, unsigned int len);
 bool peer_post(struct peer *peer, struct ibv_send_wr *wr, unsigned int len);
 
 /*
+ * An RDMA WRITE or READ of up to 4 KiB, and waits until it is done. False if it
+ * fails, which ends the connection.
+ */
+bool peer_rdma(struct peer *peer, enum ibv_wr_opcode opcode, uint32_t rkey,
+	       uint64_t address, void *bytes, unsigned int len);
+
+/*
  * The next SEND of the kernel's, with as much of the payload as there is.
  * Returns the length of that, or -1 if nothing came in @ms milliseconds or the
  * connection is over.

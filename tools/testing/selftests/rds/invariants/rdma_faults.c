@@ -119,4 +119,45 @@ TEST_F(rdma, cve_2026_53355_set_up_that_fails)
 	}
 }
 
+/* Each step fails as often as it is set to, and then all is as before. */
+TEST_F(rdma, i19_memory_that_cannot_be_registered)
+{
+	static const char *const steps[] = {
+		"rds_mr_pin", "rds_ib_mr_map_pages", "rds_ib_mr_register",
+		"rds_ib_regq_create", "rds_ib_regq_connect", "rds_ib_regq_post",
+		"rds_mr_publish",
+	};
+	struct step step = { .retval = NO_MEMORY, .interval = "1" };
+	uint64_t cookie;
+	struct rds_get_mr_args args = {
+		.vec = { (uintptr_t)sent, sizeof(sent) },
+		.cookie_addr = (uintptr_t)&cookie,
+	};
+	unsigned int i, failed;
+	long ret;
+	int fd;
+
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		/* A device has nothing yet that it could register with. */
+		ASSERT_EQ(0, spare_add());
+		fd = rds_bound(SPARE_A, 0);
+		ASSERT_LE(0, fd);
+		step.function = steps[i];
+		ASSERT_TRUE(fail_at(&step));
+		for (failed = 0; failed <= TIMES; failed++) {
+			ret = ERR(setsockopt(fd, SOL_RDS, RDS_GET_MR,
+					     &args, sizeof(args)));
+			if (!ret)
+				break;
+			EXPECT_EQ(-ENOMEM, ret);
+		}
+		EXPECT_EQ(0, ret);
+		EXPECT_EQ(TIMES, failed) TH_LOG("%s", steps[i]);
+		EXPECT_EQ(0, times_left());
+		EXPECT_TRUE(fail_no_more());
+		close(fd);
+		ASSERT_EQ(0, spare_del());
+	}
+}
+
 TEST_HARNESS_MAIN

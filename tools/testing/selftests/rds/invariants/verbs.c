@@ -207,13 +207,33 @@ TEST_F(rdma, cve_2023_52573_given_up_while_dialing)
 	}
 }
 
+static struct rds_get_mr_args mr_args(uint64_t *cookie)
+{
+	return (struct rds_get_mr_args) {
+		.vec.addr = (uintptr_t)payload, .vec.bytes = sizeof(payload),
+		.cookie_addr = (uintptr_t)cookie,
+		.flags = RDS_RDMA_READWRITE,
+	};
+}
+
+static long get_mr(int fd, uint64_t *cookie)
+{
+	struct rds_get_mr_args args = mr_args(cookie);
+
+	return ERR(setsockopt(fd, SOL_RDS, RDS_GET_MR, &args, sizeof(args)));
+}
+
+static long free_mr(int fd, uint64_t cookie)
+{
+	struct rds_free_mr_args args = { .cookie = cookie };
+
+	return ERR(setsockopt(fd, SOL_RDS, RDS_FREE_MR, &args, sizeof(args)));
+}
+
 static long send_map(int fd, const struct rds_name *to)
 {
-	static uint64_t cookie;
-	struct rds_get_mr_args args = {
-		.vec.addr = (uintptr_t)payload, .vec.bytes = sizeof(payload),
-		.cookie_addr = (uintptr_t)&cookie,
-	};
+	uint64_t cookie;
+	struct rds_get_mr_args args = mr_args(&cookie);
 	struct rds_msg msg;
 
 	rds_msg_init(&msg, payload, 8);
@@ -222,26 +242,118 @@ static long send_map(int fd, const struct rds_name *to)
 	return ERR(sendmsg(fd, &msg.hdr, 0));
 }
 
-/* To map memory for a peer that nobody has spoken to is refused, or works. */
+static long send_dest(int fd, const struct rds_name *to, uint64_t cookie)
+{
+	struct rds_msg msg;
+
+	rds_msg_init(&msg, payload, 8);
+	rds_msg_to(&msg, to);
+	rds_msg_add(&msg, SOL_RDS, RDS_CMSG_RDMA_DEST, &cookie,
+		    sizeof(cookie));
+	return ERR(sendmsg(fd, &msg.hdr, MSG_DONTWAIT));
+}
+
+/* To map memory for a peer that nobody has spoken to works. */
 TEST_F(rdma, cve_2026_31425_map_as_first_act)
 {
 	struct rds_name name;
 	int a, b;
-	long ret;
 
 	ASSERT_EQ(0, spare_add());
 	a = rds_bound(SPARE_A, 0);
 	b = rds_bound(SPARE_B, 0);
 	ASSERT_LE(0, b);
 	name = rds_sockname(b);
-	ret = send_map(a, &name);
-	EXPECT_TRUE(ret == 8 || ret == -EOPNOTSUPP) TH_LOG("%ld", ret);
-	if (ret == 8)
-		EXPECT_EQ(8, rds_recv(b, payload, sizeof(payload)));
+	EXPECT_EQ(8, send_map(a, &name));
+	EXPECT_EQ(8, rds_recv(b, payload, sizeof(payload)));
 	EXPECT_TRUE(rds_silent(b));
 	EXPECT_TRUE(loop_works(a, b, &name, 64));
 	close(a);
 	close(b);
+}
+
+/* It does not wait for who has registered memory, nor do these lose it. */
+TEST_F(rdma, i11_memory_of_a_device_that_is_removed)
+{
+	uint64_t cookie[20];
+	unsigned int i;
+	int fd;
+
+	ASSERT_EQ(0, spare_add());
+	fd = rds_bound(SPARE_A, 0);
+	for (i = 0; i < 20; i++)
+		ASSERT_EQ(0, get_mr(fd, &cookie[i]));
+	ASSERT_EQ(8, send_dest(fd, &self->b_name, cookie[0]));
+	ASSERT_EQ(0, spare_del());
+	EXPECT_EQ(-EADDRNOTAVAIL, get_mr(fd, &cookie[10]));
+	/* It must not be told any more: the key may be another's one day. */
+	EXPECT_EQ(-EINVAL, send_dest(fd, &self->b_name, cookie[0]));
+	for (i = 0; i < 10; i++)
+		EXPECT_EQ(0, free_mr(fd, cookie[i]));
+	EXPECT_EQ(-EINVAL, free_mr(fd, cookie[0]));
+
+	ASSERT_EQ(0, spare_add());
+	EXPECT_EQ(0, get_mr(fd, &cookie[0]));
+	EXPECT_EQ(0, free_mr(fd, cookie[0]));
+	EXPECT_EQ(0, get_mr(fd, &cookie[0]));
+	close(fd);
+}
+
+struct registrar {
+	bool stop;
+	unsigned int registered;
+	unsigned int refused;
+	long bad;
+};
+
+/* Every other one is left to close(). */
+static void *register_main(void *data)
+{
+	struct registrar *registrar = data;
+	uint64_t cookie;
+	unsigned int i;
+	long ret;
+	int fd;
+
+	while (!registrar->stop) {
+		fd = rdma_socket();
+		ret = ERR(rds_bind(fd, rds_name(SPARE_A, 0)));
+		for (i = 0; i < 4 && !ret; i++) {
+			ret = get_mr(fd, &cookie);
+			registrar->registered += !ret;
+			if (!ret && i % 2)
+				ret = free_mr(fd, cookie);
+		}
+		registrar->refused += !!ret;
+		if (ret && ret != -ENOPROTOOPT && ret != -EADDRNOTAVAIL)
+			registrar->bad = ret;
+		close(fd);
+	}
+	return NULL;
+}
+
+TEST_F(rdma, i11_memory_registered_while_devices_come_and_go)
+{
+	struct registrar registrar[2] = {};
+	pthread_t thread[2];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, register_main,
+					    &registrar[i]));
+	for (i = 0; i < few_or(25); i++) {
+		EXPECT_EQ(0, spare_add());
+		usleep(20000 + i * 2000);
+		EXPECT_EQ(0, spare_del());
+		usleep(1000);
+	}
+	for (i = 0; i < 2; i++) {
+		registrar[i].stop = true;
+		pthread_join(thread[i], NULL);
+		EXPECT_LT(0, registrar[i].registered);
+		EXPECT_LT(0, registrar[i].refused);
+		EXPECT_EQ(0, registrar[i].bad);
+	}
 }
 
 static bool all_zero(const void *data, size_t len)

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * User memory that is registered, and a peer that reaches for it: what it may,
+ * and what it may not, and for how long.
+ */
+#include "test.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#define PAGE	4096
+#define PAGES	6
+/* Where the memory begins, and how long it is; neither at a boundary */
+#define BEGIN	100
+#define LEN	(3 * PAGE + 1000)
+
+static long get_mr(int fd, const void *memory, uint64_t len, uint64_t flags,
+		   uint64_t *cookie)
+{
+	struct rds_get_mr_args args = {
+		.vec = { (uintptr_t)memory, len },
+		.cookie_addr = (uintptr_t)cookie,
+		.flags = flags,
+	};
+
+	return ERR(setsockopt(fd, SOL_RDS, RDS_GET_MR, &args, sizeof(args)));
+}
+
+static long free_mr(int fd, uint64_t cookie)
+{
+	struct rds_free_mr_args args = { .cookie = cookie };
+
+	return ERR(setsockopt(fd, SOL_RDS, RDS_FREE_MR, &args, sizeof(args)));
+}
+
+/* A line of /proc/vmstat */
+static long vmstat(const char *name)
+{
+	FILE *file = fopen("/proc/vmstat", "r");
+	char line[100];
+	long value = -1;
+	size_t len = strlen(name);
+
+	while (file && value < 0 && fgets(line, sizeof(line), file))
+		if (!strncmp(line, name, len) && line[len] == ' ')
+			value = atol(line + len);
+	if (file)
+		fclose(file);
+	return value;
+}
+
+/* Processors count for themselves, until they are asked. */
+static long pages_pinned(void)
+{
+	FILE *file = fopen("/proc/sys/vm/stat_refresh", "r");
+
+	if (!file)
+		return -1;
+	fgetc(file);
+	fclose(file);
+	return vmstat("nr_foll_pin_acquired") - vmstat("nr_foll_pin_released");
+}
+
+FIXTURE(memory) {
+	struct site site;
+	unsigned char *pages;
+	/* A part of them */
+	unsigned char *area;
+	unsigned char bytes[PAGE];
+	long pinned;
+};
+
+FIXTURE_SETUP(memory)
+{
+	self->pinned = pages_pinned();
+	self->pages = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->pages);
+	self->area = self->pages + BEGIN;
+	rds_fill(self->pages, PAGES * PAGE, 1);
+	rds_fill(self->bytes, sizeof(self->bytes), 2);
+	ASSERT_EQ(0, site_set_up(&self->site));
+}
+
+FIXTURE_TEARDOWN(memory)
+{
+	unsigned int tries;
+
+	site_tear_down(&self->site);
+	for (tries = 0; tries < 1000 && pages_pinned() != self->pinned; tries++)
+		usleep(10000);
+	EXPECT_EQ(self->pinned, pages_pinned());
+	munmap(self->pages, PAGES * PAGE);
+}
+
+static bool is_untouched(const unsigned char *pages)
+{
+	return rds_check(pages, PAGES * PAGE, 1);
+}
+
+/* By a peer that knows the cookie, from @off of the memory on */
+static bool reach(struct site *site, enum ibv_wr_opcode opcode, uint64_t cookie,
+		  uint64_t off, void *bytes, unsigned int len)
+{
+	return peer_rdma(&site->peer, opcode, cookie, (cookie >> 32) + off,
+			 bytes, len);
+}
+
+TEST_F(memory, is_written_and_read)
+{
+	static const unsigned int offs[] = { 0, 1, 4095, 5000, LEN - PAGE };
+	struct site *site = &self->site;
+	unsigned char back[PAGE];
+	uint64_t cookie = 0;
+	unsigned int i;
+
+	ASSERT_EQ(PEER_UP, site_dial(site));
+	ASSERT_TRUE(site_talks(site, 100));
+	ASSERT_EQ(0, get_mr(site->fd, self->area, LEN, RDS_RDMA_READWRITE,
+			    &cookie));
+	EXPECT_EQ(BEGIN, cookie >> 32);
+	for (i = 0; i < sizeof(offs) / sizeof(*offs); i++) {
+		rds_fill(self->bytes, PAGE, 10 + i);
+		EXPECT_TRUE(reach(site, IBV_WR_RDMA_WRITE, cookie, offs[i],
+				  self->bytes, PAGE));
+		EXPECT_TRUE(rds_check(self->area + offs[i], PAGE, 10 + i));
+		rds_fill(self->area + offs[i], PAGE, 20 + i);
+		EXPECT_TRUE(reach(site, IBV_WR_RDMA_READ, cookie, offs[i],
+				  back, PAGE));
+		EXPECT_TRUE(rds_check(back, PAGE, 20 + i));
+	}
+	EXPECT_TRUE(site_talks(site, 5000));
+	EXPECT_EQ(0, free_mr(site->fd, cookie));
+	EXPECT_EQ(-EINVAL, free_mr(site->fd, cookie));
+	EXPECT_TRUE(site_talks(site, 5000));
+	EXPECT_TRUE(site_honest(site));
+}
+
+/* Stock cannot do that. */
+TEST_F(memory, is_registered_before_there_is_a_connection)
+{
+	struct rds_get_mr_for_dest_args args = {
+		.vec = { (uintptr_t)self->area, LEN },
+		.flags = RDS_RDMA_READWRITE,
+	};
+	struct site *site = &self->site;
+	uint64_t cookie = 0, second = 0;
+
+	args.cookie_addr = (uintptr_t)&second;
+	memcpy(&args.dest_addr, &site->name.ss, site->name.len);
+	ASSERT_EQ(0, get_mr(site->fd, self->area, LEN, RDS_RDMA_READWRITE,
+			    &cookie));
+	ASSERT_EQ(0, ERR(setsockopt(site->fd, SOL_RDS, RDS_GET_MR_FOR_DEST,
+				    &args, sizeof(args))));
+	EXPECT_NE(cookie, second);
+
+	ASSERT_EQ(PEER_UP, site_dial(site));
+	EXPECT_TRUE(reach(site, IBV_WR_RDMA_WRITE, cookie, 7, self->bytes,
+			  PAGE));
+	EXPECT_TRUE(rds_check(self->area + 7, PAGE, 2));
+	memset(self->bytes, 0, PAGE);
+	EXPECT_TRUE(reach(site, IBV_WR_RDMA_READ, second, 7, self->bytes,
+			  PAGE));
+	EXPECT_TRUE(rds_check(self->bytes, PAGE, 2));
+	EXPECT_TRUE(site_talks(site, 5000));
+}
+
+/* What is beyond what a peer was given ends its connection, and no more. */
+FIXTURE(beyond) {
+	FIXTURE_DATA(memory) memory;
+	uint64_t cookie;
+};
+
+FIXTURE_VARIANT(beyond) {
+	enum ibv_wr_opcode opcode;
+	int64_t off;
+	uint64_t flags;
+	bool freed;
+};
+
+#define WRITE	IBV_WR_RDMA_WRITE
+#define READ	IBV_WR_RDMA_READ
+#define BOTH	RDS_RDMA_READWRITE
+
+FIXTURE_VARIANT_ADD(beyond, the_end_written) { WRITE, LEN - PAGE + 1, BOTH };
+FIXTURE_VARIANT_ADD(beyond, the_end_read) { READ, LEN - PAGE + 1, BOTH };
+FIXTURE_VARIANT_ADD(beyond, the_beginning_written) { WRITE, -1, BOTH };
+FIXTURE_VARIANT_ADD(beyond, the_beginning_read) { READ, -1, BOTH };
+FIXTURE_VARIANT_ADD(beyond, all_of_it_read) { READ, 1LL << 40, BOTH };
+FIXTURE_VARIANT_ADD(beyond, the_right_to_read) { WRITE, 0, 0 };
+FIXTURE_VARIANT_ADD(beyond, its_life_written) { WRITE, 0, BOTH, true };
+FIXTURE_VARIANT_ADD(beyond, its_life_read) { READ, 0, BOTH, true };
+
+FIXTURE_SETUP(beyond)
+{
+	struct site *site = &self->memory.site;
+
+	memory_setup(_metadata, &self->memory, NULL);
+	ASSERT_EQ(PEER_UP, site_dial(site));
+	ASSERT_TRUE(site_talks(site, 100));
+	ASSERT_EQ(0, get_mr(site->fd, self->memory.area, LEN, variant->flags,
+			    &self->cookie));
+}
+
+FIXTURE_TEARDOWN(beyond)
+{
+	memory_teardown(_metadata, &self->memory, NULL);
+}
+
+TEST_F(beyond, ends_the_connection)
+{
+	struct site *site = &self->memory.site;
+	unsigned char bytes[PAGE];
+
+	memset(bytes, 0xee, sizeof(bytes));
+	EXPECT_TRUE(reach(site, READ, self->cookie, 0, bytes, PAGE));
+	EXPECT_TRUE(!memcmp(bytes, self->memory.area, PAGE));
+	memset(bytes, 0xee, sizeof(bytes));
+	if (variant->freed)
+		ASSERT_EQ(0, free_mr(site->fd, self->cookie));
+	EXPECT_FALSE(reach(site, variant->opcode, self->cookie, variant->off,
+			   bytes, PAGE));
+	EXPECT_TRUE(site_await_drop(site));
+	EXPECT_TRUE(is_untouched(self->memory.pages));
+	EXPECT_TRUE(site_honest(site));
+}
+
+/* A peer that was given a key can make it void, and ends its connection. */
+TEST_F(memory, that_a_peer_invalidates)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND_WITH_INV };
+	struct site *site = &self->site;
+	uint64_t cookie = 0;
+
+	ASSERT_EQ(PEER_UP, site_dial(site));
+	ASSERT_TRUE(site_talks(site, 100));
+	ASSERT_EQ(0, get_mr(site->fd, self->area, LEN, BOTH, &cookie));
+	wr.invalidate_rkey = cookie;
+	ASSERT_TRUE(peer_post(&site->peer, &wr, 64));
+	EXPECT_TRUE(site_await_drop(site));
+	EXPECT_EQ(0, free_mr(site->fd, cookie));
+	EXPECT_TRUE(is_untouched(self->pages));
+	EXPECT_TRUE(site_honest(site));
+}
+
+/* Its owner takes it away, and goes on. */
+TEST_F(memory, that_is_unmapped_or_left)
+{
+	struct site *site = &self->site;
+	uint64_t cookie = 0;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(PEER_UP, site_dial(site));
+	ASSERT_EQ(0, get_mr(site->fd, self->area, LEN, RDS_RDMA_READWRITE,
+			    &cookie));
+	/* A child has its own. */
+	pid = fork();
+	if (!pid) {
+		while (self->area[0] != 0xee && usleep(1000) == 0)
+			;
+		_exit(1);
+	}
+	ASSERT_LT(0, pid);
+	rds_fill(self->bytes, PAGE, 3);
+	EXPECT_TRUE(reach(site, WRITE, cookie, 0, self->bytes, PAGE));
+	EXPECT_TRUE(rds_check(self->area, PAGE, 3));
+	kill(pid, SIGKILL);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status));
+
+	ASSERT_EQ(0, munmap(self->pages, PAGES * PAGE));
+	EXPECT_TRUE(reach(site, WRITE, cookie, 0, self->bytes, PAGE));
+	memset(self->bytes, 0, PAGE);
+	EXPECT_TRUE(reach(site, READ, cookie, 0, self->bytes, PAGE));
+	EXPECT_TRUE(rds_check(self->bytes, PAGE, 3));
+	EXPECT_TRUE(site_talks(site, 100));
+}
+
+TEST_F(memory, that_is_none)
+{
+	int fd = self->site.fd;
+	uint64_t cookie = 1;
+	void *no_write;
+
+	EXPECT_EQ(-EINVAL, get_mr(fd, self->area, 0, 0, &cookie));
+	EXPECT_EQ(-EINVAL, get_mr(fd, self->area, -1, 0, &cookie));
+	EXPECT_EQ(-EINVAL, get_mr(fd, (void *)-PAGE, PAGE + 1, 0, &cookie));
+	EXPECT_EQ(-EMSGSIZE, get_mr(fd, self->area, (1 << 20) + 1, 0,
+				    &cookie));
+	EXPECT_EQ(-EFAULT, get_mr(fd, NULL, PAGE, 0, &cookie));
+	EXPECT_EQ(-EFAULT, get_mr(fd, (void *)-PAGE, PAGE, 0, &cookie));
+	ASSERT_EQ(0, munmap(self->pages + 2 * PAGE, PAGE));
+	EXPECT_EQ(-EFAULT, get_mr(fd, self->area, LEN, 0, &cookie));
+	no_write = mmap(NULL, PAGE, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1,
+			0);
+	ASSERT_NE(MAP_FAILED, no_write);
+	EXPECT_EQ(-EFAULT, get_mr(fd, no_write, PAGE, RDS_RDMA_READWRITE,
+				  &cookie));
+	/* Nowhere to put the cookie: CVE-2026-46053 */
+	EXPECT_EQ(-EFAULT, get_mr(fd, self->area, PAGE, 0, (void *)8));
+	EXPECT_EQ(1, cookie);
+	EXPECT_EQ(self->pinned, pages_pinned());
+	EXPECT_EQ(0, free_mr(fd, 0));
+	EXPECT_EQ(-EINVAL, free_mr(fd, 1));
+	munmap(no_write, PAGE);
+}
+
+static bool ext_dest(const struct frame *frame, uint64_t cookie)
+{
+	uint32_t key, off;
+
+	memcpy(&key, frame->ext + 1, 4);
+	memcpy(&off, frame->ext + 5, 4);
+	return frame->ext[0] == 3 && ntohl(key) == (uint32_t)cookie &&
+	       ntohl(off) == cookie >> 32;
+}
+
+static long send_cmsg(int fd, const struct rds_name *to, int type,
+		      const void *data, size_t len)
+{
+	struct rds_msg msg;
+
+	rds_msg_init(&msg, "abc", 3);
+	rds_msg_to(&msg, to);
+	rds_msg_add(&msg, SOL_RDS, type, data, len);
+	return ERR(sendmsg(fd, &msg.hdr, 0));
+}
+
+/* A message tells the peer where it is. */
+TEST_F(memory, that_a_peer_is_told_of)
+{
+	uint64_t mapped = 0, cookie = 0;
+	struct rds_get_mr_args args = {
+		.vec = { (uintptr_t)self->area, LEN },
+		.cookie_addr = (uintptr_t)&mapped,
+		.flags = RDS_RDMA_READWRITE,
+	};
+	struct site *site = &self->site;
+	unsigned char payload[PEER_SLOT];
+	struct frame frame;
+
+	ASSERT_EQ(PEER_UP, site_dial(site));
+	ASSERT_EQ(3, send_cmsg(site->fd, &site->name, RDS_CMSG_RDMA_MAP,
+			       &args, sizeof(args)));
+	ASSERT_TRUE(site_hear(site, &frame, payload));
+	EXPECT_TRUE(ext_dest(&frame, mapped));
+	EXPECT_TRUE(reach(site, WRITE, mapped, 0, self->bytes, PAGE));
+	EXPECT_TRUE(rds_check(self->area, PAGE, 2));
+
+	ASSERT_EQ(0, get_mr(site->fd, self->area, LEN, 0, &cookie));
+	ASSERT_EQ(3, send_cmsg(site->fd, &site->name, RDS_CMSG_RDMA_DEST,
+			       &cookie, sizeof(cookie)));
+	ASSERT_TRUE(site_hear(site, &frame, payload));
+	EXPECT_TRUE(ext_dest(&frame, cookie));
+	ASSERT_EQ(0, free_mr(site->fd, cookie));
+	EXPECT_EQ(-EINVAL, send_cmsg(site->fd, &site->name, RDS_CMSG_RDMA_DEST,
+				     &cookie, sizeof(cookie)));
+	args.vec.bytes = 0;
+	EXPECT_EQ(-EINVAL, send_cmsg(site->fd, &site->name, RDS_CMSG_RDMA_MAP,
+				     &args, sizeof(args)));
+	EXPECT_TRUE(site_talks(site, 100));
+}
+
+/* And the socket at the other end is. */
+TEST_F(memory, that_a_reader_is_told_of)
+{
+	int *honest = self->site.honest;
+	struct rds_name to = rds_name(SITE_HONEST, SITE_HONEST_PORT);
+	struct cmsghdr *cmsg;
+	uint64_t mapped = 0, heard;
+	struct rds_get_mr_args args = {
+		.vec = { (uintptr_t)self->area, LEN },
+		.cookie_addr = (uintptr_t)&mapped,
+	};
+	struct rds_msg msg;
+	char room[10];
+
+	ASSERT_EQ(3, send_cmsg(honest[0], &to, RDS_CMSG_RDMA_MAP, &args,
+			       sizeof(args)));
+	ASSERT_EQ(3, rds_msg_recv(honest[1], &msg, room, sizeof(room), 0));
+	cmsg = rds_msg_find(&msg, SOL_RDS, RDS_CMSG_RDMA_DEST);
+	ASSERT_NE(NULL, cmsg);
+	ASSERT_EQ(CMSG_LEN(sizeof(heard)), cmsg->cmsg_len);
+	memcpy(&heard, CMSG_DATA(cmsg), sizeof(heard));
+	EXPECT_EQ(mapped, heard);
+	EXPECT_EQ(0, free_mr(honest[0], mapped));
+}
+
+/* A message that says that the peer has used it */
+static bool say_used(struct site *site, uint64_t cookie)
+{
+	struct frame frame = frame_data(site->seq++, 0, SITE_PEER_PORT,
+					SITE_PORT);
+	uint32_t key = htonl(cookie);
+
+	frame.ext[0] = 2;
+	memcpy(frame.ext + 1, &key, 4);
+	frame_seal(&frame);
+	return peer_send(&site->peer, &frame, NULL, 0) &&
+	       site_hears(site, "", 0);
+}
+
+TEST_F(memory, for_one_use)
+{
+	struct site *site = &self->site;
+	uint64_t once = 0, often = 0;
+
+	ASSERT_EQ(PEER_UP, site_dial(site));
+	ASSERT_EQ(0, get_mr(site->fd, self->area, LEN, RDS_RDMA_USE_ONCE,
+			    &once));
+	ASSERT_EQ(0, get_mr(site->fd, self->area, LEN, 0, &often));
+	EXPECT_TRUE(reach(site, READ, once, 0, self->bytes, PAGE));
+	ASSERT_TRUE(say_used(site, 12345));
+	ASSERT_TRUE(say_used(site, often));
+	ASSERT_TRUE(say_used(site, once));
+	ASSERT_TRUE(say_used(site, once));
+	EXPECT_TRUE(reach(site, READ, often, 0, self->bytes, PAGE));
+	EXPECT_EQ(0, free_mr(site->fd, often));
+	/* Whoever asks knows that it is gone. */
+	EXPECT_EQ(-EINVAL, free_mr(site->fd, once));
+	EXPECT_FALSE(reach(site, READ, once, 0, self->bytes, PAGE));
+	EXPECT_TRUE(site_honest(site));
+}
+
+/* Many, of a socket that is closed without a word */
+TEST_F(memory, of_a_socket_that_is_closed)
+{
+	struct site *site = &self->site;
+	uint64_t cookie[200] = {};
+	unsigned int i;
+	long pinned;
+
+	/* The peer has some, too. */
+	ASSERT_EQ(PEER_UP, site_dial(site));
+	pinned = pages_pinned();
+	for (i = 0; i < 200; i++)
+		ASSERT_EQ(0, get_mr(site->honest[0], self->pages + i, 2 * PAGE,
+				    i % 3 ? BOTH : 0, &cookie[i]));
+	EXPECT_TRUE(reach(site, READ, cookie[199], 0, self->bytes, PAGE));
+	EXPECT_EQ(pinned + 400 + 199, pages_pinned());
+	close(site->honest[0]);
+	EXPECT_EQ(pinned, pages_pinned());
+	site->honest[0] = site_socket(SITE_HONEST, 0);
+	EXPECT_FALSE(reach(site, READ, cookie[199], 0, self->bytes, PAGE));
+}
+
+TEST_HARNESS_MAIN
