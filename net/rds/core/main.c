@@ -7,7 +7,7 @@
 #include <net/sock.h>
 
 #include "message.h"
-#include "mr.h"
+#include "pin.h"
 #include "net_list.h"
 #include "path.h"
 #include "sock_ops.h"
@@ -66,13 +66,13 @@ static int __init rds_init(void)
 		goto err_caches;
 	}
 
-	ret = rds_mr_init();
+	ret = rds_pin_init();
 	if (ret)
 		goto err_wq;
 
 	ret = rds_net_register();
 	if (ret)
-		goto err_mr;
+		goto err_pin;
 
 	ret = proto_register(&rds_proto, 1);
 	if (ret)
@@ -88,8 +88,8 @@ err_proto:
 	proto_unregister(&rds_proto);
 err_net:
 	rds_net_unregister();
-err_mr:
-	rds_mr_exit();
+err_pin:
+	rds_pin_exit();
 err_wq:
 	destroy_workqueue(rds_wq);
 err_caches:
@@ -102,7 +102,7 @@ static void __exit rds_exit(void)
 	sock_unregister(AF_RDS);
 	proto_unregister(&rds_proto);
 	rds_net_unregister();
-	rds_mr_exit();
+	rds_pin_exit();
 	destroy_workqueue(rds_wq);
 	/* Connections and maps are freed by RCU. */
 	rcu_barrier();

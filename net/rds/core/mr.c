@@ -15,64 +15,49 @@
  * The key is as good as a password: who has it may do what the region allows,
  * from any host that the socket's device has a connection to. That is so in all
  * RDS, and why a region for one use is to be preferred.
- *
- * The pages are pinned for long, so they are moved out of where pages must be
- * movable, and a child of fork() has copies. A region that may only be read is
- * pinned as if for writing, too: its owner must see the same pages as the
- * device, also after he has written to them (before Linux 6.2).
  */
 #include <linux/error-injection.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/overflow.h>
-#include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
-#include "compat.h"
 #include "mr.h"
+#include "pin.h"
 #include "sock.h"
 #include "transport.h"
 
 /* Regions of a socket */
 #define RDS_MR_MAX	8192
 
-/* One end of one of RDS_MAX_MSG_SIZE may be in the middle of a page. */
-#define RDS_MR_PAGES	(RDS_MAX_MSG_SIZE / PAGE_SIZE + 1)
-
-static struct workqueue_struct *rds_mr_wq;
-
 /**
  * struct rds_mr - a region
  * @mr_work: ends it
  * @mr_trans: the transport, its module pinned
  * @mr_handle: what the transport has made of it; NULL before that
- * @mr_account: what counts against the user's limit of locked memory
  * @mr_once: for one use
  * @mr_mem: the memory
- * @mr_pages: its pages, pinned; &rds_mr_memory.nr of them so far
+ * @mr_pin: its pages
+ * @mr_pages: those
  */
 struct rds_mr {
 	struct work_struct		mr_work;
 	const struct rds_transport	*mr_trans;
 	void				*mr_handle;
-	struct mmpin			mr_account;
 	bool				mr_once;
 	struct rds_mr_memory		mr_mem;
+	struct rds_pin			mr_pin;
 	struct page			*mr_pages[];
 };
 
 /* The one place where it ends, however far it got. */
 static void rds_mr_end(struct rds_mr *mr)
 {
-	struct rds_mr_memory *mem = &mr->mr_mem;
-
 	if (mr->mr_handle)
 		mr->mr_trans->rdma->mr_unmap(mr->mr_handle);
-	unpin_user_pages_dirty_lock(mr->mr_pages, mem->nr, mem->writable);
-	mm_unaccount_pinned_pages(&mr->mr_account);
+	rds_pin_release(&mr->mr_pin);
 	rds_transport_put(mr->mr_trans);
 	kvfree(mr);
 }
@@ -103,44 +88,22 @@ static struct rds_mr *rds_mr_alloc(const struct rds_transport *trans,
 	mr->mr_mem.off = offset_in_page(args->vec.addr);
 	mr->mr_mem.len = args->vec.bytes;
 	mr->mr_mem.writable = args->flags & RDS_RDMA_READWRITE;
+	mr->mr_pin.pn_pages = mr->mr_pages;
+	mr->mr_pin.pn_writable = mr->mr_mem.writable;
 	__module_get(trans->owner);
 	mr->mr_trans = trans;
 	return mr;
 }
 
-/* What has been used may be about to end, and counts until then. Two pages are
- * added, as for memory that begins and ends in the middle of one.
- */
-static int rds_mr_account(struct rds_mr *mr, unsigned int pages)
-{
-	size_t size = pages > 2 ? (pages - 2) * PAGE_SIZE : 1;
-
-	if (!mm_account_pinned_pages(&mr->mr_account, size))
-		return 0;
-	flush_workqueue(rds_mr_wq);
-	return mm_account_pinned_pages(&mr->mr_account, size);
-}
-
 static noinline int rds_mr_pin(struct rds_mr *mr, u64 addr, unsigned int pages)
 {
-	const unsigned int flags = FOLL_LONGTERM |
-				   (mr->mr_mem.writable ? FOLL_WRITE :
-							  RDS_FOLL_READ);
-	struct rds_mr_memory *mem = &mr->mr_mem;
-	int got;
+	int ret;
 
-	if (rds_mr_account(mr, pages))
-		return -ENOMEM;
-	addr &= PAGE_MASK;
-	while (mem->nr < pages) {
-		got = pin_user_pages_fast(addr + mem->nr * PAGE_SIZE,
-					  pages - mem->nr, flags,
-					  mr->mr_pages + mem->nr);
-		if (got <= 0)
-			return got == -ENOMEM ? got : -EFAULT;
-		mem->nr += got;
-	}
-	return 0;
+	ret = rds_pin_account(&mr->mr_pin, pages);
+	if (ret)
+		return ret;
+	mr->mr_mem.nr = pages;
+	return rds_pin_add(&mr->mr_pin, addr, pages);
 }
 
 ALLOW_ERROR_INJECTION(rds_mr_pin, ERRNO);
@@ -148,20 +111,13 @@ ALLOW_ERROR_INJECTION(rds_mr_pin, ERRNO);
 /* How many pages? An errno if there are none, or too many. */
 static int rds_mr_count_pages(const struct rds_iovec *vec)
 {
-	unsigned long first, last;
-	u64 end;
+	int pages = rds_pin_count(vec->addr, vec->bytes);
 
-	if (!vec->bytes ||
-	    check_add_overflow(vec->addr, vec->bytes - 1, &end) ||
-	    end > ULONG_MAX)
-		return -EINVAL;
+	if (pages < 0)
+		return pages;
 	if (!can_do_mlock())
 		return -EPERM;
-	if (vec->bytes > RDS_MAX_MSG_SIZE)
-		return -EMSGSIZE;
-	first = vec->addr >> PAGE_SHIFT;
-	last = end >> PAGE_SHIFT;
-	return last - first + 1;
+	return vec->bytes > RDS_MAX_MSG_SIZE ? -EMSGSIZE : pages;
 }
 
 static int rds_mr_map(struct rds_sock *rs, struct rds_mr *mr, u32 *key)
@@ -295,7 +251,7 @@ int rds_mr_free(struct rds_sock *rs, rds_rdma_cookie_t cookie)
 
 	if (!mr) {
 		/* A peer has used it, and it is about to end. */
-		flush_workqueue(rds_mr_wq);
+		rds_pin_flush();
 		return -EINVAL;
 	}
 	rds_mr_end(mr);
@@ -343,7 +299,7 @@ void rds_mr_used(struct rds_sock *rs, u32 key)
 
 	if (mr) {
 		atomic_dec(&rs->rs_nr_mrs);
-		queue_work(rds_mr_wq, &mr->mr_work);
+		rds_pin_release_later(&mr->mr_work);
 	}
 }
 
@@ -366,28 +322,6 @@ void rds_mr_close(struct rds_sock *rs)
 	}
 	/* What peers have used just now */
 	if (rs->rs_had_mrs)
-		flush_workqueue(rds_mr_wq);
+		rds_pin_flush();
 	xa_destroy(&rs->rs_mrs);
-}
-
-/**
- * rds_mr_init() - before there is any region
- *
- * Context: process, may sleep.
- * Return: 0 or -ENOMEM.
- */
-int rds_mr_init(void)
-{
-	rds_mr_wq = alloc_workqueue("rds_mr", WQ_UNBOUND, 0);
-	return rds_mr_wq ? 0 : -ENOMEM;
-}
-
-/**
- * rds_mr_exit() - after the last socket has been closed
- *
- * Context: process, may sleep.
- */
-void rds_mr_exit(void)
-{
-	destroy_workqueue(rds_mr_wq);
 }

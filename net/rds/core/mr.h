@@ -9,8 +9,6 @@
 struct rds_incoming;
 struct rds_sock;
 
-int rds_mr_init(void);
-void rds_mr_exit(void);
 int rds_mr_register(struct rds_sock *rs, const struct rds_get_mr_args *args,
 		    rds_rdma_cookie_t *cookie);
 int rds_mr_free(struct rds_sock *rs, rds_rdma_cookie_t cookie);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Pinned user memory that devices reach. */
+#ifndef _RDS_CORE_PIN_H
+#define _RDS_CORE_PIN_H
+
+#include <linux/skbuff.h>
+#include <linux/types.h>
+
+struct work_struct;
+
+/**
+ * struct rds_pin - pinned user memory
+ * @pn_account: what counts against the user's limit of locked memory
+ * @pn_writable: a device writes to it
+ * @pn_nr: how many pages, so far
+ * @pn_pages: those; the owner's array
+ *
+ * Its owner zeroes it, sets the last and @pn_writable, and gives it to
+ * rds_pin_release() once, however far it got.
+ */
+struct rds_pin {
+	struct mmpin	pn_account;
+	bool		pn_writable;
+	unsigned int	pn_nr;
+	struct page	**pn_pages;
+};
+
+int rds_pin_init(void);
+void rds_pin_exit(void);
+int rds_pin_count(u64 addr, u64 bytes);
+int rds_pin_account(struct rds_pin *pin, unsigned int pages);
+int rds_pin_add(struct rds_pin *pin, u64 addr, unsigned int pages);
+void rds_pin_release(struct rds_pin *pin);
+void rds_pin_release_later(struct work_struct *work);
+void rds_pin_flush(void);
+
+#endif /* _RDS_CORE_PIN_H */
