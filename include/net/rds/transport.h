@@ -231,6 +231,76 @@ struct rds_incoming {
 };
 
 /**
+ * enum rds_op_kind - what an operation on a peer's memory does
+ * @RDS_OP_READ: copies it to ours
+ * @RDS_OP_WRITE: copies ours to it
+ * @RDS_OP_FADD: adds to eight bytes of it, and fetches what was there
+ * @RDS_OP_CSWP: exchanges those if they are what was expected, and fetches
+ * @RDS_OP_MASKED_FADD: as %RDS_OP_FADD, by parts between which nothing carries
+ * @RDS_OP_MASKED_CSWP: as %RDS_OP_CSWP, of some bits by some bits
+ */
+enum rds_op_kind {
+	RDS_OP_READ,
+	RDS_OP_WRITE,
+	RDS_OP_FADD,
+	RDS_OP_CSWP,
+	RDS_OP_MASKED_FADD,
+	RDS_OP_MASKED_CSWP,
+};
+
+/**
+ * struct rds_op - an operation on a peer's memory
+ * @op_kind: which
+ * @op_fence: not before all that went before on the path have been done
+ * @op_bare: no message follows
+ * @op_key: the peer's key
+ * @op_addr: where in what the key is for, by the peer's count
+ * @op_bytes: how much
+ * @op_nr: in so many pieces of our memory
+ * @op_bvec: those, pinned; may be larger than a page
+ * @op_add: what to add, or to put there
+ * @op_compare: what is expected
+ * @op_add_mask: bits that nothing carries out of, or those to be exchanged
+ * @op_compare_mask: bits that are compared
+ * @op_error: the transport's own: why it is about to fail, or 0; what the user
+ *	is told if it comes to no end otherwise
+ *
+ * Part of a message, and as long as that the transport's to use. It is never
+ * done twice: the transport calls rds_op_begin() before the device hears of it,
+ * and rds_op_done() once the device has done with our memory, or gave up. What
+ * has begun, and is not done when path_shutdown() returns, is lost. If
+ * rds_op_outlook() says that it is given up so is the message, by
+ * %RDS_XMIT_DELIVERED.
+ */
+struct rds_op {
+	enum rds_op_kind	op_kind;
+	bool			op_fence;
+	bool			op_bare;
+	u32			op_key;
+	u64			op_addr;
+	u32			op_bytes;
+	unsigned int		op_nr;
+	struct bio_vec		*op_bvec;
+	u64			op_add;
+	u64			op_compare;
+	u64			op_add_mask;
+	u64			op_compare_mask;
+	int			op_error;
+};
+
+/**
+ * enum rds_op_outlook - what is to be done about the operation of a message
+ * @RDS_OP_NOTHING: it is done, or there is none: send the message
+ * @RDS_OP_TO_DO: do it
+ * @RDS_OP_GIVE_UP: it was cancelled, or has failed
+ */
+enum rds_op_outlook {
+	RDS_OP_NOTHING,
+	RDS_OP_TO_DO,
+	RDS_OP_GIVE_UP,
+};
+
+/**
  * struct rds_message - an outgoing message, as far as a transport reads it
  * @m_seq: its number on the path
  * @m_sport: sending port
@@ -240,6 +310,8 @@ struct rds_incoming {
  * @m_bag: the payload
  * @m_ubuf: keeps the sender from being told that its pages are its own again
  *	(%RDS_BAG_USER); see net_zcopy_get()
+ * @m_op: what is to be done before the message is sent, see rds_op_outlook();
+ *	only for transports with &rds_rdma_ops
  * @m_mark: the transport's own: where the message ends in a stream of bytes
  *	whose acks are passed on by rds_path_ack_mark(); to be set before its
  *	last byte can be acknowledged
@@ -258,6 +330,7 @@ struct rds_message {
 	u8			m_exthdr[RDS_EXTHDR_SPACE];
 	struct rds_bag		m_bag;
 	struct ubuf_info	*m_ubuf;
+	struct rds_op		*m_op;
 	u32			m_mark;
 	/* private: the core's */
 	refcount_t		m_refs;
@@ -459,9 +532,22 @@ struct rds_mr_memory {
 };
 
 /**
- * struct rds_rdma_ops - peers reach memory of this host
+ * struct rds_rdma_ops - peers reach memory of this host, and we theirs
+ *
+ * Who has them does the operations of messages, too, as part of xmit().
  */
 struct rds_rdma_ops {
+	/**
+	 * @atomic_check: Required. Can an atomic operation be done from a local
+	 * address?
+	 *
+	 * Context: process, may sleep. No locks.
+	 * Return: 0 if it can; -EOPNOTSUPP if the device cannot do that;
+	 * -EADDRNOTAVAIL if the address is not served any more; -ENOMEM.
+	 */
+	int (*atomic_check)(struct net *net, const struct in6_addr *laddr,
+			    int ifindex, enum rds_op_kind kind);
+
 	/**
 	 * @mr_map: Required. Let peers that are connected to a local address
 	 * reach memory, by a key, at addresses from &rds_mr_memory.off. @mem
@@ -650,6 +736,9 @@ void rds_message_header(const struct rds_message *msg, u64 ack,
 			struct rds_header *hdr);
 struct rds_message *rds_message_get(struct rds_message *msg);
 void rds_message_put(struct rds_message *msg);
+enum rds_op_outlook rds_op_outlook(const struct rds_message *msg);
+bool rds_op_begin(struct rds_message *msg);
+void rds_op_done(struct rds_message *msg, int status);
 struct rds_incoming *rds_message_to_incoming(struct rds_message *msg);
 
 /* incoming.c */

@@ -6,6 +6,8 @@
 #include <net/ipv6.h>
 
 #include "conn.h"
+#include "message.h"
+#include "op.h"
 #include "send.h"
 
 #include <trace/events/rds.h>
@@ -46,8 +48,27 @@ static void rds_send_cancel_on_path(struct rds_message *msg)
 
 	if (mine)
 		rds_send_finish(msg);
+	else if (msg->m_op)
+		rds_op_finish(msg);
 	if (rs)
 		sock_put(&rs->rs_sk);
+}
+
+/* Off the socket's list, referenced */
+static void rds_send_collect(struct rds_sock *rs, const struct rds_addr *dest,
+			     struct list_head *gone)
+{
+	struct rds_message *msg, *next;
+
+	spin_lock_bh(&rs->rs_lock);
+	list_for_each_entry_safe(msg, next, &rs->rs_send_queue, m_sock_item) {
+		if (!rds_send_is_for(msg, dest))
+			continue;
+		rds_send_unlink_sock(rs, msg);
+		rds_message_get(msg);
+		list_add_tail(&msg->m_sock_item, gone);
+	}
+	spin_unlock_bh(&rs->rs_lock);
 }
 
 /**
@@ -56,32 +77,54 @@ static void rds_send_cancel_on_path(struct rds_message *msg)
  * @dest: only messages to this address and port; NULL for all
  *
  * What a transport has begun to send goes on, but no longer counts
- * (rds(7), RDS_CANCEL_SENT_TO).
+ * (rds(7), RDS_CANCEL_SENT_TO). An operation that it has begun is waited for,
+ * for the device may reach the user's memory until then.
+ *
+ * Context: process, may sleep. Takes rs_lock and cp_lock in turn.
+ * Return: 0; -EINTR if operations were not waited for to the end.
+ */
+int rds_send_cancel(struct rds_sock *rs, const struct rds_addr *dest)
+{
+	struct rds_message *msg, *next;
+	LIST_HEAD(gone);
+	int ret = 0;
+
+	rds_send_collect(rs, dest, &gone);
+	if (list_empty(&gone))
+		return 0;
+
+	list_for_each_entry(msg, &gone, m_sock_item)
+		rds_send_cancel_on_path(msg);
+	rs->rs_sk.sk_write_space(&rs->rs_sk);
+
+	list_for_each_entry_safe(msg, next, &gone, m_sock_item) {
+		list_del(&msg->m_sock_item);
+		if (msg->m_op && !ret)
+			ret = rds_op_wait(msg);
+		rds_message_put(msg);
+	}
+	return ret;
+}
+
+/**
+ * rds_send_abandon() - a socket is closed: give up what it has sent
+ * @rs: the socket; nobody uses it
+ *
+ * As rds_send_cancel() for all, but nobody is told of operations, nor waits.
  *
  * Context: process. Takes rs_lock and cp_lock in turn.
  */
-void rds_send_cancel(struct rds_sock *rs, const struct rds_addr *dest)
+void rds_send_abandon(struct rds_sock *rs)
 {
 	struct rds_message *msg, *next;
 	LIST_HEAD(gone);
 
-	spin_lock_bh(&rs->rs_lock);
-	list_for_each_entry_safe(msg, next, &rs->rs_send_queue, m_sock_item) {
-		if (!rds_send_is_for(msg, dest))
-			continue;
-		rds_send_unlink_sock(rs, msg);
-		rds_message_get(msg);
-		list_add_tail(&msg->m_sock_item, &gone);
-	}
-	spin_unlock_bh(&rs->rs_lock);
-
-	if (list_empty(&gone))
-		return;
-
+	rds_send_collect(rs, NULL, &gone);
 	list_for_each_entry_safe(msg, next, &gone, m_sock_item) {
 		list_del(&msg->m_sock_item);
+		if (msg->m_op)
+			rds_op_forget(msg);
 		rds_send_cancel_on_path(msg);
 		rds_message_put(msg);
 	}
-	rs->rs_sk.sk_write_space(&rs->rs_sk);
 }

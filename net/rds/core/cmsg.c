@@ -3,10 +3,9 @@
  * Control messages of sendmsg().
  *
  * They are walked through once, each with its length checked where it is
- * read, into a structure that everything after works from. None of today's
- * transports has operations of RDMA, so all of these end in an errno; which
- * one, and after which checks, programs rely on. Zerocopy is seen to by
- * sendmsg().
+ * read, into a structure that everything after works from. What a transport
+ * cannot do ends in an errno; which one, and after which checks, programs rely
+ * on. Zerocopy is seen to by sendmsg().
  */
 #include <linux/pagemap.h>
 #include <linux/socket.h>
@@ -16,6 +15,8 @@
 #include "compat.h"
 #include "message.h"
 #include "mr.h"
+#include "op.h"
+#include "sock.h"
 
 static bool rds_cmsg_copy(const struct cmsghdr *cmsg, void *to, size_t size)
 {
@@ -165,20 +166,37 @@ static int rds_cmsg_run_cookie(const struct rds_send_cmsgs *cmsgs,
 	return ret;
 }
 
+static int rds_cmsg_run_op(const struct rds_send_cmsgs *cmsgs,
+			   struct rds_sock *rs,
+			   const struct rds_transport *trans,
+			   struct rds_message *rm)
+{
+	if (!trans->rdma || trans != rs->rs_trans)
+		return -EOPNOTSUPP;
+	if (cmsgs->seen & RDS_CMSG_BIT(RDMA_ARGS))
+		return rds_op_add_rdma(rs, rm, &cmsgs->args);
+	return rds_op_add_atomic(rs, rm,
+				 __ffs(cmsgs->seen & RDS_CMSG_ATOMICS),
+				 &cmsgs->atomic);
+}
+
 /**
  * rds_cmsg_run_all() - do what the control messages ask for
  * @cmsgs: as rds_cmsg_read() filled it: something, without error
  * @rs: the socket, bound
+ * @trans: the transport that the message goes by
  * @rm: the message, which is told of it
  * @mapped: set to the cookie of memory that was registered
  *
  * Context: process, may sleep.
  * Return: 0 if all is done; -EINVAL for what came twice or names a key that
  * nobody has; -EFAULT for an operation with a bad local address; -EOPNOTSUPP
- * for what the transport cannot do; or as rds_mr_register().
+ * for what the transport cannot do; or as rds_mr_register(), rds_op_add_rdma()
+ * and rds_op_add_atomic().
  */
 int rds_cmsg_run_all(const struct rds_send_cmsgs *cmsgs, struct rds_sock *rs,
-		     struct rds_message *rm, rds_rdma_cookie_t *mapped)
+		     const struct rds_transport *trans, struct rds_message *rm,
+		     rds_rdma_cookie_t *mapped)
 {
 	if (cmsgs->twice)
 		return -EINVAL;
@@ -191,7 +209,7 @@ int rds_cmsg_run_all(const struct rds_send_cmsgs *cmsgs, struct rds_sock *rs,
 	    !rds_cmsg_vectors_ok(&cmsgs->args))
 		return -EFAULT;
 	if (cmsgs->seen & RDS_CMSG_OPS)
-		return -EOPNOTSUPP;
+		return rds_cmsg_run_op(cmsgs, rs, trans, rm);
 	if (cmsgs->seen & RDS_CMSG_COOKIES)
 		return rds_cmsg_run_cookie(cmsgs, rs, rm, mapped);
 	return 0;

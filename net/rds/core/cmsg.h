@@ -51,10 +51,12 @@ struct rds_send_cmsgs {
 
 struct rds_message;
 struct rds_sock;
+struct rds_transport;
 
 void rds_cmsg_read(struct msghdr *msg, struct rds_send_cmsgs *cmsgs);
 int rds_cmsg_run_all(const struct rds_send_cmsgs *cmsgs, struct rds_sock *rs,
-		     struct rds_message *rm, rds_rdma_cookie_t *mapped);
+		     const struct rds_transport *trans, struct rds_message *rm,
+		     rds_rdma_cookie_t *mapped);
 
 /**
  * rds_cmsg_expected() - are control messages there, or missing?
@@ -72,6 +74,7 @@ static inline bool rds_cmsg_expected(const struct msghdr *msg)
  * rds_cmsg_run() - do what the control messages ask for
  * @cmsgs: as rds_cmsg_read() filled it, without error, or empty
  * @rs: the socket, bound
+ * @trans: the transport that the message goes by
  * @rm: the message, which is told of it
  * @mapped: set to the cookie of memory that was registered, for rds_mr_free()
  *	if the message is not sent after all; otherwise 0
@@ -81,11 +84,13 @@ static inline bool rds_cmsg_expected(const struct msghdr *msg)
  * rds_cmsg_run_all().
  */
 static inline int rds_cmsg_run(const struct rds_send_cmsgs *cmsgs,
-			       struct rds_sock *rs, struct rds_message *rm,
+			       struct rds_sock *rs,
+			       const struct rds_transport *trans,
+			       struct rds_message *rm,
 			       rds_rdma_cookie_t *mapped)
 {
 	*mapped = 0;
-	return cmsgs->seen ? rds_cmsg_run_all(cmsgs, rs, rm, mapped) : 0;
+	return cmsgs->seen ? rds_cmsg_run_all(cmsgs, rs, trans, rm, mapped) : 0;
 }
 
 #endif /* _RDS_CORE_CMSG_H */

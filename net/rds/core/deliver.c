@@ -152,17 +152,21 @@ static bool rds_deliver_is_too_much(const struct rds_cpath *cp,
 	return told || held / RDS_RX_UNTOLD_FACTOR > max;
 }
 
-/* The peer says that it has used a region. */
-static void rds_deliver_used(struct rds_sock *rs,
+/* The peer says that it has used a region, and how much of it. */
+static void rds_deliver_used(struct rds_net *rn, struct rds_sock *rs,
 			     const struct rds_incoming *inc)
 {
 	unsigned int pos = 0;
 	const u8 *payload;
 	u8 type;
 
-	while ((type = rds_exthdr_next(inc->i_exthdr, &pos, &payload)))
+	while ((type = rds_exthdr_next(inc->i_exthdr, &pos, &payload))) {
 		if (type == RDS_EXTHDR_RDMA)
 			rds_mr_used(rs, get_unaligned_be32(payload));
+		else if (type == RDS_EXTHDR_RDMA_BYTES)
+			rds_stat_add(rn, recv_rdma_bytes,
+				     get_unaligned_be32(payload));
+	}
 }
 
 static bool rds_deliver_to_sock(struct rds_path *path, struct rds_sock *rs,
@@ -180,7 +184,7 @@ static bool rds_deliver_to_sock(struct rds_path *path, struct rds_sock *rs,
 	inc->i_tos = path->tos;
 	rds_recv_stamp(rn, rs, inc);
 	if (unlikely(inc->i_exthdr[0]) && cp->cp_trans->rdma)
-		rds_deliver_used(rs, inc);
+		rds_deliver_used(rn, rs, inc);
 	trace_rds_deliver(path, inc, -1);
 	rds_conn_set_used(cp->cp_conn);
 	slow = !cp->cp_loops && READ_ONCE(rs->rs_congested);

@@ -16,6 +16,7 @@
 #include "bag.h"
 #include "conn.h"
 #include "message.h"
+#include "op.h"
 
 /* Payloads up to here share the message's allocation. */
 #define RDS_INLINE_MAX	(2048 - sizeof(struct rds_message))
@@ -94,6 +95,7 @@ static void rds_message_init(struct rds_message *msg)
 	msg->m_rs = NULL;
 	msg->m_path = NULL;
 	msg->m_ubuf = NULL;
+	msg->m_op = NULL;
 	memset(msg->m_exthdr, 0, sizeof(msg->m_exthdr));
 	refcount_set(&msg->m_refs, 1);
 }
@@ -199,6 +201,8 @@ void rds_message_put(struct rds_message *msg)
 	rds_bag_release(&msg->m_bag);
 	if (unlikely(msg->m_ubuf))
 		net_zcopy_put(msg->m_ubuf);
+	if (unlikely(msg->m_op))
+		rds_op_free(msg->m_op);
 	if (msg->m_path)
 		rds_conn_put(to_cpath(msg->m_path)->cp_conn);
 	kfree(msg);

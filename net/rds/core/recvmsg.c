@@ -16,6 +16,7 @@
 #include "cong_flow.h"
 #include "incoming.h"
 #include "mr.h"
+#include "notify.h"
 #include "recv_queue.h"
 #include "sock_ops.h"
 #include "zcopy.h"
@@ -42,7 +43,7 @@ static bool rds_recv_may_tell_zcopy(const struct rds_sock *rs,
 static bool rds_recv_ready(const struct rds_sock *rs, const struct msghdr *msg)
 {
 	return !list_empty_careful(&rs->rs_recv_queue) ||
-	       READ_ONCE(rs->rs_cong_notify) ||
+	       READ_ONCE(rs->rs_cong_notify) || rds_notes_pending(rs) ||
 	       rds_recv_may_tell_zcopy(rs, msg);
 }
 
@@ -332,6 +333,12 @@ int rds_sock_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 					  IP_RECVERR);
 
 	for (;;) {
+		ret = rds_notes_put(rs, msg, peek);
+		if (ret) {
+			msg->msg_namelen = 0;
+			return min(ret, 0);
+		}
+
 		notify = rds_recv_take_cong(rs, peek);
 		if (notify)
 			return rds_recv_put_cong(rs, msg, notify);

@@ -9,6 +9,7 @@
 #include "cong_flow.h"
 #include "conn.h"
 #include "message.h"
+#include "op.h"
 #include "send.h"
 
 #include <trace/events/rds.h>
@@ -62,6 +63,8 @@ bool rds_path_ack(struct rds_path *path, u64 seq)
 			cp->cp_xmit_acked = true;
 			break;
 		}
+		if (unlikely(msg->m_op) && rds_op_is_alone(msg))
+			continue;
 		msg->m_on_path = false;
 		list_move_tail(&msg->m_path_item, &done);
 		trace_rds_msg_ack(path, msg, 0);
@@ -196,6 +199,34 @@ bool rds_send_all_acked(struct rds_cpath *cp, u64 seq)
 	return acked;
 }
 
+/**
+ * rds_send_op_done() - an operation is done that no message follows
+ * @msg: its message; the caller has a reference
+ *
+ * Nobody acknowledges it: this is the end of its way.
+ *
+ * Context: any; locks of the transport may be held. Takes cp_lock, rs_lock.
+ */
+void rds_send_op_done(struct rds_message *msg)
+{
+	struct rds_cpath *cp = to_cpath(msg->m_path);
+	bool mine = false;
+
+	spin_lock_bh(&cp->cp_lock);
+	if (msg == cp->cp_xmit_msg) {
+		cp->cp_xmit_acked = true;
+	} else if (msg->m_on_path) {
+		list_del(&msg->m_path_item);
+		msg->m_on_path = false;
+		mine = true;
+		trace_rds_msg_ack(&cp->cp_pub, msg, 0);
+	}
+	spin_unlock_bh(&cp->cp_lock);
+
+	if (mine)
+		rds_send_finish(msg);
+}
+
 static void rds_send_drop_ahead(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
@@ -208,13 +239,34 @@ static void rds_send_drop_ahead(struct rds_cpath *cp)
 	cp->cp_ctl = NULL;
 }
 
+/* What had begun of operations will not be done any more. */
+static void rds_send_lose_all(struct list_head *lost)
+{
+	struct rds_message *msg;
+
+	list_for_each_entry(msg, lost, m_path_item) {
+		if (msg->m_op)
+			rds_op_done(msg, msg->m_op->op_error ?:
+					 RDS_RDMA_DROPPED);
+	}
+	rds_send_finish_all(lost);
+}
+
+static bool rds_send_is_over(const struct rds_cpath *cp,
+			     const struct rds_message *msg)
+{
+	return (msg == cp->cp_xmit_msg && msg->m_canceled) ||
+	       (unlikely(msg->m_op) && rds_op_is_lost(msg));
+}
+
 /**
  * rds_send_reset() - prepare a path for its next connection
  * @cp: the path; its transport is shut down
  *
  * What was sent and not acknowledged goes to the front of the send queue, in
  * order and marked as sent before, so that the peer can tell duplicates. What
- * was cancelled while it was being sent ends here.
+ * was cancelled while it was being sent ends here; and so does what has an
+ * operation that must not be done twice.
  *
  * Context: process. cp_xmit_lock is held; takes cp_lock, rs_lock.
  */
@@ -222,8 +274,9 @@ void rds_send_reset(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
 	const struct rds_sysctl *ctl = &cp->cp_conn->c_rn->rn_sysctl;
-	struct rds_message *msg, *canceled = NULL;
+	struct rds_message *msg, *next;
 	u8 flags = RDS_FLAG_RETRANSMITTED;
+	LIST_HEAD(lost);
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
@@ -232,23 +285,21 @@ void rds_send_reset(struct rds_cpath *cp)
 		flags |= RDS_FLAG_ACK_REQUIRED;
 
 	spin_lock_bh(&cp->cp_lock);
-	msg = cp->cp_xmit_msg;
-	if (msg && msg->m_canceled) {
-		list_del(&msg->m_path_item);
+	list_for_each_entry_safe(msg, next, &cp->cp_retrans, m_path_item) {
+		msg->m_flags |= flags;
+		if (!rds_send_is_over(cp, msg))
+			continue;
 		msg->m_on_path = false;
-		canceled = msg;
+		list_move_tail(&msg->m_path_item, &lost);
 	}
 	WRITE_ONCE(cp->cp_xmit_msg, NULL);
 	cp->cp_xmit_acked = false;
-	list_for_each_entry(msg, &cp->cp_retrans, m_path_item)
-		msg->m_flags |= flags;
 	list_splice_init(&cp->cp_retrans, &cp->cp_send_queue);
 	cp->cp_unacked_packets = READ_ONCE(ctl->max_unacked_packets);
 	cp->cp_unacked_bytes = READ_ONCE(ctl->max_unacked_bytes);
 	spin_unlock_bh(&cp->cp_lock);
 
-	if (canceled)
-		rds_send_finish(canceled);
+	rds_send_lose_all(&lost);
 }
 
 /**
@@ -310,5 +361,5 @@ void rds_send_purge(struct rds_cpath *cp)
 	}
 	spin_unlock_bh(&cp->cp_lock);
 
-	rds_send_finish_all(&done);
+	rds_send_lose_all(&done);
 }

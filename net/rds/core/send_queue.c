@@ -8,6 +8,7 @@
 #include "conn.h"
 #include "lanes.h"
 #include "message.h"
+#include "op.h"
 #include "send.h"
 #include "zcopy.h"
 
@@ -106,6 +107,8 @@ void rds_send_finish(struct rds_message *msg)
 
 	if (unlikely(msg->m_ubuf))
 		rds_zcopy_finish(msg);
+	if (unlikely(msg->m_op))
+		rds_op_finish(msg);
 	if (rs) {
 		rds_send_leave_sock(rs, msg);
 		msg->m_rs = NULL;
@@ -172,7 +175,7 @@ static void rds_send_number(struct rds_cpath *cp, struct rds_message *msg,
 {
 	lockdep_assert_held(&cp->cp_lock);
 
-	if (rds_cpath_asks_acks(cp) &&
+	if (rds_cpath_asks_acks(cp) && !(msg->m_op && msg->m_op->op_bare) &&
 	    (rds_send_budget_used(cp, msg->m_bag.len) || want_ack)) {
 		msg->m_flags |= RDS_FLAG_ACK_REQUIRED;
 		rds_stat_inc(cp->cp_conn->c_rn, send_ack_required);

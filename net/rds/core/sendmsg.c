@@ -20,6 +20,7 @@
 #include "lanes.h"
 #include "message.h"
 #include "mr.h"
+#include "op.h"
 #include "send.h"
 #include "sock_ops.h"
 #include "transport.h"
@@ -310,7 +311,7 @@ static int rds_sendmsg_submit(struct rds_sock *rs, struct rds_message *rm,
 			      struct rds_conn **conn)
 {
 	bool want_ack = 2 * READ_ONCE(rs->rs_snd_bytes) >= rds_sndbuf(rs) ||
-			rm->m_ubuf;
+			rm->m_ubuf || rm->m_op;
 	struct rds_cpath *cp = to_cpath(rm->m_path);
 	int ret;
 
@@ -331,6 +332,14 @@ static int rds_sendmsg_submit(struct rds_sock *rs, struct rds_message *rm,
 	return 0;
 }
 
+/* It is not sent after all: nothing is to be told of it. */
+static void rds_sendmsg_forget(struct rds_message *rm)
+{
+	rds_zcopy_forget(rm);
+	if (unlikely(rm->m_op))
+		rds_op_forget(rm);
+}
+
 /* Takes over the message and the reference to the connection. */
 static int rds_sendmsg_send(struct rds_sock *rs, struct rds_message *rm,
 			    const struct rds_addr *dest, struct rds_conn *conn,
@@ -347,7 +356,7 @@ static int rds_sendmsg_send(struct rds_sock *rs, struct rds_message *rm,
 	if (!ret)
 		ret = rds_sendmsg_wait_room(rs, rm, &timeo);
 	if (ret) {
-		rds_zcopy_forget(rm);
+		rds_sendmsg_forget(rm);
 		rds_message_put(rm);
 		goto out;
 	}
@@ -356,7 +365,7 @@ static int rds_sendmsg_send(struct rds_sock *rs, struct rds_message *rm,
 	if (ret) {
 		ret = ret == -ECANCELED ? 0 : ret;
 		if (ret)
-			rds_zcopy_forget(rm);
+			rds_sendmsg_forget(rm);
 		rds_send_finish(rm);
 	}
 out:
@@ -396,7 +405,7 @@ static int rds_sendmsg_message(struct socket *sock, struct msghdr *msg,
 		goto err_message;
 	}
 
-	ret = rds_cmsg_run(cmsgs, rs, rm, &mapped);
+	ret = rds_cmsg_run(cmsgs, rs, conn->c_key.trans, rm, &mapped);
 	if (ret)
 		goto err_conn;
 	ret = rds_sendmsg_suit(rm, conn);
@@ -414,7 +423,7 @@ err_mapped:
 err_conn:
 	rds_conn_put(conn);
 err_message:
-	rds_zcopy_forget(rm);
+	rds_sendmsg_forget(rm);
 	rds_message_put(rm);
 	return ret;
 }

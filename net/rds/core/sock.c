@@ -25,6 +25,7 @@
 #include "cong_flow.h"
 #include "conn.h"
 #include "mr.h"
+#include "notify.h"
 #include "recv_queue.h"
 #include "send.h"
 #include "sock.h"
@@ -56,6 +57,7 @@ static void rds_sock_init(struct rds_sock *rs, struct rds_net *rn)
 	seqcount_spinlock_init(&rs->rs_peer_seq, &rs->rs_lock);
 	spin_lock_init(&rs->rs_recv_lock);
 	INIT_LIST_HEAD(&rs->rs_send_queue);
+	INIT_LIST_HEAD(&rs->rs_notes);
 	INIT_LIST_HEAD(&rs->rs_recv_queue);
 	INIT_LIST_HEAD(&rs->rs_cong_item);
 	INIT_LIST_HEAD(&rs->rs_item);
@@ -135,7 +137,8 @@ int rds_sock_release(struct socket *sock)
 	rds_recv_purge(rs);
 	if (rds_sock_is_bound(rs))
 		rds_bind_del(rs);
-	rds_send_cancel(rs, NULL);
+	rds_send_abandon(rs);
+	rds_notes_close(rs);
 	rds_zcopy_close(rs);
 	rds_mr_close(rs);
 	rds_cong_monitor(rs, false, 0);

@@ -37,6 +37,9 @@ struct rds_zcopy_queue;
  * @rs_send_queue: messages not yet acknowledged, in the order sent
  * @rs_snd_bytes: payload of those
  * @rs_snd_msgs: number of those
+ * @rs_notes: how operations have ended, to be told
+ * @rs_nr_notes: number of those, and of those to come
+ * @rs_notes_closed: nobody is told any more
  *
  * @rs_recv_lock: guards the receiving side
  * @rs_recv_queue: messages received and not read
@@ -83,6 +86,9 @@ struct rds_sock {
 	struct list_head	rs_send_queue;
 	u64			rs_snd_bytes;
 	u32			rs_snd_msgs;
+	struct list_head	rs_notes;
+	u32			rs_nr_notes;
+	bool			rs_notes_closed;
 
 	/* guards the receiving side */
 	spinlock_t		rs_recv_lock ____cacheline_aligned_in_smp;

@@ -30,10 +30,8 @@ static int rds_set_cancel_sent_to(struct rds_sock *rs, sockptr_t optval,
 
 	if (!rds_sock_is_bound(rs))
 		return -ENOTCONN;
-	if (!optlen) {
-		rds_send_cancel(rs, NULL);
-		return 0;
-	}
+	if (!optlen)
+		return rds_send_cancel(rs, NULL);
 	if (optlen < sizeof(struct sockaddr_in))
 		return -EINVAL;
 	if (copy_from_sockptr(&sa, optval,
@@ -45,8 +43,7 @@ static int rds_set_cancel_sent_to(struct rds_sock *rs, sockptr_t optval,
 	if (rds_addr_parse(&sa, sizeof(sa), &dest))
 		return -EINVAL;
 
-	rds_send_cancel(rs, &dest);
-	return 0;
+	return rds_send_cancel(rs, &dest);
 }
 
 static int rds_set_recverr(struct rds_sock *rs, sockptr_t optval,

@@ -37,8 +37,8 @@ static bool rds_transport_is_complete(const struct rds_transport *trans)
 	       ((trans->caps & RDS_CAP_LOOPBACK) ||
 		(trans->data->xmit_cong_map && trans->data->rx_resume)) &&
 	       (!trans->rdma ||
-		(trans->rdma->mr_map && trans->rdma->mr_alive &&
-		 trans->rdma->mr_unmap)) &&
+		(trans->rdma->atomic_check && trans->rdma->mr_map &&
+		 trans->rdma->mr_alive && trans->rdma->mr_unmap)) &&
 	       (!(trans->caps & RDS_CAP_MULTIPATH) || trans->conn->max_paths);
 }
 

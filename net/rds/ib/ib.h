@@ -174,11 +174,28 @@ struct rds_ib_device {
 };
 
 /**
+ * enum rds_ib_tx_op - what a slot has to do with an operation
+ * @RDS_IB_OP_NONE: nothing
+ * @RDS_IB_OP_PART: it is part of it
+ * @RDS_IB_OP_LAST: it is the last part, and no message follows
+ * @RDS_IB_OP_MSG: it is the last part of the message that follows
+ */
+enum rds_ib_tx_op {
+	RDS_IB_OP_NONE,
+	RDS_IB_OP_PART,
+	RDS_IB_OP_LAST,
+	RDS_IB_OP_MSG,
+};
+
+/**
  * struct rds_ib_tx_slot - a work request of the send queue
  * @ts_cqe: its completion
  * @ts_conn: the connection
- * @ts_msg: message whose last part it carries, referenced; or NULL
+ * @ts_msg: message whose last part it carries, or whose operation, referenced;
+ *	or NULL
  * @ts_map: memory of a congestion map whose last part it carries; or NULL
+ * @ts_op: how it belongs to the operation of @ts_msg
+ * @ts_from: the device writes to what was mapped
  * @ts_dma: the pieces of its payload, as the device sees them
  * @ts_len: lengths of those; 0 if nothing was mapped
  */
@@ -186,6 +203,8 @@ struct rds_ib_tx_slot {
 	struct ib_cqe		ts_cqe;
 	struct rds_ib_conn	*ts_conn;
 	struct rds_message	*ts_msg;
+	enum rds_ib_tx_op	ts_op;
+	bool			ts_from;
 	void			*ts_map;
 	u64			ts_dma[RDS_IB_SEND_PIECES];
 	u32			ts_len[RDS_IB_SEND_PIECES];
@@ -203,6 +222,8 @@ struct rds_ib_tx_slot {
  * @tx_signal: a completion is asked for every so many
  * @tx_unsignaled: since the last that was asked for
  * @tx_held: bytes of the messages that slots hold since then
+ * @tx_op_piece: pieces of its operation that have been posted
+ * @tx_op_bytes: bytes of those
  * @tx_frag: fragments of the current message that have been taken
  * @tx_bvec: the piece of its payload that is next
  * @tx_bvec_off: where in it
@@ -227,6 +248,8 @@ struct rds_ib_tx {
 	u32			tx_signal;
 	u32			tx_unsignaled;
 	u32			tx_held;
+	unsigned int		tx_op_piece;
+	u32			tx_op_bytes;
 	u32			tx_frag;
 	unsigned int		tx_bvec;
 	u32			tx_bvec_off;
@@ -568,6 +591,7 @@ void rds_ib_tx_release(struct rds_ib_conn *ic);
 void rds_ib_tx_unmap(struct rds_ib_conn *ic, struct rds_ib_tx_slot *slot);
 void *rds_ib_tx_header(struct rds_ib_conn *ic, u32 slot, u64 *dma);
 void rds_ib_send_done(struct ib_cq *cq, struct ib_wc *wc);
+void rds_ib_tx_signal(struct rds_ib_tx *tx, struct ib_send_wr *wr);
 void rds_ib_tx_return(struct rds_ib_conn *ic);
 void rds_ib_tx_unstall(struct rds_ib_conn *ic);
 enum rds_drop_reason rds_ib_send_reason(enum ib_wc_status status);
@@ -576,6 +600,12 @@ enum rds_drop_reason rds_ib_send_reason(enum ib_wc_status status);
 int rds_ib_xmit(struct rds_path *path, struct rds_message *msg, bool more);
 int rds_ib_flush(struct rds_path *path);
 int rds_ib_xmit_cong_map(struct rds_path *path, const void *map);
+
+/* op.c */
+int rds_ib_atomic_check(struct net *net, const struct in6_addr *laddr,
+			int ifindex, enum rds_op_kind kind);
+int rds_ib_xmit_op(struct rds_ib_conn *ic, struct rds_message *msg);
+void rds_ib_op_failed(struct rds_message *msg, enum ib_wc_status status);
 
 /* regq.c */
 void rds_ib_regq_init(struct rds_ib_regq *rq);

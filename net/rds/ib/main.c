@@ -36,6 +36,7 @@ static const struct rds_data_ops rds_ib_data_ops = {
 };
 
 static const struct rds_rdma_ops rds_ib_rdma_ops = {
+	.atomic_check	= rds_ib_atomic_check,
 	.mr_map		= rds_ib_mr_map,
 	.mr_alive	= rds_ib_mr_alive,
 	.mr_unmap	= rds_ib_mr_unmap,

@@ -84,6 +84,17 @@ static inline u32 rds_ib_ring_get(struct rds_ib_ring *rg)
 }
 
 /**
+ * rds_ib_ring_unget() - the slot that was handed out last was not used
+ * @rg: the ring
+ *
+ * Context: that of rds_ib_ring_get().
+ */
+static inline void rds_ib_ring_unget(struct rds_ib_ring *rg)
+{
+	WRITE_ONCE(rg->rg_head, rg->rg_head - 1);
+}
+
+/**
  * rds_ib_ring_oldest() - the slot that is to be taken back next
  * @rg: the ring; not empty
  *

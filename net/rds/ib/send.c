@@ -62,14 +62,6 @@ static struct rds_ib_conn *rds_ib_tx_conn(struct rds_path *path)
 	return ip->ip_conn;
 }
 
-/* One completion covers all that went before. */
-static void rds_ib_tx_signal(struct rds_ib_tx *tx, struct ib_send_wr *wr)
-{
-	wr->send_flags |= IB_SEND_SIGNALED;
-	tx->tx_unsignaled = 0;
-	tx->tx_held = 0;
-}
-
 /* Post what has been put by. */
 static int rds_ib_tx_post(struct rds_ib_conn *ic)
 {
@@ -322,6 +314,8 @@ static void rds_ib_tx_advance(struct rds_ib_tx *tx, const struct rds_bag *bag,
 
 static void rds_ib_tx_rewind(struct rds_ib_tx *tx)
 {
+	tx->tx_op_piece = 0;
+	tx->tx_op_bytes = 0;
 	tx->tx_frag = 0;
 	tx->tx_bvec = 0;
 	tx->tx_bvec_off = 0;
@@ -336,7 +330,10 @@ static void rds_ib_tx_hold(struct rds_ib_tx *tx, struct rds_ib_tx_slot *slot,
 {
 	slot->ts_msg = rds_message_get(msg);
 	tx->tx_held += msg->m_bag.len;
-	if (msg->m_bag.kind == RDS_BAG_USER || tx->tx_held > RDS_IB_HELD_MAX)
+	if (rds_op_outlook(msg) == RDS_OP_TO_DO)
+		slot->ts_op = RDS_IB_OP_MSG;
+	if (msg->m_bag.kind == RDS_BAG_USER || slot->ts_op ||
+	    tx->tx_held > RDS_IB_HELD_MAX)
 		tx->tx_asks = true;
 }
 
@@ -346,6 +343,7 @@ static int rds_ib_tx_fragment(struct rds_ib_conn *ic, struct rds_message *msg,
 	struct rds_ib_tx *tx = &ic->ic_tx;
 	struct rds_ib_tx_slot *slot;
 	struct rds_ib_cargo cargo;
+	struct ib_send_wr *wr;
 	struct rds_header hdr;
 	bool last;
 	u8 news;
@@ -360,12 +358,15 @@ static int rds_ib_tx_fragment(struct rds_ib_conn *ic, struct rds_message *msg,
 	hdr.h_credit = news;
 	rds_header_set_csum(&hdr);
 	rds_ib_tx_cargo(tx, &msg->m_bag, &cargo);
+	wr = &tx->tx_wr[tx->tx_nr];
 	slot = rds_ib_tx_add(ic, &hdr, &cargo, last);
 	if (IS_ERR(slot)) {
 		rds_ib_ack_untake(ic, news);
 		return PTR_ERR(slot);
 	}
-	if (last && tx->tx_mapped)
+	if (unlikely(msg->m_op))
+		wr->send_flags |= IB_SEND_FENCE;
+	if (last && (tx->tx_mapped || msg->m_op))
 		rds_ib_tx_hold(tx, slot, msg);
 	rds_ib_tx_advance(tx, &msg->m_bag, cargo.cg_len);
 	return tx->tx_nr == RDS_IB_BATCH ? rds_ib_tx_post(ic) : 0;
@@ -385,8 +386,17 @@ int rds_ib_xmit(struct rds_path *path, struct rds_message *msg, bool more)
 	struct rds_ib_conn *ic = rds_ib_tx_conn(path);
 	u32 frags = rds_ib_frags(msg->m_bag.len);
 	struct rds_ib_tx *tx = &ic->ic_tx;
-	int ret;
+	int ret, result = RDS_XMIT_SENT;
 
+	if (unlikely(msg->m_op) && !tx->tx_frag) {
+		ret = rds_ib_xmit_op(ic, msg);
+		if (ret == -ECANCELED)
+			result = RDS_XMIT_DELIVERED;
+		else if (ret)
+			return ret;
+		if (ret || msg->m_op->op_bare)
+			goto through;
+	}
 	while (tx->tx_frag < frags) {
 		ret = rds_ib_tx_fragment(ic, msg, frags);
 		if (ret)
@@ -395,9 +405,10 @@ int rds_ib_xmit(struct rds_path *path, struct rds_message *msg, bool more)
 	/* The slot has the reference of one that was mapped. */
 	if (more && tx->tx_nr && !tx->tx_mapped)
 		tx->tx_lent[tx->tx_nr_lent++] = rds_message_get(msg);
+through:
 	rds_ib_tx_rewind(tx);
 	ret = more ? 0 : rds_ib_tx_post(ic);
-	return ret ?: RDS_XMIT_SENT;
+	return ret ?: result;
 }
 
 /**

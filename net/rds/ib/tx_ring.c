@@ -79,9 +79,39 @@ void rds_ib_tx_unmap(struct rds_ib_conn *ic, struct rds_ib_tx_slot *slot)
 
 	for (i = 0; i < ARRAY_SIZE(slot->ts_len) && slot->ts_len[i]; i++) {
 		ib_dma_unmap_page(ic->ic_dev->dv_dev, slot->ts_dma[i],
-				  slot->ts_len[i], DMA_TO_DEVICE);
+				  slot->ts_len[i], slot->ts_from ?
+				  DMA_FROM_DEVICE : DMA_TO_DEVICE);
 		slot->ts_len[i] = 0;
 	}
+	slot->ts_from = false;
+}
+
+/* The last of them says how the operation of a message has ended. */
+static void rds_ib_tx_put_msg(struct rds_ib_tx_slot *slot, bool arrived)
+{
+	if (unlikely(slot->ts_op >= RDS_IB_OP_LAST))
+		rds_op_done(slot->ts_msg, arrived ? RDS_RDMA_SUCCESS :
+					  slot->ts_msg->m_op->op_error ?:
+					  RDS_RDMA_DROPPED);
+	slot->ts_op = RDS_IB_OP_NONE;
+	rds_message_put(slot->ts_msg);
+	slot->ts_msg = NULL;
+}
+
+/**
+ * rds_ib_tx_signal() - have a work request report its completion
+ * @tx: the sending half of a connection
+ * @wr: the work request, the last so far
+ *
+ * One completion covers all that went before.
+ *
+ * Context: process; the path's transmit lock is held.
+ */
+void rds_ib_tx_signal(struct rds_ib_tx *tx, struct ib_send_wr *wr)
+{
+	wr->send_flags |= IB_SEND_SIGNALED;
+	tx->tx_unsignaled = 0;
+	tx->tx_held = 0;
 }
 
 /* Take the oldest slot back. */
@@ -93,8 +123,7 @@ static void rds_ib_tx_put(struct rds_ib_conn *ic, bool arrived)
 	slot = &tx->tx_slots[rds_ib_ring_oldest(&tx->tx_ring)];
 	rds_ib_tx_unmap(ic, slot);
 	if (slot->ts_msg)
-		rds_message_put(slot->ts_msg);
-	slot->ts_msg = NULL;
+		rds_ib_tx_put_msg(slot, arrived);
 	/* Core asks about the last one only. */
 	if (slot->ts_map && arrived &&
 	    slot->ts_map == READ_ONCE(tx->tx_last_map))
@@ -171,6 +200,8 @@ void rds_ib_send_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	rds_ib_stat_inc(ib_tx_cq_event);
 	atomic_inc(&ic->ic_seen);
+	if (!ok && slot->ts_op)
+		rds_ib_op_failed(slot->ts_msg, wc->status);
 	nr = rds_ib_ring_covers(&tx->tx_ring, slot - tx->tx_slots);
 	while (nr--)
 		rds_ib_tx_put(ic, ok);

@@ -35,6 +35,10 @@ static void fill_and_drain(struct kunit *test)
 					(first + i) % size);
 		}
 		KUNIT_EXPECT_EQ(test, rds_ib_ring_room(&rg), 0U);
+		rds_ib_ring_unget(&rg);
+		KUNIT_EXPECT_EQ(test, rds_ib_ring_room(&rg), 1U);
+		KUNIT_EXPECT_EQ(test, rds_ib_ring_get(&rg),
+				(first + size - 1) % size);
 		for (i = 0; i < size; i++) {
 			KUNIT_ASSERT_EQ(test, rds_ib_ring_oldest(&rg),
 					(first + i) % size);

@@ -160,4 +160,33 @@ TEST_F(rdma, i19_memory_that_cannot_be_registered)
 	}
 }
 
+/* Nor is anything left of an operation that could not begin. */
+TEST_F(rdma, i19_operations_that_cannot_begin)
+{
+	struct rds_iovec vec = { (uintptr_t)sent, sizeof(sent) };
+	struct rds_rdma_args args = {
+		.remote_vec = { 0, sizeof(sent) },
+		.local_vec_addr = (uintptr_t)&vec,
+		.nr_local = 1,
+		.flags = RDS_RDMA_NOTIFY_ME,
+	};
+	struct step step = {
+		.function = "rds_pin_add", .retval = NO_MEMORY, .interval = "1",
+	};
+	struct rds_msg msg;
+	unsigned int i;
+
+	rds_msg_init(&msg, sent, 10);
+	rds_msg_to(&msg, &self->b_name);
+	rds_msg_add(&msg, SOL_RDS, RDS_CMSG_RDMA_ARGS, &args, sizeof(args));
+	ASSERT_TRUE(fail_at(&step));
+	for (i = 0; i < TIMES; i++)
+		EXPECT_EQ(-ENOMEM, ERR(sendmsg(self->a, &msg.hdr, 0)));
+	EXPECT_EQ(0, times_left());
+	EXPECT_TRUE(fail_no_more());
+	/* Nobody is told of them. */
+	EXPECT_TRUE(rds_silent(self->a));
+	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
+}
+
 TEST_HARNESS_MAIN

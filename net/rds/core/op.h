@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Operations on memory of peers. */
+#ifndef _RDS_CORE_OP_H
+#define _RDS_CORE_OP_H
+
+#include <net/rds/transport.h>
+#include <uapi/linux/rds.h>
+
+struct rds_sock;
+
+int rds_op_add_rdma(struct rds_sock *rs, struct rds_message *msg,
+		    const struct rds_rdma_args *args);
+int rds_op_add_atomic(struct rds_sock *rs, struct rds_message *msg,
+		      int type, const struct rds_atomic_args *args);
+bool rds_op_is_lost(const struct rds_message *msg);
+bool rds_op_is_alone(const struct rds_message *msg);
+void rds_op_finish(struct rds_message *msg);
+void rds_op_forget(struct rds_message *msg);
+int rds_op_wait(struct rds_message *msg);
+void rds_op_free(struct rds_op *op);
+
+#endif /* _RDS_CORE_OP_H */

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RDMA reads and writes, and atomics, under the path's transmit lock.
+ *
+ * An operation becomes work requests of some pieces each, with slots of their
+ * own, which go to the device before the message that it belongs to. Each slot
+ * keeps the message, and with that the user's memory, until it is completed.
+ * The one that comes last, be it the message's, has a completion for certain,
+ * and says that all is done; one that fails before it says why. A read must be
+ * over before the message is sent, or the peer could take its memory back too
+ * early.
+ *
+ * What the device does not even take is given up, with its message, and nothing
+ * else is the worse for it.
+ */
+#include "ib.h"
+
+union rds_ib_op_wr {
+	struct ib_send_wr	wr;
+	struct ib_rdma_wr	rdma;
+	struct ib_atomic_wr	atomic;
+};
+
+static bool rds_ib_op_is_atomic(enum rds_op_kind kind)
+{
+	return kind >= RDS_OP_FADD;
+}
+
+/**
+ * rds_ib_atomic_check() - can an atomic operation be done from an address?
+ * @net: the namespace
+ * @laddr: the address
+ * @ifindex: its scope, or 0
+ * @kind: the operation
+ *
+ * Context: see &rds_rdma_ops.atomic_check.
+ * Return: see there.
+ */
+int rds_ib_atomic_check(struct net *net, const struct in6_addr *laddr,
+			int ifindex, enum rds_op_kind kind)
+{
+	struct rds_ib_device *d = rds_ib_device_of(net, laddr, ifindex);
+	enum ib_atomic_cap cap;
+
+	if (IS_ERR(d))
+		return PTR_ERR(d);
+	if (kind == RDS_OP_FADD || kind == RDS_OP_CSWP)
+		cap = d->dv_dev->attrs.atomic_cap;
+	else
+		cap = d->dv_dev->attrs.masked_atomic_cap;
+	rds_ib_device_put(d);
+	return cap == IB_ATOMIC_NONE ? -EOPNOTSUPP : 0;
+}
+
+/* As rds_ib_tx_room(), but no buffer of the peer's is needed. */
+static int rds_ib_op_room(struct rds_ib_conn *ic)
+{
+	struct rds_ib_tx *tx = &ic->ic_tx;
+	int ret;
+
+	if (rds_ib_ring_room(&tx->tx_ring))
+		return 0;
+
+	rds_ib_stat_inc(ib_tx_ring_full);
+	ret = rds_ib_flush(ic->ic_ip->ip_path);
+	if (ret)
+		return ret;
+	set_bit(0, &tx->tx_stalled);
+	/* Pairs with the one in rds_ib_tx_unstall(). */
+	smp_mb__after_atomic();
+	if (rds_ib_ring_room(&tx->tx_ring)) {
+		clear_bit(0, &tx->tx_stalled);
+		return 0;
+	}
+	rds_ib_stat_inc(ib_tx_stalled);
+	return -EAGAIN;
+}
+
+/* The pieces that come next. Returns their number, or an errno. */
+static int rds_ib_op_map(struct rds_ib_conn *ic, struct rds_ib_tx_slot *slot,
+			 const struct rds_op *op, struct ib_sge *sge)
+{
+	struct ib_device *dev = ic->ic_dev->dv_dev;
+	const struct bio_vec *bv = &op->op_bvec[ic->ic_tx.tx_op_piece];
+	unsigned int i, nr;
+	u64 dma;
+
+	nr = min_t(unsigned int, op->op_nr - ic->ic_tx.tx_op_piece,
+		   RDS_IB_SEND_PIECES);
+	if (op->op_kind == RDS_OP_READ && dev->attrs.max_sge_rd)
+		nr = min_t(unsigned int, nr, dev->attrs.max_sge_rd);
+	slot->ts_from = op->op_kind != RDS_OP_WRITE;
+	for (i = 0; i < nr; i++, bv++) {
+		dma = ib_dma_map_page(dev, bv->bv_page, bv->bv_offset,
+				      bv->bv_len, slot->ts_from ?
+				      DMA_FROM_DEVICE : DMA_TO_DEVICE);
+		if (ib_dma_mapping_error(dev, dma)) {
+			rds_ib_stat_inc(ib_tx_sg_mapping_failure);
+			rds_ib_tx_unmap(ic, slot);
+			return -ENOMEM;
+		}
+		slot->ts_dma[i] = dma;
+		slot->ts_len[i] = bv->bv_len;
+		sge[i].addr = dma;
+		sge[i].length = bv->bv_len;
+		sge[i].lkey = ic->ic_dev->dv_pd->local_dma_lkey;
+	}
+	return nr;
+}
+
+static void rds_ib_op_fill_rdma(union rds_ib_op_wr *w, const struct rds_op *op,
+				u32 off)
+{
+	w->wr.opcode = op->op_kind == RDS_OP_WRITE ? IB_WR_RDMA_WRITE :
+						     IB_WR_RDMA_READ;
+	w->rdma.remote_addr = op->op_addr + off;
+	w->rdma.rkey = op->op_key;
+}
+
+static void rds_ib_op_fill_atomic(union rds_ib_op_wr *w,
+				  const struct rds_op *op)
+{
+	static const enum ib_wr_opcode opcodes[] = {
+		[RDS_OP_FADD]		= IB_WR_ATOMIC_FETCH_AND_ADD,
+		[RDS_OP_CSWP]		= IB_WR_ATOMIC_CMP_AND_SWP,
+		[RDS_OP_MASKED_FADD]	= IB_WR_MASKED_ATOMIC_FETCH_AND_ADD,
+		[RDS_OP_MASKED_CSWP]	= IB_WR_MASKED_ATOMIC_CMP_AND_SWP,
+	};
+	bool adds = op->op_kind == RDS_OP_FADD ||
+		    op->op_kind == RDS_OP_MASKED_FADD;
+
+	w->wr.opcode = opcodes[op->op_kind];
+	w->atomic.remote_addr = op->op_addr;
+	w->atomic.rkey = op->op_key;
+	w->atomic.compare_add = adds ? op->op_add : op->op_compare;
+	w->atomic.swap = op->op_add;
+	w->atomic.compare_add_mask = adds ? op->op_add_mask :
+					    op->op_compare_mask;
+	w->atomic.swap_mask = op->op_add_mask;
+	if (adds)
+		rds_ib_stat_inc(ib_atomic_fadd);
+	else
+		rds_ib_stat_inc(ib_atomic_cswp);
+}
+
+/* The slot is in use before the device may complete it. */
+static int rds_ib_op_post(struct rds_ib_conn *ic, struct ib_send_wr *wr)
+{
+	bool asks = wr->send_flags & IB_SEND_SIGNALED;
+	struct rds_ib_tx *tx = &ic->ic_tx;
+	int ret;
+
+	if (asks)
+		atomic_inc(&ic->ic_asked);
+	rds_ib_ring_get(&tx->tx_ring);
+	rds_ib_watch_ask(ic);
+	/* As in rds_ib_tx_post() */
+	local_bh_disable();
+	ret = ib_post_send(ic->ic_id->qp, wr, NULL);
+	local_bh_enable();
+	if (!ret)
+		return 0;
+
+	rds_ib_ring_unget(&tx->tx_ring);
+	if (asks)
+		atomic_dec(&ic->ic_asked);
+	/* Of what went before no completion has come. */
+	if (asks)
+		tx->tx_unsignaled = tx->tx_signal;
+	return ret;
+}
+
+static void rds_ib_op_put_slot(struct rds_ib_conn *ic,
+			       struct rds_ib_tx_slot *slot)
+{
+	rds_ib_tx_unmap(ic, slot);
+	slot->ts_op = RDS_IB_OP_NONE;
+	rds_message_put(slot->ts_msg);
+	slot->ts_msg = NULL;
+}
+
+/* One work request. There is a slot for it, and nothing is put by. Returns
+ * -ECANCELED if it is given up.
+ */
+static int rds_ib_op_step(struct rds_ib_conn *ic, struct rds_message *msg)
+{
+	struct rds_ib_tx *tx = &ic->ic_tx;
+	u32 nr = tx->tx_ring.rg_head % tx->tx_ring.rg_size;
+	struct rds_ib_tx_slot *slot = &tx->tx_slots[nr];
+	const struct rds_op *op = msg->m_op;
+	struct ib_sge sge[RDS_IB_SEND_PIECES];
+	union rds_ib_op_wr w;
+	int pieces, i;
+	bool last;
+
+	if (!rds_op_begin(msg))
+		return -ECANCELED;
+	pieces = rds_ib_op_map(ic, slot, op, sge);
+	if (pieces < 0)
+		return pieces;
+
+	memset(&w, 0, sizeof(w));
+	w.wr.wr_cqe = &slot->ts_cqe;
+	w.wr.sg_list = sge;
+	w.wr.num_sge = pieces;
+	if (rds_ib_op_is_atomic(op->op_kind))
+		rds_ib_op_fill_atomic(&w, op);
+	else
+		rds_ib_op_fill_rdma(&w, op, tx->tx_op_bytes);
+	if (op->op_fence && !tx->tx_op_piece)
+		w.wr.send_flags = IB_SEND_FENCE;
+
+	last = tx->tx_op_piece + pieces == op->op_nr && op->op_bare;
+	if (++tx->tx_unsignaled >= tx->tx_signal || last)
+		rds_ib_tx_signal(tx, &w.wr);
+	slot->ts_msg = rds_message_get(msg);
+	slot->ts_op = last ? RDS_IB_OP_LAST : RDS_IB_OP_PART;
+	if (rds_ib_op_post(ic, &w.wr)) {
+		rds_ib_op_put_slot(ic, slot);
+		return -ECANCELED;
+	}
+	tx->tx_op_piece += pieces;
+	for (i = 0; i < pieces; i++)
+		tx->tx_op_bytes += sge[i].length;
+	return 0;
+}
+
+/**
+ * rds_ib_xmit_op() - post what is left of a message's operation
+ * @ic: the connection
+ * @msg: the message, with an operation
+ *
+ * Context: as &rds_data_ops.xmit.
+ * Return: 0 when all of it is posted, or it was done before; -ECANCELED if it
+ * is given up, and the message with it; otherwise as there.
+ */
+int rds_ib_xmit_op(struct rds_ib_conn *ic, struct rds_message *msg)
+{
+	enum rds_op_outlook outlook = rds_op_outlook(msg);
+	int ret;
+
+	if (outlook == RDS_OP_GIVE_UP)
+		return -ECANCELED;
+	if (outlook == RDS_OP_NOTHING ||
+	    ic->ic_tx.tx_op_piece == msg->m_op->op_nr)
+		return 0;
+	/* What is put by goes before it. */
+	ret = rds_ib_flush(ic->ic_ip->ip_path);
+	while (!ret && ic->ic_tx.tx_op_piece < msg->m_op->op_nr) {
+		ret = rds_ib_op_room(ic);
+		if (!ret)
+			ret = rds_ib_op_step(ic, msg);
+	}
+	if (ret == -ECANCELED)
+		rds_op_done(msg, RDS_RDMA_OTHER_ERROR);
+	return ret;
+}
+
+/**
+ * rds_ib_op_failed() - a work request of a message with an operation failed
+ * @msg: the message
+ * @status: how
+ *
+ * The device may still have others of it. What fails only because something
+ * else did has its reason from that.
+ *
+ * Context: softirq.
+ */
+void rds_ib_op_failed(struct rds_message *msg, enum ib_wc_status status)
+{
+	struct rds_op *op = msg->m_op;
+
+	if (op->op_error)
+		return;
+	switch (status) {
+	case IB_WC_REM_ACCESS_ERR:
+	case IB_WC_REM_INV_REQ_ERR:
+	case IB_WC_REM_OP_ERR:
+		op->op_error = RDS_RDMA_REMOTE_ERROR;
+		break;
+	case IB_WC_WR_FLUSH_ERR:
+	case IB_WC_RETRY_EXC_ERR:
+	case IB_WC_RNR_RETRY_EXC_ERR:
+		op->op_error = RDS_RDMA_DROPPED;
+		break;
+	default:
+		op->op_error = RDS_RDMA_OTHER_ERROR;
+	}
+}

@@ -1,0 +1,640 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Operations on memory of a peer: RDMA reads and writes, atomics, and what is
+ * told of their ends. Socket b has the memory, socket a works on it. Transports
+ * without RDMA refuse all this in a way of their own.
+ */
+#include "pair.h"
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#define PAGE	4096
+#define LARGEST	(1 << 20)
+#define TOKEN	0x123456789abcdef0ULL
+
+static unsigned char near[LARGEST + 2 * PAGE] __attribute__((aligned(PAGE)));
+static unsigned char far[LARGEST + 2 * PAGE] __attribute__((aligned(PAGE)));
+static unsigned char payload[LARGEST];
+
+static long get_mr(int fd, void *mem, size_t len, uint64_t flags,
+		   uint64_t *cookie)
+{
+	struct rds_get_mr_args args = {
+		.vec = { (uintptr_t)mem, len },
+		.cookie_addr = (uintptr_t)cookie,
+		.flags = flags,
+	};
+
+	return ERR(setsockopt(fd, SOL_RDS, RDS_GET_MR, &args, sizeof(args)));
+}
+
+static long free_mr(int fd, uint64_t cookie)
+{
+	struct rds_free_mr_args args = { .cookie = cookie };
+
+	return ERR(setsockopt(fd, SOL_RDS, RDS_FREE_MR, &args, sizeof(args)));
+}
+
+/* Without RDMA there is no memory to be worked on, and the test is over. */
+#define NEEDS_MEMORY(MEM, LEN, FLAGS, COOKIE) do {			\
+	long got = get_mr(self->b, MEM, LEN, FLAGS, COOKIE);		\
+									\
+	if (variant->transport != RDS_TRANS_IB) {			\
+		EXPECT_EQ(-EOPNOTSUPP, got);				\
+		return;							\
+	}								\
+	ASSERT_EQ(0, got);						\
+} while (0)
+
+struct op {
+	uint64_t cookie;
+	uint64_t off;		/* where in the peer's memory */
+	uint64_t room;		/* how much there is; 0: as much as local */
+	struct rds_iovec *vec;
+	uint64_t nr;
+	uint64_t flags;
+	uint64_t token;
+	size_t len;		/* of the message that follows */
+};
+
+static long send_op(int fd, const struct rds_name *to, const struct op *op,
+		    int flags)
+{
+	struct rds_rdma_args args = {
+		.cookie = op->cookie,
+		.remote_vec = { op->off, op->room },
+		.local_vec_addr = (uintptr_t)op->vec,
+		.nr_local = op->nr,
+		.flags = op->flags,
+		.user_token = op->token,
+	};
+	struct rds_msg msg;
+	uint64_t i;
+
+	for (i = 0; i < op->nr && !op->room; i++)
+		args.remote_vec.bytes += op->vec[i].bytes;
+	rds_fill(payload, op->len, 7);
+	rds_msg_init(&msg, payload, op->len);
+	rds_msg_to(&msg, to);
+	rds_msg_add(&msg, SOL_RDS, RDS_CMSG_RDMA_ARGS, &args, sizeof(args));
+	return ERR(sendmsg(fd, &msg.hdr, flags));
+}
+
+/* One stretch, and to be told */
+static long rdma(int fd, const struct rds_name *to, uint64_t cookie,
+		 uint64_t off, void *mem, size_t len, uint64_t flags,
+		 uint64_t token)
+{
+	struct rds_iovec vec = { (uintptr_t)mem, len };
+	struct op op = {
+		.cookie = cookie, .off = off, .vec = &vec, .nr = 1,
+		.flags = flags | RDS_RDMA_NOTIFY_ME, .token = token,
+	};
+
+	return send_op(fd, to, &op, 0);
+}
+
+static bool read_status(struct cmsghdr *cmsg, uint64_t *token, int *status)
+{
+	struct rds_rdma_notify notify;
+
+	if (!cmsg || cmsg->cmsg_type != RDS_CMSG_RDMA_STATUS ||
+	    cmsg->cmsg_len != CMSG_LEN(sizeof(notify)))
+		return false;
+	memcpy(&notify, CMSG_DATA(cmsg), sizeof(notify));
+	*token = notify.user_token;
+	*status = notify.status;
+	return true;
+}
+
+/* Waits for news of the next operation alone: its status, or an errno */
+static long await_status(int fd, uint64_t want)
+{
+	char bytes[16];
+	struct rds_msg msg;
+	uint64_t token;
+	int status;
+	long ret;
+
+	do {
+		rds_msg_init(&msg, bytes, sizeof(bytes));
+		msg.hdr.msg_control = msg.control;
+		msg.hdr.msg_controllen =
+			CMSG_SPACE(sizeof(struct rds_rdma_notify));
+		ret = ERR(recvmsg(fd, &msg.hdr, 0));
+	} while (!ret && rds_msg_find(&msg, SOL_RDS, RDS_CMSG_CONG_UPDATE));
+	if (ret)
+		return ret > 0 ? -EBADMSG : ret;
+	if (msg.hdr.msg_namelen || rds_msg_count(&msg) != 1 ||
+	    !read_status(rds_msg_find(&msg, SOL_RDS, RDS_CMSG_RDMA_STATUS),
+			 &token, &status))
+		return -EPROTO;
+	return token == want ? status : -EILSEQ;
+}
+
+/* A line of /proc/vmstat */
+static long vmstat(const char *name)
+{
+	FILE *file = fopen("/proc/vmstat", "r");
+	size_t len = strlen(name);
+	char line[100];
+	long value = -1;
+
+	while (file && value < 0 && fgets(line, sizeof(line), file))
+		if (!strncmp(line, name, len) && line[len] == ' ')
+			value = atol(line + len);
+	if (file)
+		fclose(file);
+	return value;
+}
+
+/* Pages: nobody else here pins any. Processors count for themselves, until they
+ * are asked.
+ */
+static long pinned(void)
+{
+	FILE *file = fopen("/proc/sys/vm/stat_refresh", "r");
+
+	if (!file)
+		return -1;
+	fgetc(file);
+	fclose(file);
+	return vmstat("nr_foll_pin_acquired") - vmstat("nr_foll_pin_released");
+}
+
+static bool await_only(long pages)
+{
+	unsigned int left;
+
+	for (left = 5000; left && pinned() != pages; left--)
+		usleep(1000);
+	return left;
+}
+
+TEST_F(pair, write_and_read)
+{
+	static const size_t lens[] = {
+		1, 8, PAGE - 1, PAGE, PAGE + 1, 70000, LARGEST - PAGE + 1,
+	};
+	static const size_t offs[] = { 0, 1, 100, PAGE - 1 };
+	uint64_t cookie;
+	unsigned int i, j;
+
+	NEEDS_MEMORY(far + 5, LARGEST, RDS_RDMA_READWRITE, &cookie);
+	rds_fill(near, sizeof(near), 1);
+	for (i = 0; i < sizeof(lens) / sizeof(*lens); i++)
+		for (j = 0; j < sizeof(offs) / sizeof(*offs); j++) {
+			unsigned char *mine = near + offs[j];
+			unsigned char *there = far + 5 + offs[j];
+
+			memset(far, 0, sizeof(far));
+			ASSERT_EQ(0, rdma(self->a, &self->b_name, cookie,
+					  offs[j], mine, lens[i],
+					  RDS_RDMA_READWRITE, i + 1));
+			ASSERT_EQ(RDS_RDMA_SUCCESS,
+				  await_status(self->a, i + 1));
+			EXPECT_EQ(0, memcmp(mine, there, lens[i]));
+			EXPECT_EQ(0, there[-1]);
+			EXPECT_EQ(0, there[lens[i]]);
+			/* The message that follows is empty. */
+			EXPECT_EQ(0, rds_recv(self->b, payload, 1));
+
+			rds_fill(there, lens[i], i + 50);
+			ASSERT_EQ(0, rdma(self->a, &self->b_name, cookie,
+					  offs[j], mine, lens[i], 0, i + 2));
+			ASSERT_EQ(RDS_RDMA_SUCCESS,
+				  await_status(self->a, i + 2));
+			EXPECT_TRUE(rds_check(mine, lens[i], i + 50));
+			EXPECT_EQ(0, rds_recv(self->b, payload, 1));
+			rds_fill(near, sizeof(near), i + 2);
+		}
+	EXPECT_EQ(0, free_mr(self->b, cookie));
+	EXPECT_TRUE(await_only(0));
+}
+
+/* By the time that the message is there, so is what was written. */
+TEST_F(pair, goes_before_its_message)
+{
+	struct rds_iovec vec = { (uintptr_t)near, 50000 };
+	struct op op = {
+		.vec = &vec, .nr = 1, .len = 3000, .flags = RDS_RDMA_READWRITE,
+	};
+	unsigned int i;
+
+	NEEDS_MEMORY(far, 50000, RDS_RDMA_READWRITE, &op.cookie);
+	for (i = 0; i < 20; i++) {
+		rds_fill(near, 50000, i);
+		ASSERT_EQ(3000, send_op(self->a, &self->b_name, &op, 0));
+		ASSERT_EQ(3000, rds_recv(self->b, payload, sizeof(payload)));
+		EXPECT_TRUE(rds_check(payload, 3000, 7));
+		EXPECT_TRUE(rds_check(far, 50000, i));
+	}
+	/* Nobody wanted to know. */
+	EXPECT_TRUE(rds_silent(self->a));
+}
+
+TEST_F(pair, many_pieces)
+{
+	static struct rds_iovec vec[1024];
+	struct op op = {
+		.vec = vec, .nr = 1024, .token = TOKEN,
+		.flags = RDS_RDMA_READWRITE | RDS_RDMA_NOTIFY_ME,
+	};
+	unsigned int i;
+
+	NEEDS_MEMORY(far, LARGEST, RDS_RDMA_READWRITE, &op.cookie);
+	rds_fill(near, LARGEST, 3);
+	/* Backwards, 1000 bytes of each 1024 */
+	for (i = 0; i < 1024; i++) {
+		vec[i].addr = (uintptr_t)near + (1023 - i) * 1024 + 24;
+		vec[i].bytes = 1000;
+	}
+	ASSERT_EQ(0, send_op(self->a, &self->b_name, &op, 0));
+	ASSERT_EQ(RDS_RDMA_SUCCESS, await_status(self->a, TOKEN));
+	for (i = 0; i < 1024; i++)
+		ASSERT_EQ(0, memcmp(far + i * 1000,
+				    near + (1023 - i) * 1024 + 24, 1000));
+
+	memset(near, 0, LARGEST);
+	op.flags &= ~RDS_RDMA_READWRITE;
+	ASSERT_EQ(0, send_op(self->a, &self->b_name, &op, 0));
+	ASSERT_EQ(RDS_RDMA_SUCCESS, await_status(self->a, TOKEN));
+	for (i = 0; i < 1024; i++)
+		ASSERT_EQ(0, memcmp(far + i * 1000,
+				    near + (1023 - i) * 1024 + 24, 1000));
+}
+
+TEST_F(pair, silent)
+{
+	struct rds_iovec vec = { (uintptr_t)near, 10000 };
+	struct op op = {
+		.vec = &vec, .nr = 1, .token = TOKEN, .flags =
+		RDS_RDMA_READWRITE | RDS_RDMA_NOTIFY_ME | RDS_RDMA_SILENT,
+	};
+	unsigned int i;
+
+	NEEDS_MEMORY(far, 10000, RDS_RDMA_READWRITE, &op.cookie);
+	for (i = 0; i < 10; i++) {
+		rds_fill(near, 10000, i);
+		ASSERT_EQ(0, send_op(self->a, &self->b_name, &op, 0));
+		ASSERT_EQ(RDS_RDMA_SUCCESS, await_status(self->a, TOKEN));
+		EXPECT_TRUE(rds_check(far, 10000, i));
+	}
+	EXPECT_TRUE(rds_silent(self->b));
+	EXPECT_TRUE(rds_await_acked(self->a));
+	/* With something to say it is said. */
+	op.len = 1;
+	ASSERT_EQ(1, send_op(self->a, &self->b_name, &op, 0));
+	EXPECT_EQ(1, rds_recv(self->b, payload, sizeof(payload)));
+	EXPECT_EQ(RDS_RDMA_SUCCESS, await_status(self->a, TOKEN));
+}
+
+/* What is for one use is gone with the message that says that it was used. */
+TEST_F(pair, used_once)
+{
+	uint64_t cookie, other;
+
+	NEEDS_MEMORY(far, PAGE, RDS_RDMA_READWRITE | RDS_RDMA_USE_ONCE,
+		     &cookie);
+	ASSERT_EQ(0, get_mr(self->b, far + PAGE, PAGE, RDS_RDMA_READWRITE,
+			    &other));
+	ASSERT_EQ(0, rdma(self->a, &self->b_name, other, 0, near, PAGE,
+			  RDS_RDMA_READWRITE, 1));
+	ASSERT_EQ(0, rdma(self->a, &self->b_name, cookie, 0, near, PAGE,
+			  RDS_RDMA_READWRITE, 2));
+	EXPECT_EQ(0, await_status(self->a, 1));
+	EXPECT_EQ(0, await_status(self->a, 2));
+	EXPECT_TRUE(rds_arrived(self->b));
+	EXPECT_EQ(0, rds_recv(self->b, payload, 1));
+	EXPECT_EQ(0, rds_recv(self->b, payload, 1));
+	EXPECT_EQ(-EINVAL, free_mr(self->b, cookie));
+	EXPECT_EQ(0, free_mr(self->b, other));
+}
+
+/* Whatever the peer does not allow is refused, and said; the rest goes on. */
+TEST_F(pair, what_is_not_allowed)
+{
+	struct rds_iovec vec = { (uintptr_t)near, PAGE };
+	struct op op = { .vec = &vec, .nr = 1, .token = TOKEN };
+	uint64_t cookie, gone;
+
+	NEEDS_MEMORY(far, PAGE, 0, &cookie);
+	ASSERT_EQ(0, get_mr(self->b, far, PAGE, 0, &gone));
+	ASSERT_EQ(0, free_mr(self->b, gone));
+	memset(far, 1, sizeof(far));
+	memset(near, 2, sizeof(near));
+
+	EXPECT_EQ(0, rdma(self->a, &self->b_name, cookie, 0, near, PAGE,
+			  RDS_RDMA_READWRITE, 1));
+	EXPECT_EQ(RDS_RDMA_REMOTE_ERROR, await_status(self->a, 1));
+	EXPECT_EQ(0, rdma(self->a, &self->b_name, gone, 0, near, PAGE, 0, 2));
+	EXPECT_EQ(RDS_RDMA_REMOTE_ERROR, await_status(self->a, 2));
+	EXPECT_EQ(0, rdma(self->a, &self->b_name, cookie, 1, near, PAGE, 0,
+			  3));
+	EXPECT_EQ(RDS_RDMA_REMOTE_ERROR, await_status(self->a, 3));
+	EXPECT_EQ(0, rdma(self->a, &self->b_name, cookie, -1ULL, near, 1, 0,
+			  4));
+	EXPECT_EQ(RDS_RDMA_REMOTE_ERROR, await_status(self->a, 4));
+	EXPECT_EQ(2, near[0]);
+	EXPECT_EQ(1, far[0]);
+	/* Who has not asked to be told is told of failures if he wants. */
+	op.cookie = gone;
+	EXPECT_EQ(0, send_op(self->a, &self->b_name, &op, 0));
+	ASSERT_EQ(0, rds_set(self->a, SOL_RDS, RDS_RECVERR, 1));
+	EXPECT_EQ(0, send_op(self->a, &self->b_name, &op, 0));
+	EXPECT_NE(RDS_RDMA_SUCCESS, await_status(self->a, TOKEN));
+	/* A message without an operation is never given up. */
+	EXPECT_EQ(4, rds_sendto(self->a, "rest", 4, 0, &self->b_name));
+	EXPECT_EQ(4, rds_recv(self->b, payload, sizeof(payload)));
+	op.cookie = cookie;
+	EXPECT_EQ(0, send_op(self->a, &self->b_name, &op, 0));
+	EXPECT_EQ(0, rds_recv(self->b, payload, sizeof(payload)));
+	EXPECT_EQ(1, near[0]);
+	EXPECT_TRUE(rds_silent(self->a));
+}
+
+/* I2: numbers that make no sense, or too much of it */
+TEST_F(pair, cve_2010_3865_nonsense)
+{
+	struct rds_iovec vec[2] = { { (uintptr_t)near, PAGE }, {} };
+	struct op op = { .vec = vec, .nr = 1, .room = PAGE };
+
+	NEEDS_MEMORY(far, PAGE, RDS_RDMA_READWRITE, &op.cookie);
+	vec[0].bytes = 0;
+	EXPECT_EQ(-EINVAL, send_op(self->a, &self->b_name, &op, 0));
+	vec[0].bytes = PAGE + 1;
+	EXPECT_EQ(-EINVAL, send_op(self->a, &self->b_name, &op, 0));
+	op.room = LARGEST;
+	vec[0].bytes = LARGEST + 1;
+	EXPECT_EQ(-EMSGSIZE, send_op(self->a, &self->b_name, &op, 0));
+	vec[0].addr = -PAGE;
+	vec[0].bytes = PAGE + 1;
+	EXPECT_EQ(-EINVAL, send_op(self->a, &self->b_name, &op, 0));
+	vec[0].addr = -PAGE;
+	vec[0].bytes = PAGE;
+	EXPECT_EQ(-EFAULT, send_op(self->a, &self->b_name, &op, 0));
+	vec[0].addr = 0;
+	EXPECT_EQ(-EFAULT, send_op(self->a, &self->b_name, &op, 0));
+	/* I8, I19: it is the second piece that is not there. */
+	op.nr = 2;
+	vec[0].addr = (uintptr_t)near;
+	vec[1].addr = 0;
+	vec[1].bytes = PAGE;
+	EXPECT_EQ(-EFAULT, send_op(self->a, &self->b_name, &op, 0));
+	vec[1].bytes = -PAGE;
+	EXPECT_EQ(-EMSGSIZE, send_op(self->a, &self->b_name, &op, 0));
+	op.nr = 1025;
+	EXPECT_EQ(-EMSGSIZE, send_op(self->a, &self->b_name, &op, 0));
+	op.nr = 0;
+	EXPECT_EQ(-EINVAL, send_op(self->a, &self->b_name, &op, 0));
+	EXPECT_TRUE(rds_silent(self->b));
+	EXPECT_EQ(0, free_mr(self->b, op.cookie));
+	EXPECT_TRUE(await_only(0));
+}
+
+/* It counts as locked, and what has been done does not any more. */
+TEST_F(pair, more_than_may_be_locked)
+{
+	const struct rlimit limit = { 40 * PAGE, 40 * PAGE };
+	uint64_t cookie;
+	unsigned int i;
+
+	NEEDS_MEMORY(far, LARGEST, 0, &cookie);
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &limit));
+	ASSERT_EQ(0, setresuid(1, 1, 1));
+	EXPECT_EQ(-ENOMEM, rdma(self->a, &self->b_name, cookie, 0, near,
+				60 * PAGE, 0, 1));
+	EXPECT_EQ(-ENOMEM, get_mr(self->b, near, 60 * PAGE, 0, &cookie));
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(0, rdma(self->a, &self->b_name, cookie, 0, near,
+				  20 * PAGE, 0, i));
+		ASSERT_EQ(RDS_RDMA_SUCCESS, await_status(self->a, i));
+		ASSERT_TRUE(rds_await_acked(self->a));
+	}
+}
+
+/* A device must not write to memory that its owner may only read. */
+TEST_F(pair, read_into_what_is_read_only)
+{
+	unsigned char *mem;
+	uint64_t cookie;
+
+	NEEDS_MEMORY(far, PAGE, 0, &cookie);
+	mem = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, mem);
+	EXPECT_EQ(-EFAULT, rdma(self->a, &self->b_name, cookie, 0, mem, PAGE,
+				0, 1));
+	EXPECT_TRUE(rds_silent(self->a));
+}
+
+struct atomic {
+	int type;
+	uint64_t a, b, c, d;
+};
+
+static long atomic(int fd, const struct rds_name *to, uint64_t cookie,
+		   uint64_t off, void *mem, const struct atomic *what,
+		   uint64_t token)
+{
+	struct rds_atomic_args args = {
+		.cookie = cookie,
+		.local_addr = (uintptr_t)mem,
+		.remote_addr = off,
+		.flags = RDS_RDMA_NOTIFY_ME,
+		.user_token = token,
+	};
+	struct rds_msg msg;
+
+	args.m_cswp.compare = what->a;
+	args.m_cswp.swap = what->b;
+	args.m_cswp.compare_mask = what->c;
+	args.m_cswp.swap_mask = what->d;
+	rds_msg_init(&msg, NULL, 0);
+	rds_msg_to(&msg, to);
+	rds_msg_add(&msg, SOL_RDS, what->type, &args, sizeof(args));
+	return ERR(sendmsg(fd, &msg.hdr, 0));
+}
+
+/* CVE-2026-52939: from one end to the other, with the results */
+TEST_F(pair, cve_2026_52939_atomics)
+{
+	const struct atomic add = { RDS_CMSG_ATOMIC_FADD, 5 };
+	const struct atomic wraps = { RDS_CMSG_ATOMIC_FADD, -1ULL };
+	const struct atomic swap = { RDS_CMSG_ATOMIC_CSWP, 1004, 77 };
+	const struct atomic masked = {
+		RDS_CMSG_MASKED_ATOMIC_FADD, 1, 0,
+	};
+	const struct atomic masked_swap = {
+		RDS_CMSG_MASKED_ATOMIC_CSWP, 1, 2, 3, 4,
+	};
+	uint64_t *there = (uint64_t *)far, *mine = (uint64_t *)near;
+	uint64_t cookie;
+	int64_t drops;
+
+	NEEDS_MEMORY(far, PAGE, RDS_RDMA_READWRITE, &cookie);
+	memset(near, 0, PAGE);
+	there[0] = 1;
+	there[1] = 1000;
+	there[2] = 2;
+	EXPECT_EQ(0, atomic(self->a, &self->b_name, cookie, 8, mine + 1, &add,
+			    1));
+	EXPECT_EQ(RDS_RDMA_SUCCESS, await_status(self->a, 1));
+	EXPECT_EQ(1000, mine[1]);
+	EXPECT_EQ(1005, there[1]);
+	EXPECT_EQ(0, atomic(self->a, &self->b_name, cookie, 8, mine, &wraps,
+			    2));
+	EXPECT_EQ(RDS_RDMA_SUCCESS, await_status(self->a, 2));
+	EXPECT_EQ(1005, mine[0]);
+	EXPECT_EQ(1004, there[1]);
+	EXPECT_EQ(0, atomic(self->a, &self->b_name, cookie, 8, mine, &swap,
+			    3));
+	EXPECT_EQ(RDS_RDMA_SUCCESS, await_status(self->a, 3));
+	EXPECT_EQ(1004, mine[0]);
+	EXPECT_EQ(77, there[1]);
+	/* It is not what is expected any more. */
+	EXPECT_EQ(0, atomic(self->a, &self->b_name, cookie, 8, mine, &swap,
+			    4));
+	EXPECT_EQ(RDS_RDMA_SUCCESS, await_status(self->a, 4));
+	EXPECT_EQ(77, mine[0]);
+	EXPECT_EQ(77, there[1]);
+	EXPECT_EQ(1, there[0]);
+	EXPECT_EQ(2, there[2]);
+	EXPECT_EQ(0, mine[2]);
+
+	/* Soft-RoCE cannot do that. */
+	EXPECT_EQ(-EOPNOTSUPP, atomic(self->a, &self->b_name, cookie, 8, mine,
+				      &masked, 5));
+	EXPECT_EQ(-EOPNOTSUPP, atomic(self->a, &self->b_name, cookie, 8, mine,
+				      &masked_swap, 5));
+	/* CVE-2018-5333: local addresses that are none */
+	EXPECT_EQ(-EFAULT, atomic(self->a, &self->b_name, cookie, 8, near + 1,
+				  &add, 5));
+	EXPECT_EQ(-EFAULT, atomic(self->a, &self->b_name, cookie, 8, NULL,
+				  &add, 5));
+	/* What the device does not even take harms nobody else. */
+	drops = rds_counter(self->a, "conn_reset");
+	EXPECT_EQ(0, atomic(self->a, &self->b_name, cookie, 9, mine, &add, 6));
+	EXPECT_EQ(RDS_RDMA_OTHER_ERROR, await_status(self->a, 6));
+	EXPECT_EQ(77, there[1]);
+	EXPECT_EQ(0, atomic(self->a, &self->b_name, cookie, 8, mine, &add, 7));
+	EXPECT_EQ(RDS_RDMA_SUCCESS, await_status(self->a, 7));
+	EXPECT_EQ(82, there[1]);
+	EXPECT_EQ(drops, rds_counter(self->a, "conn_reset"));
+}
+
+/* As many as there is room for are told at once, in order, and none is lost. */
+TEST_F(pair, told_together)
+{
+	struct rds_iovec vec = { (uintptr_t)near, 8 };
+	struct op op = {
+		.vec = &vec, .nr = 1,
+		.flags = RDS_RDMA_SILENT | RDS_RDMA_NOTIFY_ME,
+	};
+	const size_t each = CMSG_SPACE(sizeof(struct rds_rdma_notify));
+	struct cmsghdr *cmsg;
+	struct rds_msg msg;
+	unsigned int i;
+	uint64_t token;
+	int status;
+
+	NEEDS_MEMORY(far, PAGE, 0, &op.cookie);
+	for (op.token = 0; op.token <= 5; op.token++)
+		ASSERT_EQ(0, send_op(self->a, &self->b_name, &op, 0));
+	ASSERT_TRUE(rds_await_acked(self->a));
+	ASSERT_LT(0, rds_poll(self->a) & POLLIN);
+
+	/* Who has no room gets on all the same. */
+	rds_msg_init(&msg, payload, 10);
+	msg.hdr.msg_control = msg.control;
+	msg.hdr.msg_controllen = CMSG_LEN(sizeof(struct rds_rdma_notify)) - 1;
+	EXPECT_EQ(0, ERR(recvmsg(self->a, &msg.hdr, 0)));
+	EXPECT_EQ(MSG_CTRUNC, msg.hdr.msg_flags);
+	/* For three, twice */
+	for (i = 0; i < 2; i++) {
+		rds_msg_init(&msg, payload, 10);
+		msg.hdr.msg_control = msg.control;
+		msg.hdr.msg_controllen = 3 * each;
+		EXPECT_EQ(0, ERR(recvmsg(self->a, &msg.hdr,
+					 i ? 0 : MSG_PEEK)));
+		EXPECT_EQ(3 * each, msg.hdr.msg_controllen);
+		op.token = 1;
+		for (cmsg = CMSG_FIRSTHDR(&msg.hdr); cmsg;
+		     cmsg = CMSG_NXTHDR(&msg.hdr, cmsg)) {
+			ASSERT_TRUE(read_status(cmsg, &token, &status));
+			EXPECT_EQ(op.token++, token);
+			EXPECT_EQ(RDS_RDMA_SUCCESS, status);
+		}
+	}
+	/* What there is of them goes before messages. */
+	EXPECT_EQ(1, rds_sendto(self->b, "x", 1, 0, &self->a_name));
+	EXPECT_TRUE(rds_await_queued(self->a, 1));
+	EXPECT_EQ(0, rds_msg_recv(self->a, &msg, payload, 10, 0));
+	EXPECT_EQ(2, rds_msg_count(&msg));
+	EXPECT_EQ(1, rds_msg_recv(self->a, &msg, payload, 10, 0));
+	EXPECT_EQ(0, rds_msg_count(&msg));
+}
+
+/* What has not begun is cancelled, and its memory let go. */
+TEST_F(pair, cancelled_before_it_begins)
+{
+	struct rds_name nobody = rds_name(variant->stranger, 4000);
+	uint64_t cookie;
+
+	NEEDS_MEMORY(far, PAGE, 0, &cookie);
+	ASSERT_TRUE(await_only(1));
+	ASSERT_EQ(0, rdma(self->a, &nobody, cookie, 0, near, LARGEST, 0, 1));
+	ASSERT_EQ(0, rdma(self->a, &nobody, cookie, 0, near, LARGEST, 0, 2));
+	EXPECT_TRUE(await_only(1 + 2 * LARGEST / PAGE));
+	EXPECT_TRUE(rds_silent(self->a));
+	EXPECT_EQ(0, ERR(setsockopt(self->a, SOL_RDS, RDS_CANCEL_SENT_TO, NULL,
+				    0)));
+	EXPECT_EQ(RDS_RDMA_CANCELED, await_status(self->a, 1));
+	EXPECT_EQ(RDS_RDMA_CANCELED, await_status(self->a, 2));
+	EXPECT_EQ(0, free_mr(self->b, cookie));
+	EXPECT_TRUE(await_only(0));
+}
+
+/* However far they are: cancelled, or left to close(). One page less: soft-RoCE
+ * of 6.1 looks one too far when all of 256 are read.
+ */
+TEST_F(pair, given_up_at_any_time)
+{
+	struct rds_iovec vec = { (uintptr_t)near, LARGEST - PAGE };
+	struct op op = {
+		.vec = &vec, .nr = 1, .flags = RDS_RDMA_NOTIFY_ME,
+	};
+	long ret;
+	unsigned int i, j, told;
+	int fd;
+
+	NEEDS_MEMORY(far, LARGEST - PAGE, 0, &op.cookie);
+	for (i = 0; i < 12; i++) {
+		fd = rds_bound(variant->a, 0);
+		for (j = 0; j < 4; j++) {
+			op.token = j;
+			ASSERT_EQ(0, send_op(fd, &self->b_name, &op, 0));
+		}
+		usleep(i * 700);
+		told = 0;
+		if (i % 2) {
+			EXPECT_EQ(0, ERR(setsockopt(fd, SOL_RDS,
+						    RDS_CANCEL_SENT_TO, NULL,
+						    0)));
+			for (; told < 4; told++) {
+				ret = await_status(fd, told);
+				if (ret != RDS_RDMA_SUCCESS &&
+				    ret != RDS_RDMA_CANCELED)
+					break;
+			}
+			EXPECT_EQ(4, told);
+		}
+		close(fd);
+	}
+	EXPECT_EQ(0, free_mr(self->b, op.cookie));
+	rds_drain(self->b);
+	EXPECT_TRUE(await_only(0));
+}
+
+TEST_HARNESS_MAIN
