@@ -21,6 +21,8 @@ Environment:
   RDS_OURS       if set, both ends have ours: completions are told, and all
                  messages acknowledged
   RDS_FAILOVER   if set, addresses also move from guest to guest at the end
+  RDS_REACH      if set, a program by which both ends work on each other's memory
+                 at the end
   RDS_TRACE      tracepoints of ours to be recorded, with blanks between them
 """
 import functools
@@ -281,6 +283,19 @@ def current(case=None):
     return file.read_text()
 
 
+def reach(pair):
+    """Each end writes to the other's memory, and reads it."""
+    mine, other = ("10.100.0.1", "10.100.0.2")[::1 if ME == "a" else -1]
+    pair.address("add", mine)
+    done = subprocess.run([os.environ["RDS_REACH"], ME, mine, other],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          encoding="utf-8")
+    (RESULTS / f"reach.{ME}").write_text(
+        f"{done.returncode} {done.stdout.strip()}")
+    print(f"reach: status {done.returncode}, {done.stdout.strip()}",
+          flush=True)
+
+
 def main():
     wanted = re.compile(os.environ.get("RDS_CASES", "."))
     cases = [case for case in CASES if wanted.search(case.name)]
@@ -299,6 +314,8 @@ def main():
         if ME == "b":
             current(case)
         Run(pair, case).run(2 if again else 1)
+    if os.environ.get("RDS_REACH"):
+        reach(pair)
     if os.environ.get("RDS_FAILOVER"):
         failover.run(pair, RESULTS)
         trace_store(RESULTS / failover.NAME / f"{ME}.trace")

@@ -7,7 +7,7 @@ usage: judge.py --transport tcp|ib NAME=DIR... [--control NAME=DIR...]
 
 NAME says whose RDS ran in guests a and b: "ours", or that of a kernel, as in
 ours-6.1; "+credits" behind it, that both were to count their buffers, as they
-do anyway with "+siw", over iWARP. Of a control run, of two guests with a
+do anyway with "+siw", over iWARP; and "+credit", guest a only. Of a control run, of two guests with a
 kernel's own RDS, nothing is asked: it shows how much is lost without us.
 
 Between two of ours every message arrives once and in order, whatever happens,
@@ -226,6 +226,16 @@ class Judge:
             for what in "ib_rx_credit_updates", "ib_tx_credit_updates":
                 self.ask(counters.get(what), f"guest {guest} has no {what}")
 
+    def credit(self):
+        """Guest b was told of guest a's buffers, and told of none."""
+        counters = {guest: self.outcome.results[guest]["counters"]
+                    for guest in "ab"}
+        self.ask(counters["a"].get("ib_tx_credit_updates") and
+                 counters["b"].get("ib_rx_credit_updates"),
+                 "guest b was told of no buffers")
+        self.ask(not counters["b"].get("ib_tx_credit_updates"),
+                 "guest b told of buffers")
+
     def judge(self):
         outcome = self.outcome
         self.ask(outcome.complete(), "no results")
@@ -245,6 +255,8 @@ class Judge:
             self.others_view()
         if outcome.special in {"credits", "siw"}:
             self.credits()
+        if outcome.special == "credit":
+            self.credit()
         if outcome.case in RETURNS:
             self.exact("a", ["stale_holes"])
             self.return_times()
@@ -297,6 +309,18 @@ def control_for(controls, pairing, case):
     return None
 
 
+def judge_reach(tap, name, directory):
+    """What both ends say who worked on each other's memory, if they did"""
+    said = {guest: directory / f"reach.{guest}" for guest in "ab"}
+    if not any(file.exists() for file in said.values()):
+        return
+    words = {guest: file.read_text() if file.exists() else "nothing"
+             for guest, file in said.items()}
+    tap.line(f"{name}: reach", [f"guest {guest}: {word}"
+                                for guest, word in words.items()
+                                if not word.startswith("0 ")])
+
+
 def show(tap, name, outcome):
     if outcome.complete():
         tap.say(f"  {name}: {outcome.column()}; {outcome.times()}")
@@ -320,6 +344,7 @@ def main():
             if control and not judge.strict and (case in drops or
                                                  case == "contact"):
                 show(tap, "control", control)
+        judge_reach(tap, name, directory)
         if (directory / failover.NAME).is_dir():
             complaints, column = failover.judge(directory)
             tap.line(f"{name}: {failover.NAME}", complaints)

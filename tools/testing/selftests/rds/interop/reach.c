@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Two machines that work on each other's memory. Either end in turn lets the
+ * other reach some, by a message that maps it; the other writes to it, or reads
+ * it, and says so by the message that goes with that. Needs nothing that not
+ * every RDS over RDMA devices has.
+ */
+#include <err.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rds_test.h"
+
+#define PORT 7000
+#define LARGEST (1 << 20)
+#define PAGE 4096
+#define ROUNDS 24
+/* Of what is said before the first round */
+#define HELLO UINT32_MAX
+/* Seconds for it all */
+#define PATIENCE 40
+
+/* What messages say: what is to be done, and what came of it */
+struct talk {
+	uint32_t round;
+	uint32_t len;
+	uint32_t writes;
+	uint32_t good;
+};
+
+static unsigned char memory[LARGEST + PAGE] __attribute__((aligned(PAGE)));
+static struct rds_name peer;
+static uint32_t now;
+static int fd;
+
+static struct talk plan(uint32_t round)
+{
+	static const uint32_t lens[] = {
+		1, 4000, 8192, 50000, 300001, LARGEST - PAGE,
+	};
+
+	return (struct talk){
+		.round = round,
+		.len = lens[round / 2 % (sizeof(lens) / sizeof(*lens))],
+		.writes = round / 2 % 2 ^ round / 12 % 2,
+		.good = 1,
+	};
+}
+
+/* Not at the beginning of a page, as a rule */
+static unsigned char *place(const struct talk *talk)
+{
+	return memory + talk->round * 100 % PAGE;
+}
+
+/* The first of them may have to wait for a connection. */
+static void say(const struct talk *talk, int type, const void *data, size_t len)
+{
+	struct rds_msg msg;
+
+	do {
+		rds_msg_init(&msg, (void *)talk, sizeof(*talk));
+		rds_msg_to(&msg, &peer);
+		if (type)
+			rds_msg_add(&msg, SOL_RDS, type, data, len);
+		if (sendmsg(fd, &msg.hdr, 0) == sizeof(*talk))
+			return;
+		usleep(10000);
+	} while (errno == EAGAIN);
+	err(1, "round %u: sendmsg, control message %d", talk->round, type);
+}
+
+/* The next message; the status of an operation before it must be a success */
+static uint64_t hear(struct talk *talk, uint32_t round)
+{
+	struct rds_rdma_notify notify;
+	struct cmsghdr *cmsg;
+	struct rds_msg msg;
+	uint64_t cookie = 0;
+	ssize_t ret;
+
+	do {
+		ret = rds_msg_recv(fd, &msg, talk, sizeof(*talk), 0);
+		cmsg = rds_msg_find(&msg, SOL_RDS, RDS_CMSG_RDMA_STATUS);
+		if (ret < 0)
+			err(1, "round %u: recvmsg", round);
+		if (!cmsg)
+			continue;
+		memcpy(&notify, CMSG_DATA(cmsg), sizeof(notify));
+		if (notify.status || notify.user_token != round)
+			errx(1, "round %u: operation %llu ended by %d", round,
+			     (unsigned long long)notify.user_token,
+			     notify.status);
+		return 0;
+	} while (ret != sizeof(*talk) || talk->round == HELLO);
+	if (talk->round != round)
+		errx(1, "round %u: heard of %u", round, talk->round);
+	cmsg = rds_msg_find(&msg, SOL_RDS, RDS_CMSG_RDMA_DEST);
+	if (cmsg)
+		memcpy(&cookie, CMSG_DATA(cmsg), sizeof(cookie));
+	return cookie;
+}
+
+/* What is sent before the other has a socket is lost. */
+static void meet(void)
+{
+	struct talk talk = { .round = HELLO }, heard = {};
+
+	while (!heard.good) {
+		say(&talk, 0, NULL, 0);
+		usleep(100000);
+		while (!heard.good &&
+		       recv(fd, &heard, sizeof(heard), MSG_DONTWAIT) > 0)
+			talk.good = 1;
+	}
+	say(&talk, 0, NULL, 0);
+}
+
+static void late(int signal)
+{
+	errx(1, "round %u: not through after %d s", now, PATIENCE);
+}
+
+static void own(uint32_t round)
+{
+	struct talk talk = plan(round), answer;
+	struct rds_get_mr_args map = {
+		.vec = { (uintptr_t)place(&talk), talk.len },
+		.flags = RDS_RDMA_USE_ONCE |
+			 (talk.writes ? RDS_RDMA_READWRITE : 0),
+	};
+
+	memset(memory, 0, sizeof(memory));
+	if (!talk.writes)
+		rds_fill(place(&talk), talk.len, round);
+	say(&talk, RDS_CMSG_RDMA_MAP, &map, sizeof(map));
+	hear(&answer, round);
+	if (!answer.good)
+		errx(1, "round %u: the peer has read something else", round);
+	if (talk.writes && !rds_check(place(&talk), talk.len, round))
+		errx(1, "round %u: the peer has written something else", round);
+	hear(&answer, round);
+	if (!answer.good)
+		errx(1, "round %u: the peer has read something else", round);
+}
+
+static void work(uint32_t round)
+{
+	struct talk talk, want = plan(round);
+	uint64_t cookie = hear(&talk, round);
+	struct rds_iovec vec = { (uintptr_t)place(&want) + 1, want.len };
+	struct rds_rdma_args args = {
+		.cookie = cookie,
+		.remote_vec = { 0, want.len },
+		.local_vec_addr = (uintptr_t)&vec,
+		.nr_local = 1,
+		.flags = RDS_RDMA_NOTIFY_ME |
+			 (want.writes ? RDS_RDMA_READWRITE : 0),
+		.user_token = round,
+	};
+
+	if (memcmp(&talk, &want, sizeof(talk)) || !cookie)
+		errx(1, "round %u: no offer", round);
+	memset(memory, 0, sizeof(memory));
+	if (want.writes)
+		rds_fill(place(&want) + 1, want.len, round);
+	say(&talk, RDS_CMSG_RDMA_ARGS, &args, sizeof(args));
+	hear(&talk, round);
+	talk = want;
+	talk.good = rds_check(place(&want) + 1, want.len, round);
+	say(&talk, 0, NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+	char me;
+
+	if (argc != 4)
+		errx(2, "usage: reach a|b LOCAL REMOTE");
+	me = *argv[1];
+	signal(SIGALRM, late);
+	alarm(PATIENCE);
+	peer = rds_name(argv[3], PORT);
+	fd = rds_socket();
+	if (fd < 0 || rds_set(fd, SOL_RDS, SO_RDS_TRANSPORT, RDS_TRANS_IB) ||
+	    rds_bind(fd, rds_name(argv[2], PORT)))
+		err(1, "bind to %s", argv[2]);
+
+	now = HELLO;
+	meet();
+	for (now = 0; now < ROUNDS; now++)
+		if (now % 2 == (me == 'b'))
+			own(now);
+		else
+			work(now);
+	printf("%u rounds\n", ROUNDS);
+	return 0;
+}
