@@ -82,20 +82,6 @@ void rds_note_free(struct rds_sock *rs, struct rds_note *note)
 	kfree(note);
 }
 
-/* Whichever reader is woken, there may be more than it has room for. */
-static void rds_notes_wake(struct rds_sock *rs)
-{
-	struct sock *sk = &rs->rs_sk;
-	struct socket_wq *wq;
-
-	rcu_read_lock();
-	wq = rcu_dereference(sk->sk_wq);
-	if (skwq_has_sleeper(wq))
-		wake_up_interruptible_all(&wq->wait);
-	sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_IN);
-	rcu_read_unlock();
-}
-
 /**
  * rds_note_post() - an operation has ended
  * @rs: the socket; the caller has a reference
@@ -118,7 +104,7 @@ void rds_note_post(struct rds_sock *rs, struct rds_note *note, s32 status)
 	if (closed)
 		kfree(note);
 	else
-		rds_notes_wake(rs);
+		rds_sock_wake_readers(rs);
 }
 
 static struct rds_note *rds_notes_take(struct rds_sock *rs)
@@ -139,7 +125,7 @@ static void rds_notes_put_back(struct rds_sock *rs, struct rds_note *note)
 	spin_lock_bh(&rs->rs_lock);
 	list_add(&note->nt_item, &rs->rs_notes);
 	spin_unlock_bh(&rs->rs_lock);
-	rds_notes_wake(rs);
+	rds_sock_wake_readers(rs);
 }
 
 static size_t rds_note_size(const struct msghdr *msg)
@@ -204,7 +190,7 @@ static void rds_notes_restore(struct rds_sock *rs, struct list_head *told)
 	spin_lock_bh(&rs->rs_lock);
 	list_splice_init(told, &rs->rs_notes);
 	spin_unlock_bh(&rs->rs_lock);
-	rds_notes_wake(rs);
+	rds_sock_wake_readers(rs);
 }
 
 /**

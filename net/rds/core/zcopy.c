@@ -79,20 +79,6 @@ static void rds_zcopy_free(struct rds_zcopy *zc)
 	kfree(zc);
 }
 
-/* Readers that have no room for it sleep on, so all are woken. */
-static void rds_zcopy_wake(struct rds_sock *rs)
-{
-	struct sock *sk = &rs->rs_sk;
-	struct socket_wq *wq;
-
-	rcu_read_lock();
-	wq = rcu_dereference(sk->sk_wq);
-	if (skwq_has_sleeper(wq))
-		wake_up_interruptible_all(&wq->wait);
-	sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_IN);
-	rcu_read_unlock();
-}
-
 /* Returns the socket, referenced, if the object is its queue's now. */
 static struct rds_sock *rds_zcopy_queue_add(struct rds_zcopy *zc)
 {
@@ -127,7 +113,7 @@ static void rds_zcopy_end(struct rds_zcopy *zc)
 	rds_zcopy_unlock_memory(zc);
 	rs = rds_zcopy_queue_add(zc);
 	if (rs) {
-		rds_zcopy_wake(rs);
+		rds_sock_wake_readers(rs);
 		sock_put(&rs->rs_sk);
 	} else {
 		rds_zcopy_free(zc);
@@ -434,7 +420,7 @@ void rds_zcopy_put_back(struct rds_sock *rs, struct rds_zcopy_told *told)
 	list_splice(&told->items, &zq->zq_done);
 	WRITE_ONCE(zq->zq_nr_done, zq->zq_nr_done + told->cookies.num);
 	spin_unlock_irq(&zq->zq_lock);
-	rds_zcopy_wake(rs);
+	rds_sock_wake_readers(rs);
 }
 
 /**
