@@ -134,41 +134,12 @@ static long await_status(int fd, uint64_t want)
 	return token == want ? status : -EILSEQ;
 }
 
-/* A line of /proc/vmstat */
-static long vmstat(const char *name)
-{
-	FILE *file = fopen("/proc/vmstat", "r");
-	size_t len = strlen(name);
-	char line[100];
-	long value = -1;
-
-	while (file && value < 0 && fgets(line, sizeof(line), file))
-		if (!strncmp(line, name, len) && line[len] == ' ')
-			value = atol(line + len);
-	if (file)
-		fclose(file);
-	return value;
-}
-
-/* Pages: nobody else here pins any. Processors count for themselves, until they
- * are asked.
- */
-static long pinned(void)
-{
-	FILE *file = fopen("/proc/sys/vm/stat_refresh", "r");
-
-	if (!file)
-		return -1;
-	fgetc(file);
-	fclose(file);
-	return vmstat("nr_foll_pin_acquired") - vmstat("nr_foll_pin_released");
-}
-
+/* Nobody else here pins any. */
 static bool await_only(long pages)
 {
 	unsigned int left;
 
-	for (left = 5000; left && pinned() != pages; left--)
+	for (left = 5000; left && rds_pages_pinned() != pages; left--)
 		usleep(1000);
 	return left;
 }

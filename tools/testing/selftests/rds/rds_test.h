@@ -95,6 +95,9 @@ int64_t rds_counter(int fd, const char *name);
 /* Waits until it is at least @value */
 bool rds_await_counter(int fd, const char *name, int64_t value);
 
+/* Pages of user memory that are pinned for long, or -1 */
+long rds_pages_pinned(void);
+
 /* Contents that tell one message from another */
 void rds_fill(void *buf, size_t len, unsigned int seed);
 bool rds_check(const void *buf, size_t len, unsigned int seed);

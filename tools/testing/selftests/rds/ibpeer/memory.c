@@ -34,34 +34,6 @@ static long free_mr(int fd, uint64_t cookie)
 	return ERR(setsockopt(fd, SOL_RDS, RDS_FREE_MR, &args, sizeof(args)));
 }
 
-/* A line of /proc/vmstat */
-static long vmstat(const char *name)
-{
-	FILE *file = fopen("/proc/vmstat", "r");
-	char line[100];
-	long value = -1;
-	size_t len = strlen(name);
-
-	while (file && value < 0 && fgets(line, sizeof(line), file))
-		if (!strncmp(line, name, len) && line[len] == ' ')
-			value = atol(line + len);
-	if (file)
-		fclose(file);
-	return value;
-}
-
-/* Processors count for themselves, until they are asked. */
-static long pages_pinned(void)
-{
-	FILE *file = fopen("/proc/sys/vm/stat_refresh", "r");
-
-	if (!file)
-		return -1;
-	fgetc(file);
-	fclose(file);
-	return vmstat("nr_foll_pin_acquired") - vmstat("nr_foll_pin_released");
-}
-
 FIXTURE(memory) {
 	struct site site;
 	unsigned char *pages;
@@ -73,7 +45,7 @@ FIXTURE(memory) {
 
 FIXTURE_SETUP(memory)
 {
-	self->pinned = pages_pinned();
+	self->pinned = rds_pages_pinned();
 	self->pages = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->pages);
@@ -88,9 +60,10 @@ FIXTURE_TEARDOWN(memory)
 	unsigned int tries;
 
 	site_tear_down(&self->site);
-	for (tries = 0; tries < 1000 && pages_pinned() != self->pinned; tries++)
+	for (tries = 0;
+	     tries < 1000 && rds_pages_pinned() != self->pinned; tries++)
 		usleep(10000);
-	EXPECT_EQ(self->pinned, pages_pinned());
+	EXPECT_EQ(self->pinned, rds_pages_pinned());
 	munmap(self->pages, PAGES * PAGE);
 }
 
@@ -301,7 +274,7 @@ TEST_F(memory, that_is_none)
 	/* Nowhere to put the cookie: CVE-2026-46053 */
 	EXPECT_EQ(-EFAULT, get_mr(fd, self->area, PAGE, 0, (void *)8));
 	EXPECT_EQ(1, cookie);
-	EXPECT_EQ(self->pinned, pages_pinned());
+	EXPECT_EQ(self->pinned, rds_pages_pinned());
 	EXPECT_EQ(0, free_mr(fd, 0));
 	EXPECT_EQ(-EINVAL, free_mr(fd, 1));
 	munmap(no_write, PAGE);
@@ -434,14 +407,14 @@ TEST_F(memory, of_a_socket_that_is_closed)
 
 	/* The peer has some, too. */
 	ASSERT_EQ(PEER_UP, site_dial(site));
-	pinned = pages_pinned();
+	pinned = rds_pages_pinned();
 	for (i = 0; i < 200; i++)
 		ASSERT_EQ(0, get_mr(site->honest[0], self->pages + i, 2 * PAGE,
 				    i % 3 ? BOTH : 0, &cookie[i]));
 	EXPECT_TRUE(reach(site, READ, cookie[199], 0, self->bytes, PAGE));
-	EXPECT_EQ(pinned + 400 + 199, pages_pinned());
+	EXPECT_EQ(pinned + 400 + 199, rds_pages_pinned());
 	close(site->honest[0]);
-	EXPECT_EQ(pinned, pages_pinned());
+	EXPECT_EQ(pinned, rds_pages_pinned());
 	site->honest[0] = site_socket(SITE_HONEST, 0);
 	EXPECT_FALSE(reach(site, READ, cookie[199], 0, self->bytes, PAGE));
 }
