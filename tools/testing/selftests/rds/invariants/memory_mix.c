@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reads, writes and atomic operations on a peer's memory, in random order, and
+ * beside them what takes the ground away from under them: memory given back,
+ * operations cancelled, sockets closed. A model says what all memory must hold.
+ *
+ * Operations of one socket are done in the order in which they were sent. So
+ * the model is changed when one is sent; and if one fails, or is cancelled, it
+ * learns anew from memory what has become of it when none is left.
+ *
+ * RDS_SEED, which is printed, repeats a run; RDS_SECONDS is how long it takes.
+ */
+#include "verbs.h"
+
+#include <sys/mman.h>
+#include <time.h>
+
+#define REGIONS	6
+#define JOBS	12
+#define LARGEST	(24 * PAGE)
+
+/* Memory of the peer; cookie 0: nobody may reach it */
+struct region {
+	unsigned char *mem;
+	unsigned char *model;
+	uint64_t cookie;
+	size_t begin;
+	size_t len;
+};
+
+enum kind { READ, WRITE, ADD };
+
+struct job {
+	bool busy;
+	enum kind kind;
+	size_t len;
+	unsigned char *local;
+	unsigned char *want;
+};
+
+struct mix {
+	int a;
+	int b;
+	struct rds_name to;
+	struct region region[REGIONS];
+	struct job job[JOBS];
+	unsigned int busy;
+	/* Something has failed, or was cancelled: memory is not as the model
+	 * says.
+	 */
+	bool lost;
+	uint64_t random;
+	unsigned int done[3];
+	unsigned int failed;
+};
+
+static unsigned int dice(struct mix *mix, unsigned int faces)
+{
+	mix->random ^= mix->random << 13;
+	mix->random ^= mix->random >> 7;
+	mix->random ^= mix->random << 17;
+	return (mix->random >> 20) % faces;
+}
+
+static unsigned char *pages(void)
+{
+	unsigned char *mem = mmap(NULL, LARGEST, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return mem == MAP_FAILED ? NULL : mem;
+}
+
+static bool mix_open(struct mix *mix)
+{
+	unsigned int i;
+
+	for (i = 0; i < REGIONS; i++) {
+		mix->region[i].mem = pages();
+		mix->region[i].model = pages();
+		if (!mix->region[i].mem || !mix->region[i].model)
+			return false;
+	}
+	for (i = 0; i < JOBS; i++) {
+		mix->job[i].local = pages();
+		mix->job[i].want = pages();
+		if (!mix->job[i].local || !mix->job[i].want)
+			return false;
+	}
+	return true;
+}
+
+static long region_register(struct mix *mix, struct region *r)
+{
+	struct rds_get_mr_args args = {
+		.cookie_addr = (uintptr_t)&r->cookie,
+		.flags = RDS_RDMA_READWRITE,
+	};
+
+	r->begin = dice(mix, PAGE / 8) * 8;
+	r->len = 8 * PAGE + dice(mix, LARGEST - 9 * PAGE);
+	args.vec.addr = (uintptr_t)r->mem + r->begin;
+	args.vec.bytes = r->len;
+	return ERR(setsockopt(mix->b, SOL_RDS, RDS_GET_MR, &args,
+			      sizeof(args)));
+}
+
+static long region_free(struct mix *mix, struct region *r)
+{
+	struct rds_free_mr_args args = { .cookie = r->cookie };
+
+	r->cookie = 0;
+	return ERR(setsockopt(mix->b, SOL_RDS, RDS_FREE_MR, &args,
+			      sizeof(args)));
+}
+
+static long send_with(struct mix *mix, int type, const void *args, size_t len)
+{
+	static char payload[100];
+	struct rds_msg msg;
+
+	/* Half of them without a message */
+	rds_msg_init(&msg, payload, dice(mix, 2) * sizeof(payload));
+	rds_msg_to(&msg, &mix->to);
+	rds_msg_add(&msg, SOL_RDS, type, args, len);
+	return ERR(sendmsg(mix->a, &msg.hdr, MSG_DONTWAIT));
+}
+
+/* What fails here has not been begun. */
+static long job_send(struct mix *mix, struct job *job, struct region *r,
+		     size_t off)
+{
+	uint64_t flags = RDS_RDMA_NOTIFY_ME | RDS_RDMA_SILENT |
+			 (dice(mix, 4) ? 0 : RDS_RDMA_FENCE);
+	/* In two pieces */
+	size_t cut = 1 + (job->len > 1 ? dice(mix, job->len - 1) : 0);
+	struct rds_iovec vec[2] = {
+		{ (uintptr_t)job->local, cut },
+		{ (uintptr_t)job->local + cut, job->len - cut },
+	};
+	struct rds_rdma_args args = {
+		.cookie = r->cookie,
+		.remote_vec = { off, job->len },
+		.local_vec_addr = (uintptr_t)vec,
+		.nr_local = job->len > cut ? 2 : 1,
+		.flags = flags |
+			 (job->kind == WRITE ? RDS_RDMA_READWRITE : 0),
+		.user_token = job - mix->job,
+	};
+	struct rds_atomic_args atomic = {
+		.cookie = r->cookie,
+		.local_addr = (uintptr_t)job->local,
+		.remote_addr = off,
+		.fadd.add = 0x0123456789abcdef,
+		.flags = flags,
+		.user_token = job - mix->job,
+	};
+
+	if (job->kind == ADD)
+		return send_with(mix, RDS_CMSG_ATOMIC_FADD, &atomic,
+				 sizeof(atomic));
+	return send_with(mix, RDS_CMSG_RDMA_ARGS, &args, sizeof(args));
+}
+
+/* What the operation is to find, and to leave */
+static void job_model(struct job *job, unsigned char *there)
+{
+	uint64_t sum;
+
+	memcpy(job->want, there, job->len);
+	if (job->kind == WRITE)
+		memcpy(there, job->local, job->len);
+	if (job->kind == ADD) {
+		memcpy(&sum, there, sizeof(sum));
+		sum += 0x0123456789abcdef;
+		memcpy(there, &sum, sizeof(sum));
+	}
+}
+
+/* Returns 0, or an errno that there is no excuse for. */
+static long mix_begin(struct mix *mix, struct job *job)
+{
+	struct region *r = &mix->region[dice(mix, REGIONS)];
+	size_t off;
+	long ret;
+
+	if (job->busy || !r->cookie)
+		return 0;
+	job->kind = dice(mix, 3);
+	job->len = job->kind == ADD ? 8 : 1 + dice(mix, r->len - 1);
+	off = dice(mix, r->len - job->len + 1);
+	if (job->kind == ADD)
+		off &= ~7UL;
+	rds_fill(job->local, job->len, mix->random);
+	ret = job_send(mix, job, r, off);
+	if (ret == -EAGAIN || ret == -ENOBUFS)
+		return 0;
+	if (ret < 0)
+		return ret;
+	job_model(job, r->model + r->begin + off);
+	job->busy = true;
+	mix->busy++;
+	return 0;
+}
+
+/* Whether it has ended as it may */
+static bool job_end(struct mix *mix, struct job *job, int status)
+{
+	if (!job->busy)
+		return false;
+	job->busy = false;
+	mix->busy--;
+	if (status != RDS_RDMA_SUCCESS) {
+		mix->failed++;
+		return mix->lost;
+	}
+	mix->done[job->kind]++;
+	return mix->lost || job->kind == WRITE ||
+	       !memcmp(job->local, job->want, job->len);
+}
+
+/* Whatever is told by now; or, if @all, until nothing is under way. */
+static bool mix_hear(struct mix *mix, bool all)
+{
+	struct rds_rdma_notify notify;
+	struct cmsghdr *cmsg;
+	struct rds_msg msg;
+	char byte;
+	long ret;
+
+	rds_drain(mix->b);
+	do {
+		ret = ERR(rds_msg_recv(mix->a, &msg, &byte, 1,
+				       all && mix->busy ? 0 : MSG_DONTWAIT));
+		if (ret == -EAGAIN)
+			return true;
+		if (ret)
+			return false;
+		for (cmsg = CMSG_FIRSTHDR(&msg.hdr); cmsg;
+		     cmsg = CMSG_NXTHDR(&msg.hdr, cmsg)) {
+			if (cmsg->cmsg_type != RDS_CMSG_RDMA_STATUS)
+				continue;
+			memcpy(&notify, CMSG_DATA(cmsg), sizeof(notify));
+			if (notify.user_token >= JOBS ||
+			    !job_end(mix, &mix->job[notify.user_token],
+				     notify.status))
+				return false;
+		}
+	} while (true);
+}
+
+static bool mix_matches(const struct mix *mix)
+{
+	unsigned int i;
+
+	for (i = 0; i < REGIONS; i++)
+		if (memcmp(mix->region[i].mem, mix->region[i].model, LARGEST))
+			return false;
+	return true;
+}
+
+/* Nothing is under way. */
+static void mix_learn(struct mix *mix)
+{
+	unsigned int i;
+
+	for (i = 0; i < REGIONS; i++)
+		memcpy(mix->region[i].model, mix->region[i].mem, LARGEST);
+	mix->lost = false;
+}
+
+static bool mix_settle(struct mix *mix)
+{
+	if (!mix_hear(mix, true))
+		return false;
+	if (!mix->lost)
+		return mix_matches(mix);
+	mix_learn(mix);
+	return true;
+}
+
+/* Close it, with all that is under way; what that was is never told. */
+static bool mix_reopen(struct mix *mix)
+{
+	unsigned int i;
+
+	close(mix->a);
+	mix->a = rds_bound(ROCE_NEAR_IPV4, 0);
+	/* The device may go on with it: it keeps the memory, which is not ours
+	 * any more.
+	 */
+	for (i = 0; i < JOBS; i++) {
+		mix->job[i].busy = false;
+		munmap(mix->job[i].local, LARGEST);
+		mix->job[i].local = pages();
+		if (!mix->job[i].local)
+			return false;
+	}
+	mix->busy = 0;
+	mix->lost = true;
+	for (i = 0; i < REGIONS; i++)
+		if (mix->region[i].cookie &&
+		    region_free(mix, &mix->region[i]))
+			return false;
+	mix_learn(mix);
+	return mix->a >= 0;
+}
+
+static bool mix_cancel(struct mix *mix)
+{
+	mix->lost = true;
+	return !ERR(setsockopt(mix->a, SOL_RDS, RDS_CANCEL_SENT_TO, NULL, 0)) &&
+	       mix_settle(mix);
+}
+
+/* Somebody may be at it. */
+static bool mix_free(struct mix *mix)
+{
+	struct region *r = &mix->region[dice(mix, REGIONS)];
+
+	if (!r->cookie)
+		return !region_register(mix, r);
+	mix->lost = mix->lost || mix->busy;
+	return !region_free(mix, r) && mix_settle(mix);
+}
+
+/* A step; false if something is not as it should be */
+static bool mix_step(struct mix *mix)
+{
+	switch (dice(mix, 200)) {
+	case 0:
+		return mix_reopen(mix);
+	case 1:
+		return mix_cancel(mix);
+	case 2 ... 9:
+		return mix_free(mix);
+	case 10 ... 19:
+		return mix_settle(mix);
+	default:
+		return mix_hear(mix, false) &&
+		       !mix_begin(mix, &mix->job[dice(mix, JOBS)]);
+	}
+}
+
+static bool await_unpinned(void)
+{
+	unsigned int left;
+
+	for (left = 5000; left && rds_pages_pinned(); left--)
+		usleep(1000);
+	return left;
+}
+
+TEST_F(rdma, i8_random_operations)
+{
+	const char *seed = getenv("RDS_SEED"), *seconds = getenv("RDS_SECONDS");
+	time_t end = time(NULL) + (seconds ? atoi(seconds) : 10);
+	struct mix mix = {
+		.a = self->a, .b = self->b, .to = self->b_name,
+		.random = seed ? strtoull(seed, NULL, 0) : time(NULL),
+	};
+	unsigned long steps = 0;
+
+	TH_LOG("RDS_SEED=%llu", (unsigned long long)mix.random);
+	ASSERT_TRUE(mix_open(&mix));
+	while (time(NULL) < end) {
+		ASSERT_TRUE(mix_step(&mix)) TH_LOG("step %lu", steps);
+		steps++;
+	}
+	EXPECT_TRUE(mix_settle(&mix));
+	TH_LOG("%lu steps; %u reads, %u writes, %u atomics done, %u failed",
+	       steps, mix.done[READ], mix.done[WRITE], mix.done[ADD],
+	       mix.failed);
+	EXPECT_LT(0, mix.done[READ]);
+	EXPECT_LT(0, mix.done[WRITE]);
+	EXPECT_LT(0, mix.done[ADD]);
+	self->a = mix.a;
+	while (mix_free(&mix) && dice(&mix, 100))
+		;
+	EXPECT_TRUE(mix_reopen(&mix));
+	self->a = mix.a;
+	rds_drain(self->b);
+	EXPECT_TRUE(await_unpinned());
+	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
+}
+
+TEST_HARNESS_MAIN
