@@ -33,9 +33,7 @@ static void give_up(int signal)
 	given_up = 1;
 }
 
-/* Whatever a call returned, it was not what the worker needs. */
-static void __attribute__((noreturn))
-stop(struct worker *worker, const char *what)
+void worker_stop(struct worker *worker, const char *what)
 {
 	if (given_up) {
 		worker->tally->timed_out = 1;
@@ -56,7 +54,7 @@ void worker_send_to(struct worker *worker, const void *bytes, size_t size,
 			     addr_len(to));
 	} while (ret < 0 && errno == EINTR && !given_up);
 	if (ret != (ssize_t)size)
-		stop(worker, "send");
+		worker_stop(worker, "send");
 	worker->tally->sent++;
 }
 
@@ -68,14 +66,37 @@ void worker_send(struct worker *worker, const void *bytes, size_t size)
 		ret = worker->family->send(worker->fd, bytes, size);
 	} while (ret < 0 && errno == EINTR && !given_up);
 	if (ret != (ssize_t)size)
-		stop(worker, "send");
+		worker_stop(worker, "send");
 	worker->tally->sent++;
+}
+
+void worker_send_msg(struct worker *worker, const struct msghdr *msg,
+		     int flags)
+{
+	ssize_t ret;
+
+	do {
+		ret = sendmsg(worker->fd, msg, flags);
+	} while (ret < 0 && errno == EINTR && !given_up);
+	if (ret < 0)
+		worker_stop(worker, "send");
+}
+
+void worker_receive_msg(struct worker *worker, struct msghdr *msg)
+{
+	ssize_t ret;
+
+	do {
+		ret = recvmsg(worker->fd, msg, 0);
+	} while (ret < 0 && errno == EINTR && !given_up);
+	if (ret < 0)
+		worker_stop(worker, "receive");
 }
 
 static size_t received(struct worker *worker, ssize_t ret)
 {
 	if (ret < 0)
-		stop(worker, "receive");
+		worker_stop(worker, "receive");
 	worker->tally->received++;
 	worker->tally->bytes += ret;
 	return ret;

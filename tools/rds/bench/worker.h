@@ -8,6 +8,7 @@
 #define RDS_BENCH_WORKER_H
 
 #include <stddef.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "addr.h"
@@ -50,7 +51,14 @@ void worker_send_to(struct worker *worker, const void *bytes, size_t size,
 size_t worker_receive(struct worker *worker, void *bytes, size_t size);
 size_t worker_receive_from(struct worker *worker, void *bytes, size_t size,
 			   union addr *from);
+/* As sendmsg() and recvmsg(); not counted. */
+void worker_send_msg(struct worker *worker, const struct msghdr *msg,
+		     int flags);
+void worker_receive_msg(struct worker *worker, struct msghdr *msg);
 void *worker_memory(size_t size);
+/* Whatever a call returned, it was not what the worker needs. */
+void worker_stop(struct worker *worker, const char *what)
+	__attribute__((noreturn));
 
 /* The last message of a socket; the receiver asks whether it was that. */
 void worker_send_end(struct worker *worker);

@@ -8,6 +8,9 @@ static const struct workload *const workloads[] = {
 	&pingpong_workload,
 	&stream_workload,
 	&mix_workload,
+	&write_workload,
+	&read_workload,
+	&lend_workload,
 };
 
 const struct workload *workload_find(const char *name)

@@ -17,6 +17,9 @@ struct workload {
 extern const struct workload pingpong_workload;
 extern const struct workload stream_workload;
 extern const struct workload mix_workload;
+extern const struct workload write_workload;
+extern const struct workload read_workload;
+extern const struct workload lend_workload;
 
 const struct workload *workload_find(const char *name);
 

@@ -4,15 +4,24 @@
  * spoils one message of each process that sends enough of them. The tests see
  * whether rds-bench notices.
  *
- *	FAULT		drop, double, swap (with the next) or flip (a bit)
+ *	FAULT		drop, double, swap (with the next) or flip (a bit);
+ *			what is not copied can only be spoiled by flip
  *	FAULT_AT	which message, counted from 1
  *	FAULT_SIZE	count messages of this size only
  */
 #include <dlfcn.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "linux/rds.h"
+
+#ifndef MSG_ZEROCOPY
+#define MSG_ZEROCOPY 0x4000000
+#endif
+
+typedef ssize_t (*sendmsg_fn)(int fd, const struct msghdr *msg, int flags);
 typedef ssize_t (*sendto_fn)(int fd, const void *bytes, size_t size, int flags,
 			     const struct sockaddr *to, socklen_t to_len);
 
@@ -128,4 +137,34 @@ ssize_t sendto(int fd, const void *bytes, size_t size, int flags,
 ssize_t send(int fd, const void *bytes, size_t size, int flags)
 {
 	return sendto(fd, bytes, size, flags, NULL, 0);
+}
+
+/* What is sent without being copied: from here, or by an RDMA write */
+static unsigned char *uncopied(const struct msghdr *msg, int flags)
+{
+	const struct cmsghdr *cmsg = CMSG_FIRSTHDR(msg);
+	const struct rds_rdma_args *args;
+	const struct rds_iovec *vec;
+
+	if (flags & MSG_ZEROCOPY)
+		return msg->msg_iov->iov_base;
+	if (!cmsg || cmsg->cmsg_type != RDS_CMSG_RDMA_ARGS)
+		return NULL;
+	args = (const void *)CMSG_DATA(cmsg);
+	vec = (const void *)(uintptr_t)args->local_vec_addr;
+	return (unsigned char *)(uintptr_t)vec->addr;
+}
+
+/* The bit stays as it is: the memory is read later. */
+ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	static sendmsg_fn really;
+	unsigned char *bytes;
+
+	bytes = uncopied(msg, flags);
+	if (!really)
+		really = (sendmsg_fn)dlsym(RTLD_NEXT, "sendmsg");
+	if (bytes && is_fault("flip") && is_due(1))
+		bytes[20] ^= 0x10;
+	return really(fd, msg, flags);
 }
