@@ -133,32 +133,50 @@ static int rds_mr_map(struct rds_sock *rs, struct rds_mr *mr, u32 *key)
 	return 0;
 }
 
-/* One whose device is gone has lost its key, which may be given again. */
-static void rds_mr_forget_dead(struct rds_sock *rs, u32 key)
+/* Off the table, if it is there, and of that kind */
+static struct rds_mr *rds_mr_take_if(struct rds_sock *rs, u32 key,
+				     bool (*is)(const struct rds_mr *mr))
 {
 	struct rds_mr *mr;
 
 	xa_lock_bh(&rs->rs_mrs);
 	mr = xa_load(&rs->rs_mrs, key);
-	if (mr && !rds_mr_is_alive(mr))
+	if (mr && is(mr))
 		__xa_erase(&rs->rs_mrs, key);
 	else
 		mr = NULL;
 	xa_unlock_bh(&rs->rs_mrs);
-
-	if (mr) {
+	if (mr)
 		atomic_dec(&rs->rs_nr_mrs);
-		rds_mr_end(mr);
-	}
+	return mr;
+}
+
+static bool rds_mr_is_dead(const struct rds_mr *mr)
+{
+	return !rds_mr_is_alive(mr);
+}
+
+static bool rds_mr_is_for_once(const struct rds_mr *mr)
+{
+	return mr->mr_once;
+}
+
+static bool rds_mr_is_any(const struct rds_mr *mr)
+{
+	return true;
 }
 
 /* From here on it is the table's. */
 static noinline int rds_mr_publish(struct rds_sock *rs, struct rds_mr *mr,
 				   u32 key)
 {
+	struct rds_mr *dead;
 	int ret;
 
-	rds_mr_forget_dead(rs, key);
+	/* One whose device is gone has lost its key. */
+	dead = rds_mr_take_if(rs, key, rds_mr_is_dead);
+	if (dead)
+		rds_mr_end(dead);
 	if (atomic_inc_return(&rs->rs_nr_mrs) > RDS_MR_MAX)
 		ret = -ENOMEM;
 	else
@@ -169,15 +187,6 @@ static noinline int rds_mr_publish(struct rds_sock *rs, struct rds_mr *mr,
 }
 
 ALLOW_ERROR_INJECTION(rds_mr_publish, ERRNO);
-
-static struct rds_mr *rds_mr_take(struct rds_sock *rs, u32 key)
-{
-	struct rds_mr *mr = xa_erase_bh(&rs->rs_mrs, key);
-
-	if (mr)
-		atomic_dec(&rs->rs_nr_mrs);
-	return mr;
-}
 
 static int rds_mr_tell(const struct rds_get_mr_args *args,
 		       rds_rdma_cookie_t cookie)
@@ -247,7 +256,8 @@ int rds_mr_register(struct rds_sock *rs, const struct rds_get_mr_args *args,
  */
 int rds_mr_free(struct rds_sock *rs, rds_rdma_cookie_t cookie)
 {
-	struct rds_mr *mr = rds_mr_take(rs, rds_mr_cookie_key(cookie));
+	struct rds_mr *mr = rds_mr_take_if(rs, rds_mr_cookie_key(cookie),
+					   rds_mr_is_any);
 
 	if (!mr) {
 		/* A peer has used it, and it is about to end. */
@@ -287,20 +297,10 @@ bool rds_mr_has(struct rds_sock *rs, rds_rdma_cookie_t cookie)
  */
 void rds_mr_used(struct rds_sock *rs, u32 key)
 {
-	struct rds_mr *mr;
+	struct rds_mr *mr = rds_mr_take_if(rs, key, rds_mr_is_for_once);
 
-	xa_lock_bh(&rs->rs_mrs);
-	mr = xa_load(&rs->rs_mrs, key);
-	if (mr && mr->mr_once)
-		__xa_erase(&rs->rs_mrs, key);
-	else
-		mr = NULL;
-	xa_unlock_bh(&rs->rs_mrs);
-
-	if (mr) {
-		atomic_dec(&rs->rs_nr_mrs);
+	if (mr)
 		rds_pin_release_later(&mr->mr_work);
-	}
 }
 
 /**
@@ -316,7 +316,7 @@ void rds_mr_close(struct rds_sock *rs)
 
 	xa_for_each(&rs->rs_mrs, key, mr) {
 		/* Unless a delivery that is just ending has taken it */
-		mr = rds_mr_take(rs, key);
+		mr = rds_mr_take_if(rs, key, rds_mr_is_any);
 		if (mr)
 			rds_mr_end(mr);
 	}

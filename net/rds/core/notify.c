@@ -7,6 +7,7 @@
  * what has not been told is forgotten by close(). A socket has a limited number
  * of both: who does not ask can have no more done.
  */
+#include <linux/error-injection.h>
 #include <linux/slab.h>
 #include <net/compat.h>
 
@@ -44,7 +45,7 @@ struct rds_compat_notify {
  * Return: the note, for rds_note_post() or rds_note_free(); NULL without
  * memory, or if there are too many.
  */
-struct rds_note *rds_note_alloc(struct rds_sock *rs, u64 token)
+noinline struct rds_note *rds_note_alloc(struct rds_sock *rs, u64 token)
 {
 	struct rds_note *note;
 	bool room;
@@ -64,6 +65,8 @@ struct rds_note *rds_note_alloc(struct rds_sock *rs, u64 token)
 	kfree(note);
 	return NULL;
 }
+
+ALLOW_ERROR_INJECTION(rds_note_alloc, NULL);
 
 /**
  * rds_note_free() - there is nothing to be told

@@ -95,19 +95,38 @@ static struct rds_user_op *rds_op_alloc(unsigned int pages)
 	return uo;
 }
 
-/* Whom to tell: without a note nobody, whatever comes. */
-static int rds_op_tell_to(struct rds_user_op *uo, struct rds_sock *rs,
-			  u64 flags, u64 token)
+/* Make it the message's, and say whom to tell: without a note nobody, whatever
+ * comes. Takes the operation over, also if that fails.
+ */
+static int rds_op_give(struct rds_user_op *uo, struct rds_sock *rs,
+		       struct rds_message *msg, u64 flags, u64 token)
 {
 	uo->uo_always = flags & RDS_RDMA_NOTIFY_ME;
 	if (uo->uo_always || READ_ONCE(rs->rs_recverr)) {
 		uo->uo_note = rds_note_alloc(rs, token);
-		if (!uo->uo_note)
+		if (!uo->uo_note) {
+			rds_op_free(&uo->uo_op);
 			return -ENOMEM;
+		}
 	}
 	sock_hold(&rs->rs_sk);
 	uo->uo_rs = rs;
+	msg->m_op = &uo->uo_op;
 	return 0;
+}
+
+/* Whoever gets the socket tells, if there is anything to tell. */
+static void rds_op_tell(struct rds_user_op *uo, bool tells, int status)
+{
+	struct rds_sock *rs = xchg(&uo->uo_rs, NULL);
+
+	if (!rs)
+		return;
+	if (tells && uo->uo_note)
+		rds_note_post(rs, uo->uo_note, status);
+	else
+		rds_note_free(rs, uo->uo_note);
+	sock_put(&rs->rs_sk);
 }
 
 /* More than this at once is more than some hosts can map for a device. */
@@ -259,7 +278,6 @@ int rds_op_add_rdma(struct rds_sock *rs, struct rds_message *msg,
 	bool write = args->flags & RDS_RDMA_READWRITE;
 	struct rds_user_op *uo;
 	struct rds_iovec *vec;
-	int ret;
 
 	vec = rds_op_read_vec(args);
 	if (IS_ERR(vec))
@@ -272,14 +290,8 @@ int rds_op_add_rdma(struct rds_sock *rs, struct rds_message *msg,
 	uo->uo_op.op_kind = write ? RDS_OP_WRITE : RDS_OP_READ;
 	rds_op_aim(&uo->uo_op, args->cookie, args->remote_vec.addr,
 		   args->flags, msg);
-	ret = rds_op_tell_to(uo, rs, args->flags, args->user_token);
-	if (ret) {
-		rds_op_free(&uo->uo_op);
-		return ret;
-	}
 	rds_op_put_exthdrs(msg, &uo->uo_op);
-	msg->m_op = &uo->uo_op;
-	return 0;
+	return rds_op_give(uo, rs, msg, args->flags, args->user_token);
 }
 
 static void rds_op_set_atomic(struct rds_op *op, int type,
@@ -340,29 +352,11 @@ int rds_op_add_atomic(struct rds_sock *rs, struct rds_message *msg,
 		   msg);
 	ret = rdma->atomic_check(sock_net(&rs->rs_sk), &rs->rs_bound.ip,
 				 rs->rs_bound.ifindex, uo->uo_op.op_kind);
-	if (!ret)
-		ret = rds_op_tell_to(uo, rs, args->flags, args->user_token);
 	if (ret) {
 		rds_op_free(&uo->uo_op);
 		return ret;
 	}
-	msg->m_op = &uo->uo_op;
-	return 0;
-}
-
-/* Who gets the socket tells, or lets it be. */
-static void rds_op_tell(struct rds_user_op *uo, int status)
-{
-	struct rds_sock *rs = xchg(&uo->uo_rs, NULL);
-	struct rds_note *note = uo->uo_note;
-
-	if (!rs)
-		return;
-	if (note && (uo->uo_always || status != RDS_RDMA_SUCCESS))
-		rds_note_post(rs, note, status);
-	else
-		rds_note_free(rs, note);
-	sock_put(&rs->rs_sk);
+	return rds_op_give(uo, rs, msg, args->flags, args->user_token);
 }
 
 static bool rds_op_end(struct rds_user_op *uo, int from, int status)
@@ -370,7 +364,7 @@ static bool rds_op_end(struct rds_user_op *uo, int from, int status)
 	if (cmpxchg(&uo->uo_state, from, RDS_OP_ENDING) != from)
 		return false;
 	uo->uo_status = status;
-	rds_op_tell(uo, status);
+	rds_op_tell(uo, uo->uo_always || status != RDS_RDMA_SUCCESS, status);
 	/* Who sees that it is done sees how, and what was told. Pairs with the
 	 * acquire in rds_op_state().
 	 */
@@ -513,13 +507,7 @@ void rds_op_finish(struct rds_message *msg)
  */
 void rds_op_forget(struct rds_message *msg)
 {
-	struct rds_user_op *uo = to_user_op(msg->m_op);
-	struct rds_sock *rs = xchg(&uo->uo_rs, NULL);
-
-	if (!rs)
-		return;
-	rds_note_free(rs, uo->uo_note);
-	sock_put(&rs->rs_sk);
+	rds_op_tell(to_user_op(msg->m_op), false, 0);
 }
 
 /**
@@ -550,11 +538,7 @@ int rds_op_wait(struct rds_message *msg)
 void rds_op_free(struct rds_op *op)
 {
 	struct rds_user_op *uo = to_user_op(op);
-	struct rds_sock *rs = xchg(&uo->uo_rs, NULL);
 
-	if (rs) {
-		rds_note_free(rs, uo->uo_note);
-		sock_put(&rs->rs_sk);
-	}
+	rds_op_tell(uo, false, 0);
 	rds_pin_release_later(&uo->uo_work);
 }

@@ -180,19 +180,25 @@ static int rds_set_timestamp(struct sock *sk, int optname, sockptr_t optval,
 	return 0;
 }
 
+static int rds_read_mr_args(const struct rds_sock *rs, sockptr_t optval,
+			    unsigned int optlen, void *args, size_t size)
+{
+	if (optlen != size)
+		return -EINVAL;
+	if (!rds_sock_is_bound(rs))
+		return -ENOTCONN;
+	return copy_from_sockptr(args, optval, size) ? -EFAULT : 0;
+}
+
 static int rds_get_mr(struct rds_sock *rs, sockptr_t optval,
 		      unsigned int optlen)
 {
 	struct rds_get_mr_args args;
 	rds_rdma_cookie_t cookie;
+	int ret;
 
-	if (optlen != sizeof(args))
-		return -EINVAL;
-	if (!rds_sock_is_bound(rs))
-		return -ENOTCONN;
-	if (copy_from_sockptr(&args, optval, sizeof(args)))
-		return -EFAULT;
-	return rds_mr_register(rs, &args, &cookie);
+	ret = rds_read_mr_args(rs, optval, optlen, &args, sizeof(args));
+	return ret ?: rds_mr_register(rs, &args, &cookie);
 }
 
 /* Any peer may be told, so it does not matter which one it is meant for. */
@@ -202,13 +208,11 @@ static int rds_get_mr_for_dest(struct rds_sock *rs, sockptr_t optval,
 	struct rds_get_mr_for_dest_args args;
 	struct rds_get_mr_args plain;
 	rds_rdma_cookie_t cookie;
+	int ret;
 
-	if (optlen != sizeof(args))
-		return -EINVAL;
-	if (!rds_sock_is_bound(rs))
-		return -ENOTCONN;
-	if (copy_from_sockptr(&args, optval, sizeof(args)))
-		return -EFAULT;
+	ret = rds_read_mr_args(rs, optval, optlen, &args, sizeof(args));
+	if (ret)
+		return ret;
 	plain.vec = args.vec;
 	plain.cookie_addr = args.cookie_addr;
 	plain.flags = args.flags;

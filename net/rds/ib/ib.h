@@ -597,9 +597,31 @@ void rds_ib_tx_unstall(struct rds_ib_conn *ic);
 enum rds_drop_reason rds_ib_send_reason(enum ib_wc_status status);
 
 /* send.c */
+int rds_ib_tx_room(struct rds_ib_conn *ic, u8 *news);
 int rds_ib_xmit(struct rds_path *path, struct rds_message *msg, bool more);
 int rds_ib_flush(struct rds_path *path);
 int rds_ib_xmit_cong_map(struct rds_path *path, const void *map);
+
+/**
+ * rds_ib_post() - give work requests to a queue pair
+ * @qp: the queue pair
+ * @wr: the work requests
+ *
+ * A device in software does its work when bottom halves are on again, in this
+ * context, and wakes nobody for it.
+ *
+ * Context: process.
+ * Return: 0, or what the driver says.
+ */
+static inline int rds_ib_post(struct ib_qp *qp, struct ib_send_wr *wr)
+{
+	int ret;
+
+	local_bh_disable();
+	ret = ib_post_send(qp, wr, NULL);
+	local_bh_enable();
+	return ret;
+}
 
 /* op.c */
 int rds_ib_atomic_check(struct net *net, const struct in6_addr *laddr,

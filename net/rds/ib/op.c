@@ -13,6 +13,8 @@
  * What the device does not even take is given up, with its message, and nothing
  * else is the worse for it.
  */
+#include <linux/error-injection.h>
+
 #include "ib.h"
 
 union rds_ib_op_wr {
@@ -52,33 +54,10 @@ int rds_ib_atomic_check(struct net *net, const struct in6_addr *laddr,
 	return cap == IB_ATOMIC_NONE ? -EOPNOTSUPP : 0;
 }
 
-/* As rds_ib_tx_room(), but no buffer of the peer's is needed. */
-static int rds_ib_op_room(struct rds_ib_conn *ic)
-{
-	struct rds_ib_tx *tx = &ic->ic_tx;
-	int ret;
-
-	if (rds_ib_ring_room(&tx->tx_ring))
-		return 0;
-
-	rds_ib_stat_inc(ib_tx_ring_full);
-	ret = rds_ib_flush(ic->ic_ip->ip_path);
-	if (ret)
-		return ret;
-	set_bit(0, &tx->tx_stalled);
-	/* Pairs with the one in rds_ib_tx_unstall(). */
-	smp_mb__after_atomic();
-	if (rds_ib_ring_room(&tx->tx_ring)) {
-		clear_bit(0, &tx->tx_stalled);
-		return 0;
-	}
-	rds_ib_stat_inc(ib_tx_stalled);
-	return -EAGAIN;
-}
-
 /* The pieces that come next. Returns their number, or an errno. */
-static int rds_ib_op_map(struct rds_ib_conn *ic, struct rds_ib_tx_slot *slot,
-			 const struct rds_op *op, struct ib_sge *sge)
+static noinline int rds_ib_op_map(struct rds_ib_conn *ic,
+				  struct rds_ib_tx_slot *slot,
+				  const struct rds_op *op, struct ib_sge *sge)
 {
 	struct ib_device *dev = ic->ic_dev->dv_dev;
 	const struct bio_vec *bv = &op->op_bvec[ic->ic_tx.tx_op_piece];
@@ -107,6 +86,8 @@ static int rds_ib_op_map(struct rds_ib_conn *ic, struct rds_ib_tx_slot *slot,
 	}
 	return nr;
 }
+
+ALLOW_ERROR_INJECTION(rds_ib_op_map, ERRNO);
 
 static void rds_ib_op_fill_rdma(union rds_ib_op_wr *w, const struct rds_op *op,
 				u32 off)
@@ -154,10 +135,7 @@ static int rds_ib_op_post(struct rds_ib_conn *ic, struct ib_send_wr *wr)
 		atomic_inc(&ic->ic_asked);
 	rds_ib_ring_get(&tx->tx_ring);
 	rds_ib_watch_ask(ic);
-	/* As in rds_ib_tx_post() */
-	local_bh_disable();
-	ret = ib_post_send(ic->ic_id->qp, wr, NULL);
-	local_bh_enable();
+	ret = rds_ib_post(ic->ic_id->qp, wr);
 	if (!ret)
 		return 0;
 
@@ -247,7 +225,7 @@ int rds_ib_xmit_op(struct rds_ib_conn *ic, struct rds_message *msg)
 	/* What is put by goes before it. */
 	ret = rds_ib_flush(ic->ic_ip->ip_path);
 	while (!ret && ic->ic_tx.tx_op_piece < msg->m_op->op_nr) {
-		ret = rds_ib_op_room(ic);
+		ret = rds_ib_tx_room(ic, NULL);
 		if (!ret)
 			ret = rds_ib_op_step(ic, msg);
 	}

@@ -219,17 +219,11 @@ ALLOW_ERROR_INJECTION(rds_ib_regq_create, ERRNO);
 static noinline int rds_ib_regq_post(struct rds_ib_regq *rq,
 				     struct ib_send_wr *wr)
 {
-	int ret;
-
 	rq->rq_cqe.done = rds_ib_regq_done;
 	wr->wr_cqe = &rq->rq_cqe;
 	wr->send_flags |= IB_SEND_SIGNALED;
 	reinit_completion(&rq->rq_done);
-	/* A device in software works when bottom halves are on again. */
-	local_bh_disable();
-	ret = ib_post_send(rq->rq_qp, wr, NULL);
-	local_bh_enable();
-	if (ret)
+	if (rds_ib_post(rq->rq_qp, wr))
 		return -EIO;
 	if (!wait_for_completion_timeout(&rq->rq_done, RDS_IB_REGQ_TIMEOUT))
 		return -ETIMEDOUT;

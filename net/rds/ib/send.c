@@ -85,12 +85,7 @@ static int rds_ib_tx_post(struct rds_ib_conn *ic)
 	tx->tx_asks = false;
 	tx->tx_nr = 0;
 	rds_ib_watch_ask(ic);
-	/* A device in software does its work when bottom halves are on again,
-	 * in this context, and wakes nobody for it.
-	 */
-	local_bh_disable();
-	ret = ib_post_send(ic->ic_id->qp, tx->tx_wr, NULL);
-	local_bh_enable();
+	ret = rds_ib_post(ic->ic_id->qp, tx->tx_wr);
 	rds_ib_tx_return(ic);
 	return ret ? -EIO : 0;
 }
@@ -104,15 +99,24 @@ static bool rds_ib_tx_has_room(struct rds_ib_conn *ic, u8 *news)
 		rds_ib_stat_inc(ib_tx_ring_full);
 		return false;
 	}
-	if (!rds_ib_ack_take(ic, news)) {
+	if (news && !rds_ib_ack_take(ic, news)) {
 		rds_ib_stat_inc(ib_tx_throttle);
 		return false;
 	}
 	return true;
 }
 
-/* A slot, and credits for it. Returns 0 or what xmit() is to return. */
-static int rds_ib_tx_room(struct rds_ib_conn *ic, u8 *news)
+/**
+ * rds_ib_tx_room() - is there a slot, and are there credits?
+ * @ic: the connection
+ * @news: what the work request is to tell of our buffers; NULL if it needs none
+ *	of the peer's, and tells nothing
+ *
+ * Context: process; the path's transmit lock is held. What was put by is posted
+ * if there is no room.
+ * Return: 0 or what xmit() is to return.
+ */
+int rds_ib_tx_room(struct rds_ib_conn *ic, u8 *news)
 {
 	int ret;
 
@@ -364,7 +368,7 @@ static int rds_ib_tx_fragment(struct rds_ib_conn *ic, struct rds_message *msg,
 		rds_ib_ack_untake(ic, news);
 		return PTR_ERR(slot);
 	}
-	if (unlikely(msg->m_op))
+	if (unlikely(msg->m_op) && msg->m_op->op_kind != RDS_OP_WRITE)
 		wr->send_flags |= IB_SEND_FENCE;
 	if (last && (tx->tx_mapped || msg->m_op))
 		rds_ib_tx_hold(tx, slot, msg);
