@@ -9,10 +9,6 @@
 
 #define MAX_MESSAGE (1024 * 1024)
 
-#ifndef MSG_ZEROCOPY
-#define MSG_ZEROCOPY 0x4000000
-#endif
-
 static char payload[MAX_MESSAGE + 1];
 static char local[4096] __attribute__((aligned(8)));
 static struct rds_iovec local_vec;

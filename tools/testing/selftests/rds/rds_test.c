@@ -465,6 +465,25 @@ short rds_poll(int fd)
 	return pfd.revents;
 }
 
+long rds_get_mr(int fd, const void *memory, size_t len, uint64_t flags,
+		uint64_t *cookie)
+{
+	struct rds_get_mr_args args = {
+		.vec = { (uintptr_t)memory, len },
+		.cookie_addr = (uintptr_t)cookie,
+		.flags = flags,
+	};
+
+	return ERR(setsockopt(fd, SOL_RDS, RDS_GET_MR, &args, sizeof(args)));
+}
+
+long rds_free_mr(int fd, uint64_t cookie)
+{
+	struct rds_free_mr_args args = { .cookie = cookie };
+
+	return ERR(setsockopt(fd, SOL_RDS, RDS_FREE_MR, &args, sizeof(args)));
+}
+
 /* A line of /proc/vmstat */
 static long vmstat(const char *name)
 {

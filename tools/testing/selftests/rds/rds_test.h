@@ -25,6 +25,13 @@
 #define AF_RDS 21
 #endif
 
+#ifndef MSG_ZEROCOPY
+#define MSG_ZEROCOPY 0x4000000
+#endif
+#ifndef SO_ZEROCOPY
+#define SO_ZEROCOPY 60
+#endif
+
 /* The result of a system call, or its errno, negative: one value to compare */
 #define ERR(call) ({			\
 	long ret_ = (call);		\
@@ -94,6 +101,11 @@ short rds_poll(int fd);
 int64_t rds_counter(int fd, const char *name);
 /* Waits until it is at least @value */
 bool rds_await_counter(int fd, const char *name, int64_t value);
+
+/* Let peers reach memory, and no longer. Both return 0 or an errno. */
+long rds_get_mr(int fd, const void *memory, size_t len, uint64_t flags,
+		uint64_t *cookie);
+long rds_free_mr(int fd, uint64_t cookie);
 
 /* Pages of user memory that are pinned for long, or -1 */
 long rds_pages_pinned(void);

@@ -14,13 +14,6 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-#ifndef MSG_ZEROCOPY
-#define MSG_ZEROCOPY 0x4000000
-#endif
-#ifndef SO_ZEROCOPY
-#define SO_ZEROCOPY 60
-#endif
-
 #define PAGE	4096
 #define LARGEST	(1 << 20)
 

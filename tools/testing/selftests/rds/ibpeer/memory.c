@@ -15,25 +15,6 @@
 #define BEGIN	100
 #define LEN	(3 * PAGE + 1000)
 
-static long get_mr(int fd, const void *memory, uint64_t len, uint64_t flags,
-		   uint64_t *cookie)
-{
-	struct rds_get_mr_args args = {
-		.vec = { (uintptr_t)memory, len },
-		.cookie_addr = (uintptr_t)cookie,
-		.flags = flags,
-	};
-
-	return ERR(setsockopt(fd, SOL_RDS, RDS_GET_MR, &args, sizeof(args)));
-}
-
-static long free_mr(int fd, uint64_t cookie)
-{
-	struct rds_free_mr_args args = { .cookie = cookie };
-
-	return ERR(setsockopt(fd, SOL_RDS, RDS_FREE_MR, &args, sizeof(args)));
-}
-
 FIXTURE(memory) {
 	struct site site;
 	unsigned char *pages;
@@ -90,8 +71,8 @@ TEST_F(memory, is_written_and_read)
 
 	ASSERT_EQ(PEER_UP, site_dial(site));
 	ASSERT_TRUE(site_talks(site, 100));
-	ASSERT_EQ(0, get_mr(site->fd, self->area, LEN, RDS_RDMA_READWRITE,
-			    &cookie));
+	ASSERT_EQ(0, rds_get_mr(site->fd, self->area, LEN, RDS_RDMA_READWRITE,
+				&cookie));
 	EXPECT_EQ(BEGIN, cookie >> 32);
 	for (i = 0; i < sizeof(offs) / sizeof(*offs); i++) {
 		rds_fill(self->bytes, PAGE, 10 + i);
@@ -104,8 +85,8 @@ TEST_F(memory, is_written_and_read)
 		EXPECT_TRUE(rds_check(back, PAGE, 20 + i));
 	}
 	EXPECT_TRUE(site_talks(site, 5000));
-	EXPECT_EQ(0, free_mr(site->fd, cookie));
-	EXPECT_EQ(-EINVAL, free_mr(site->fd, cookie));
+	EXPECT_EQ(0, rds_free_mr(site->fd, cookie));
+	EXPECT_EQ(-EINVAL, rds_free_mr(site->fd, cookie));
 	EXPECT_TRUE(site_talks(site, 5000));
 	EXPECT_TRUE(site_honest(site));
 }
@@ -122,8 +103,8 @@ TEST_F(memory, is_registered_before_there_is_a_connection)
 
 	args.cookie_addr = (uintptr_t)&second;
 	memcpy(&args.dest_addr, &site->name.ss, site->name.len);
-	ASSERT_EQ(0, get_mr(site->fd, self->area, LEN, RDS_RDMA_READWRITE,
-			    &cookie));
+	ASSERT_EQ(0, rds_get_mr(site->fd, self->area, LEN, RDS_RDMA_READWRITE,
+				&cookie));
 	ASSERT_EQ(0, ERR(setsockopt(site->fd, SOL_RDS, RDS_GET_MR_FOR_DEST,
 				    &args, sizeof(args))));
 	EXPECT_NE(cookie, second);
@@ -172,8 +153,8 @@ FIXTURE_SETUP(beyond)
 	memory_setup(_metadata, &self->memory, NULL);
 	ASSERT_EQ(PEER_UP, site_dial(site));
 	ASSERT_TRUE(site_talks(site, 100));
-	ASSERT_EQ(0, get_mr(site->fd, self->memory.area, LEN, variant->flags,
-			    &self->cookie));
+	ASSERT_EQ(0, rds_get_mr(site->fd, self->memory.area, LEN,
+				variant->flags, &self->cookie));
 }
 
 FIXTURE_TEARDOWN(beyond)
@@ -191,7 +172,7 @@ TEST_F(beyond, ends_the_connection)
 	EXPECT_TRUE(!memcmp(bytes, self->memory.area, PAGE));
 	memset(bytes, 0xee, sizeof(bytes));
 	if (variant->freed)
-		ASSERT_EQ(0, free_mr(site->fd, self->cookie));
+		ASSERT_EQ(0, rds_free_mr(site->fd, self->cookie));
 	EXPECT_FALSE(reach(site, variant->opcode, self->cookie, variant->off,
 			   bytes, PAGE));
 	EXPECT_TRUE(site_await_drop(site));
@@ -208,11 +189,11 @@ TEST_F(memory, that_a_peer_invalidates)
 
 	ASSERT_EQ(PEER_UP, site_dial(site));
 	ASSERT_TRUE(site_talks(site, 100));
-	ASSERT_EQ(0, get_mr(site->fd, self->area, LEN, BOTH, &cookie));
+	ASSERT_EQ(0, rds_get_mr(site->fd, self->area, LEN, BOTH, &cookie));
 	wr.invalidate_rkey = cookie;
 	ASSERT_TRUE(peer_post(&site->peer, &wr, 64));
 	EXPECT_TRUE(site_await_drop(site));
-	EXPECT_EQ(0, free_mr(site->fd, cookie));
+	EXPECT_EQ(0, rds_free_mr(site->fd, cookie));
 	EXPECT_TRUE(is_untouched(self->pages));
 	EXPECT_TRUE(site_honest(site));
 }
@@ -226,8 +207,8 @@ TEST_F(memory, that_is_unmapped_or_left)
 	pid_t pid;
 
 	ASSERT_EQ(PEER_UP, site_dial(site));
-	ASSERT_EQ(0, get_mr(site->fd, self->area, LEN, RDS_RDMA_READWRITE,
-			    &cookie));
+	ASSERT_EQ(0, rds_get_mr(site->fd, self->area, LEN, RDS_RDMA_READWRITE,
+				&cookie));
 	/* A child has its own. */
 	pid = fork();
 	if (!pid) {
@@ -257,26 +238,26 @@ TEST_F(memory, that_is_none)
 	uint64_t cookie = 1;
 	void *no_write;
 
-	EXPECT_EQ(-EINVAL, get_mr(fd, self->area, 0, 0, &cookie));
-	EXPECT_EQ(-EINVAL, get_mr(fd, self->area, -1, 0, &cookie));
-	EXPECT_EQ(-EINVAL, get_mr(fd, (void *)-PAGE, PAGE + 1, 0, &cookie));
-	EXPECT_EQ(-EMSGSIZE, get_mr(fd, self->area, (1 << 20) + 1, 0,
-				    &cookie));
-	EXPECT_EQ(-EFAULT, get_mr(fd, NULL, PAGE, 0, &cookie));
-	EXPECT_EQ(-EFAULT, get_mr(fd, (void *)-PAGE, PAGE, 0, &cookie));
+	EXPECT_EQ(-EINVAL, rds_get_mr(fd, self->area, 0, 0, &cookie));
+	EXPECT_EQ(-EINVAL, rds_get_mr(fd, self->area, -1, 0, &cookie));
+	EXPECT_EQ(-EINVAL, rds_get_mr(fd, (void *)-PAGE, PAGE + 1, 0, &cookie));
+	EXPECT_EQ(-EMSGSIZE, rds_get_mr(fd, self->area, (1 << 20) + 1, 0,
+					&cookie));
+	EXPECT_EQ(-EFAULT, rds_get_mr(fd, NULL, PAGE, 0, &cookie));
+	EXPECT_EQ(-EFAULT, rds_get_mr(fd, (void *)-PAGE, PAGE, 0, &cookie));
 	ASSERT_EQ(0, munmap(self->pages + 2 * PAGE, PAGE));
-	EXPECT_EQ(-EFAULT, get_mr(fd, self->area, LEN, 0, &cookie));
+	EXPECT_EQ(-EFAULT, rds_get_mr(fd, self->area, LEN, 0, &cookie));
 	no_write = mmap(NULL, PAGE, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1,
 			0);
 	ASSERT_NE(MAP_FAILED, no_write);
-	EXPECT_EQ(-EFAULT, get_mr(fd, no_write, PAGE, RDS_RDMA_READWRITE,
-				  &cookie));
+	EXPECT_EQ(-EFAULT, rds_get_mr(fd, no_write, PAGE, RDS_RDMA_READWRITE,
+				      &cookie));
 	/* Nowhere to put the cookie: CVE-2026-46053 */
-	EXPECT_EQ(-EFAULT, get_mr(fd, self->area, PAGE, 0, (void *)8));
+	EXPECT_EQ(-EFAULT, rds_get_mr(fd, self->area, PAGE, 0, (void *)8));
 	EXPECT_EQ(1, cookie);
 	EXPECT_EQ(self->pinned, rds_pages_pinned());
-	EXPECT_EQ(0, free_mr(fd, 0));
-	EXPECT_EQ(-EINVAL, free_mr(fd, 1));
+	EXPECT_EQ(0, rds_free_mr(fd, 0));
+	EXPECT_EQ(-EINVAL, rds_free_mr(fd, 1));
 	munmap(no_write, PAGE);
 }
 
@@ -322,12 +303,12 @@ TEST_F(memory, that_a_peer_is_told_of)
 	EXPECT_TRUE(reach(site, WRITE, mapped, 0, self->bytes, PAGE));
 	EXPECT_TRUE(rds_check(self->area, PAGE, 2));
 
-	ASSERT_EQ(0, get_mr(site->fd, self->area, LEN, 0, &cookie));
+	ASSERT_EQ(0, rds_get_mr(site->fd, self->area, LEN, 0, &cookie));
 	ASSERT_EQ(3, send_cmsg(site->fd, &site->name, RDS_CMSG_RDMA_DEST,
 			       &cookie, sizeof(cookie)));
 	ASSERT_TRUE(site_hear(site, &frame, payload));
 	EXPECT_TRUE(ext_dest(&frame, cookie));
-	ASSERT_EQ(0, free_mr(site->fd, cookie));
+	ASSERT_EQ(0, rds_free_mr(site->fd, cookie));
 	EXPECT_EQ(-EINVAL, send_cmsg(site->fd, &site->name, RDS_CMSG_RDMA_DEST,
 				     &cookie, sizeof(cookie)));
 	args.vec.bytes = 0;
@@ -358,7 +339,7 @@ TEST_F(memory, that_a_reader_is_told_of)
 	ASSERT_EQ(CMSG_LEN(sizeof(heard)), cmsg->cmsg_len);
 	memcpy(&heard, CMSG_DATA(cmsg), sizeof(heard));
 	EXPECT_EQ(mapped, heard);
-	EXPECT_EQ(0, free_mr(honest[0], mapped));
+	EXPECT_EQ(0, rds_free_mr(honest[0], mapped));
 }
 
 /* A message that says that the peer has used it */
@@ -381,18 +362,18 @@ TEST_F(memory, for_one_use)
 	uint64_t once = 0, often = 0;
 
 	ASSERT_EQ(PEER_UP, site_dial(site));
-	ASSERT_EQ(0, get_mr(site->fd, self->area, LEN, RDS_RDMA_USE_ONCE,
-			    &once));
-	ASSERT_EQ(0, get_mr(site->fd, self->area, LEN, 0, &often));
+	ASSERT_EQ(0, rds_get_mr(site->fd, self->area, LEN, RDS_RDMA_USE_ONCE,
+				&once));
+	ASSERT_EQ(0, rds_get_mr(site->fd, self->area, LEN, 0, &often));
 	EXPECT_TRUE(reach(site, READ, once, 0, self->bytes, PAGE));
 	ASSERT_TRUE(say_used(site, 12345));
 	ASSERT_TRUE(say_used(site, often));
 	ASSERT_TRUE(say_used(site, once));
 	ASSERT_TRUE(say_used(site, once));
 	EXPECT_TRUE(reach(site, READ, often, 0, self->bytes, PAGE));
-	EXPECT_EQ(0, free_mr(site->fd, often));
+	EXPECT_EQ(0, rds_free_mr(site->fd, often));
 	/* Whoever asks knows that it is gone. */
-	EXPECT_EQ(-EINVAL, free_mr(site->fd, once));
+	EXPECT_EQ(-EINVAL, rds_free_mr(site->fd, once));
 	EXPECT_FALSE(reach(site, READ, once, 0, self->bytes, PAGE));
 	EXPECT_TRUE(site_honest(site));
 }
@@ -409,14 +390,80 @@ TEST_F(memory, of_a_socket_that_is_closed)
 	ASSERT_EQ(PEER_UP, site_dial(site));
 	pinned = rds_pages_pinned();
 	for (i = 0; i < 200; i++)
-		ASSERT_EQ(0, get_mr(site->honest[0], self->pages + i, 2 * PAGE,
-				    i % 3 ? BOTH : 0, &cookie[i]));
+		ASSERT_EQ(0, rds_get_mr(site->honest[0], self->pages + i,
+					2 * PAGE, i % 3 ? BOTH : 0,
+					&cookie[i]));
 	EXPECT_TRUE(reach(site, READ, cookie[199], 0, self->bytes, PAGE));
 	EXPECT_EQ(pinned + 400 + 199, rds_pages_pinned());
 	close(site->honest[0]);
 	EXPECT_EQ(pinned, rds_pages_pinned());
 	site->honest[0] = site_socket(SITE_HONEST, 0);
 	EXPECT_FALSE(reach(site, READ, cookie[199], 0, self->bytes, PAGE));
+}
+
+/* What an operation of the kernel's becomes when the peer is not there */
+FIXTURE(lost) {
+	struct site site;
+	unsigned char bytes[PAGE];
+};
+
+FIXTURE_SETUP(lost)
+{
+	ASSERT_EQ(0, site_set_up_listening(&self->site, true));
+	ASSERT_TRUE(site_send(&self->site, 0, 1));
+	ASSERT_TRUE(site_answer(&self->site, 0, false));
+	ASSERT_TRUE(site_hear_all(&self->site, 0, 1));
+}
+
+FIXTURE_TEARDOWN(lost)
+{
+	site_tear_down(&self->site);
+}
+
+static ssize_t send_read(struct site *site, void *bytes, uint64_t token)
+{
+	struct rds_iovec vec = { (uintptr_t)bytes, PAGE };
+	struct rds_rdma_args args = {
+		.cookie = 1234,
+		.remote_vec = { 0, PAGE },
+		.local_vec_addr = (uintptr_t)&vec,
+		.nr_local = 1,
+		.flags = RDS_RDMA_NOTIFY_ME,
+		.user_token = token,
+	};
+	struct rds_msg msg;
+
+	rds_msg_init(&msg, bytes, 5);
+	rds_msg_to(&msg, &site->name);
+	rds_msg_add(&msg, SOL_RDS, RDS_CMSG_RDMA_ARGS, &args, sizeof(args));
+	return sendmsg(site->fd, &msg.hdr, 0);
+}
+
+/* It may or may not have been done, so it is given up, with its message. What
+ * was sent before and behind it is not.
+ */
+TEST_F(lost, operation_is_dropped_and_not_repeated)
+{
+	struct rds_rdma_notify notify = { .status = -1 };
+	struct site *site = &self->site;
+	struct cmsghdr *cmsg;
+	struct rds_msg msg;
+
+	peer_vanish(&site->peer);
+	ASSERT_EQ(5, send_read(site, self->bytes, 77));
+	ASSERT_TRUE(site_send(site, 1, 1));
+	ASSERT_EQ(0, rds_msg_recv(site->fd, &msg, self->bytes, 1, 0));
+	cmsg = rds_msg_find(&msg, SOL_RDS, RDS_CMSG_RDMA_STATUS);
+	ASSERT_NE(NULL, cmsg);
+	memcpy(&notify, CMSG_DATA(cmsg), sizeof(notify));
+	EXPECT_EQ(77, notify.user_token);
+	EXPECT_EQ(RDS_RDMA_DROPPED, notify.status);
+	peer_free(&site->peer);
+
+	ASSERT_TRUE(site_answer(site, 0, false));
+	EXPECT_TRUE(site_hear_all(site, 0, 2));
+	EXPECT_TRUE(rds_silent(site->fd));
+	EXPECT_TRUE(site_honest(site));
 }
 
 TEST_HARNESS_MAIN

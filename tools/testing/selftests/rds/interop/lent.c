@@ -6,13 +6,6 @@
 
 #include "lent.h"
 
-#ifndef MSG_ZEROCOPY
-#define MSG_ZEROCOPY 0x4000000
-#endif
-#ifndef SO_ZEROCOPY
-#define SO_ZEROCOPY 60
-#endif
-
 bool lent_enable(int fd)
 {
 	return !rds_set(fd, SOL_SOCKET, SO_ZEROCOPY, 1);

@@ -13,10 +13,6 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 
-#ifndef MSG_ZEROCOPY
-#define MSG_ZEROCOPY 0x4000000
-#endif
-
 #define PAGE 4096UL
 
 /* For tests that are told how long to go on: no limit but the guest's own */

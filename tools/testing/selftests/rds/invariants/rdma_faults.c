@@ -160,9 +160,16 @@ TEST_F(rdma, i19_memory_that_cannot_be_registered)
 	}
 }
 
-/* Nor is anything left of an operation that could not begin. */
+/* Nor is anything left of an operation that could not begin; and one that the
+ * device cannot be given yet is given to it later.
+ */
 TEST_F(rdma, i19_operations_that_cannot_begin)
 {
+	static const struct step steps[] = {
+		{ "rds_pin_add", NO_MEMORY, "1" },
+		{ "rds_note_alloc", "0", "1" },
+	};
+	const struct step later = { "rds_ib_op_map", NO_MEMORY, "1" };
 	struct rds_iovec vec = { (uintptr_t)sent, sizeof(sent) };
 	struct rds_rdma_args args = {
 		.remote_vec = { 0, sizeof(sent) },
@@ -170,22 +177,31 @@ TEST_F(rdma, i19_operations_that_cannot_begin)
 		.nr_local = 1,
 		.flags = RDS_RDMA_NOTIFY_ME,
 	};
-	struct step step = {
-		.function = "rds_pin_add", .retval = NO_MEMORY, .interval = "1",
-	};
-	struct rds_msg msg;
-	unsigned int i;
+	struct rds_msg msg, told;
+	unsigned int i, j;
 
+	ASSERT_EQ(0, rds_get_mr(self->b, received, sizeof(received), 0,
+				&args.cookie));
 	rds_msg_init(&msg, sent, 10);
 	rds_msg_to(&msg, &self->b_name);
 	rds_msg_add(&msg, SOL_RDS, RDS_CMSG_RDMA_ARGS, &args, sizeof(args));
-	ASSERT_TRUE(fail_at(&step));
-	for (i = 0; i < TIMES; i++)
-		EXPECT_EQ(-ENOMEM, ERR(sendmsg(self->a, &msg.hdr, 0)));
-	EXPECT_EQ(0, times_left());
-	EXPECT_TRUE(fail_no_more());
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		ASSERT_TRUE(fail_at(&steps[i]));
+		for (j = 0; j < TIMES; j++)
+			EXPECT_EQ(-ENOMEM, ERR(sendmsg(self->a, &msg.hdr, 0)));
+		EXPECT_EQ(0, times_left());
+		EXPECT_TRUE(fail_no_more());
+	}
 	/* Nobody is told of them. */
 	EXPECT_TRUE(rds_silent(self->a));
+
+	ASSERT_TRUE(fail_at(&later));
+	EXPECT_EQ(10, ERR(sendmsg(self->a, &msg.hdr, 0)));
+	EXPECT_EQ(10, rds_recv(self->b, received, sizeof(received)));
+	EXPECT_EQ(0, rds_msg_recv(self->a, &told, received, 1, 0));
+	EXPECT_TRUE(rds_msg_find(&told, SOL_RDS, RDS_CMSG_RDMA_STATUS));
+	EXPECT_EQ(0, times_left());
+	EXPECT_TRUE(fail_no_more());
 	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
 }
 

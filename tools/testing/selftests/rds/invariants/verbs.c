@@ -218,16 +218,8 @@ static struct rds_get_mr_args mr_args(uint64_t *cookie)
 
 static long get_mr(int fd, uint64_t *cookie)
 {
-	struct rds_get_mr_args args = mr_args(cookie);
-
-	return ERR(setsockopt(fd, SOL_RDS, RDS_GET_MR, &args, sizeof(args)));
-}
-
-static long free_mr(int fd, uint64_t cookie)
-{
-	struct rds_free_mr_args args = { .cookie = cookie };
-
-	return ERR(setsockopt(fd, SOL_RDS, RDS_FREE_MR, &args, sizeof(args)));
+	return rds_get_mr(fd, payload, sizeof(payload), RDS_RDMA_READWRITE,
+			  cookie);
 }
 
 static long send_map(int fd, const struct rds_name *to)
@@ -289,12 +281,12 @@ TEST_F(rdma, i11_memory_of_a_device_that_is_removed)
 	/* It must not be told any more: the key may be another's one day. */
 	EXPECT_EQ(-EINVAL, send_dest(fd, &self->b_name, cookie[0]));
 	for (i = 0; i < 10; i++)
-		EXPECT_EQ(0, free_mr(fd, cookie[i]));
-	EXPECT_EQ(-EINVAL, free_mr(fd, cookie[0]));
+		EXPECT_EQ(0, rds_free_mr(fd, cookie[i]));
+	EXPECT_EQ(-EINVAL, rds_free_mr(fd, cookie[0]));
 
 	ASSERT_EQ(0, spare_add());
 	EXPECT_EQ(0, get_mr(fd, &cookie[0]));
-	EXPECT_EQ(0, free_mr(fd, cookie[0]));
+	EXPECT_EQ(0, rds_free_mr(fd, cookie[0]));
 	EXPECT_EQ(0, get_mr(fd, &cookie[0]));
 	close(fd);
 }
@@ -322,7 +314,7 @@ static void *register_main(void *data)
 			ret = get_mr(fd, &cookie);
 			registrar->registered += !ret;
 			if (!ret && i % 2)
-				ret = free_mr(fd, cookie);
+				ret = rds_free_mr(fd, cookie);
 		}
 		registrar->refused += !!ret;
 		if (ret && ret != -ENOPROTOOPT && ret != -EADDRNOTAVAIL)
