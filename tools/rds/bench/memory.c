@@ -210,23 +210,28 @@ static void operate(struct memory *memory, uint64_t flags)
 	send_with(memory, &iov, RDS_CMSG_RDMA_ARGS, &args, sizeof(args), 0);
 }
 
-static void write_once(struct memory *memory)
+static void write_once(void *data)
 {
+	struct memory *memory = data;
+
 	seal(memory);
 	operate(memory, RDS_RDMA_READWRITE);
 	await_both(memory, false);
 }
 
-static void read_once(struct memory *memory)
+static void read_once(void *data)
 {
+	struct memory *memory = data;
+
 	operate(memory, 0);
 	await_both(memory, false);
 	look(memory);
 }
 
 /* The noise, too: the last message has written over it. */
-static void lend_once(struct memory *memory)
+static void lend_once(void *data)
 {
+	struct memory *memory = data;
 	struct iovec iov = { memory->bytes, memory->check.size };
 	uint32_t cookie = memory->seq;
 
@@ -237,34 +242,13 @@ static void lend_once(struct memory *memory)
 	await_both(memory, true);
 }
 
-static void run_client(struct memory *memory, void (*once)(struct memory *))
-{
-	struct worker *worker = memory->worker;
-	uint64_t warmup = worker_share(worker, worker->params->warmup);
-	struct tally *tally = worker->tally;
-	int64_t now, before;
-
-	while (warmup--)
-		once(memory);
-	before = time_now();
-	tally->begin = before;
-	while (worker_goes_on(worker, tally->measured)) {
-		once(memory);
-		now = time_now();
-		hist_add(&tally->hist, now - before);
-		before = now;
-		tally->measured++;
-	}
-	tally->end = before;
-}
-
 static void write_client(struct worker *worker)
 {
 	struct memory memory;
 
 	prepare(&memory, worker);
 	await_word(&memory);
-	run_client(&memory, write_once);
+	worker_time_each(worker, write_once, &memory);
 	say(&memory, WORD_END);
 }
 
@@ -274,7 +258,7 @@ static void read_client(struct worker *worker)
 
 	prepare(&memory, worker);
 	await_word(&memory);
-	run_client(&memory, read_once);
+	worker_time_each(worker, read_once, &memory);
 	say(&memory, WORD_END);
 }
 
@@ -286,7 +270,7 @@ static void lend_client(struct worker *worker)
 	if (setsockopt(worker->fd, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof(on)))
 		worker_stop(worker, "SO_ZEROCOPY");
 	prepare(&memory, worker);
-	run_client(&memory, lend_once);
+	worker_time_each(worker, lend_once, &memory);
 	worker_send_end(worker);
 }
 

@@ -57,29 +57,20 @@ static bool take(struct pingpong *game)
 	return true;
 }
 
+static void play(void *data)
+{
+	struct pingpong *game = data;
+
+	serve(game);
+	take(game);
+}
+
 static void run_client(struct worker *worker)
 {
-	uint64_t warmup = worker_share(worker, worker->params->warmup);
-	struct tally *tally = worker->tally;
 	struct pingpong game;
-	int64_t now, before;
 
 	prepare(&game, worker);
-	while (warmup--) {
-		serve(&game);
-		take(&game);
-	}
-	before = time_now();
-	tally->begin = before;
-	while (worker_goes_on(worker, tally->measured)) {
-		serve(&game);
-		take(&game);
-		now = time_now();
-		hist_add(&tally->hist, now - before);
-		before = now;
-		tally->measured++;
-	}
-	tally->end = before;
+	worker_time_each(worker, play, &game);
 	worker_send_end(worker);
 }
 

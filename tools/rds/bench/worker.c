@@ -163,6 +163,27 @@ bool worker_goes_on(const struct worker *worker, uint64_t done)
 	       params->duration * NSEC_PER_SEC;
 }
 
+void worker_time_each(const struct worker *worker, void (*once)(void *data),
+		      void *data)
+{
+	uint64_t warmup = worker_share(worker, worker->params->warmup);
+	struct tally *tally = worker->tally;
+	int64_t now, before;
+
+	while (warmup--)
+		once(data);
+	before = time_now();
+	tally->begin = before;
+	while (worker_goes_on(worker, tally->measured)) {
+		once(data);
+		now = time_now();
+		hist_add(&tally->hist, now - before);
+		before = now;
+		tally->measured++;
+	}
+	tally->end = before;
+}
+
 void *worker_memory(size_t size)
 {
 	void *memory = calloc(1, size ? size : 1);

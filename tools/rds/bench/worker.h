@@ -70,6 +70,13 @@ uint64_t worker_share(const struct worker *worker, uint64_t nr);
 /* With @done messages since tally->begin: is there more to do? */
 bool worker_goes_on(const struct worker *worker, uint64_t done);
 
+/*
+ * Do something once for each message of this socket's part: first to warm up,
+ * then timed, from one to the next.
+ */
+void worker_time_each(const struct worker *worker, void (*once)(void *data),
+		      void *data);
+
 int64_t time_now(void);
 
 #endif
