@@ -179,9 +179,11 @@ TEST_F(rdma, i19_operations_that_cannot_begin)
 	};
 	struct rds_msg msg, told;
 	unsigned int i, j;
+	uint64_t cookie;
 
 	ASSERT_EQ(0, rds_get_mr(self->b, received, sizeof(received), 0,
-				&args.cookie));
+				&cookie));
+	args.cookie = cookie;
 	rds_msg_init(&msg, sent, 10);
 	rds_msg_to(&msg, &self->b_name);
 	rds_msg_add(&msg, SOL_RDS, RDS_CMSG_RDMA_ARGS, &args, sizeof(args));
@@ -199,7 +201,7 @@ TEST_F(rdma, i19_operations_that_cannot_begin)
 	EXPECT_EQ(10, ERR(sendmsg(self->a, &msg.hdr, 0)));
 	EXPECT_EQ(10, rds_recv(self->b, received, sizeof(received)));
 	EXPECT_EQ(0, rds_msg_recv(self->a, &told, received, 1, 0));
-	EXPECT_TRUE(rds_msg_find(&told, SOL_RDS, RDS_CMSG_RDMA_STATUS));
+	EXPECT_NE(NULL, rds_msg_find(&told, SOL_RDS, RDS_CMSG_RDMA_STATUS));
 	EXPECT_EQ(0, times_left());
 	EXPECT_TRUE(fail_no_more());
 	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
