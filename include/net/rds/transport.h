@@ -78,6 +78,7 @@ enum rds_drop_reason {
  * @RDS_MSG_NO_SOCK: nobody has bound the port
  * @RDS_MSG_DEAD_SOCK: the socket was being closed
  * @RDS_MSG_PING_OFF: a ping while net.rds.ping_enable is off
+ * @RDS_MSG_OP_FAILED: what was to be written before it could not be
  * @RDS_MSG_PING_LIMIT: too many pongs wait on the path already
  */
 enum rds_msg_fate {
@@ -88,6 +89,7 @@ enum rds_msg_fate {
 	RDS_MSG_NO_SOCK,
 	RDS_MSG_DEAD_SOCK,
 	RDS_MSG_PING_OFF,
+	RDS_MSG_OP_FAILED,
 	RDS_MSG_PING_LIMIT,
 };
 
@@ -172,7 +174,8 @@ struct rds_incoming_ops {
 	 * @copy: Required. Copy the first @len bytes of the payload into an
 	 * iterator.
 	 *
-	 * Context: process, may sleep. No locks. Does not consume the message.
+	 * Context: process, may sleep, if @to is user memory; otherwise any. No
+	 * locks. Does not consume the message.
 	 * Return: 0, or -EFAULT if not all @len bytes could be copied; the
 	 * message stays readable.
 	 */
@@ -311,7 +314,7 @@ enum rds_op_outlook {
  * @m_ubuf: keeps the sender from being told that its pages are its own again
  *	(%RDS_BAG_USER); see net_zcopy_get()
  * @m_op: what is to be done before the message is sent, see rds_op_outlook();
- *	only for transports with &rds_rdma_ops
+ *	the core's own for transports without &rds_rdma_ops
  * @m_mark: the transport's own: where the message ends in a stream of bytes
  *	whose acks are passed on by rds_path_ack_mark(); to be set before its
  *	last byte can be acknowledged
@@ -534,7 +537,8 @@ struct rds_mr_memory {
 /**
  * struct rds_rdma_ops - peers reach memory of this host, and we theirs
  *
- * Who has them does the operations of messages, too, as part of xmit().
+ * Who has them does the operations of messages, too, as part of xmit(). For
+ * transports without them core does both, in software.
  */
 struct rds_rdma_ops {
 	/**
@@ -652,7 +656,7 @@ enum rds_caps {
  * @caps: bits of enum rds_caps
  * @conn: addresses and connecting
  * @data: moving messages
- * @rdma: optional: reaching memory
+ * @rdma: optional: reaching memory by means of the transport's own
  * @info: optional
  */
 struct rds_transport {

@@ -37,6 +37,7 @@
 	EM(RDS_MSG_NO_SOCK,		"no-sock")		\
 	EM(RDS_MSG_DEAD_SOCK,		"dead-sock")		\
 	EM(RDS_MSG_PING_OFF,		"ping-off")		\
+	EM(RDS_MSG_OP_FAILED,		"op-failed")		\
 	EMe(RDS_MSG_PING_LIMIT,		"ping-limit")
 
 #undef EM

@@ -13,10 +13,12 @@
 
 #include "cmsg.h"
 #include "compat.h"
+#include "conn.h"
 #include "message.h"
 #include "mr.h"
 #include "op.h"
 #include "sock.h"
+#include "soft_op.h"
 
 static bool rds_cmsg_copy(const struct cmsghdr *cmsg, void *to, size_t size)
 {
@@ -167,12 +169,8 @@ static int rds_cmsg_run_cookie(const struct rds_send_cmsgs *cmsgs,
 }
 
 static int rds_cmsg_run_op(const struct rds_send_cmsgs *cmsgs,
-			   struct rds_sock *rs,
-			   const struct rds_transport *trans,
-			   struct rds_message *rm)
+			   struct rds_sock *rs, struct rds_message *rm)
 {
-	if (!trans->rdma || trans != rs->rs_trans)
-		return -EOPNOTSUPP;
 	if (cmsgs->seen & RDS_CMSG_BIT(RDMA_ARGS))
 		return rds_op_add_rdma(rs, rm, &cmsgs->args);
 	return rds_op_add_atomic(rs, rm,
@@ -180,24 +178,39 @@ static int rds_cmsg_run_op(const struct rds_send_cmsgs *cmsgs,
 				 &cmsgs->atomic);
 }
 
+/* Can either of the two reach the other's memory? */
+static int rds_cmsg_can_run(const struct rds_send_cmsgs *cmsgs,
+			    struct rds_sock *rs, struct rds_conn *conn,
+			    long timeo)
+{
+	if (!rs->rs_trans->rdma)
+		return rds_soft_admit(rs, conn, timeo);
+	if ((cmsgs->seen & RDS_CMSG_OPS) && conn->c_key.trans != rs->rs_trans)
+		return -EOPNOTSUPP;
+	return 0;
+}
+
 /**
  * rds_cmsg_run_all() - do what the control messages ask for
  * @cmsgs: as rds_cmsg_read() filled it: something, without error
  * @rs: the socket, bound
- * @trans: the transport that the message goes by
+ * @conn: the connection that the message goes by
  * @rm: the message, which is told of it
  * @mapped: set to the cookie of memory that was registered
+ * @timeo: how long it may take to learn what the peer is, in jiffies
  *
  * Context: process, may sleep.
  * Return: 0 if all is done; -EINVAL for what came twice or names a key that
  * nobody has; -EFAULT for an operation with a bad local address; -EOPNOTSUPP
- * for what the transport cannot do; or as rds_mr_register(), rds_op_add_rdma()
- * and rds_op_add_atomic().
+ * for what the peer cannot do; or as rds_soft_admit(), rds_mr_register(),
+ * rds_op_add_rdma() and rds_op_add_atomic().
  */
 int rds_cmsg_run_all(const struct rds_send_cmsgs *cmsgs, struct rds_sock *rs,
-		     const struct rds_transport *trans, struct rds_message *rm,
-		     rds_rdma_cookie_t *mapped)
+		     struct rds_conn *conn, struct rds_message *rm,
+		     rds_rdma_cookie_t *mapped, long timeo)
 {
+	int ret;
+
 	if (cmsgs->twice)
 		return -EINVAL;
 	if (cmsgs->seen == RDS_CMSG_BIT(ZCOPY_COOKIE))
@@ -208,8 +221,11 @@ int rds_cmsg_run_all(const struct rds_send_cmsgs *cmsgs, struct rds_sock *rs,
 	if ((cmsgs->seen & RDS_CMSG_BIT(RDMA_ARGS)) &&
 	    !rds_cmsg_vectors_ok(&cmsgs->args))
 		return -EFAULT;
+	ret = rds_cmsg_can_run(cmsgs, rs, conn, timeo);
+	if (ret)
+		return ret;
 	if (cmsgs->seen & RDS_CMSG_OPS)
-		return rds_cmsg_run_op(cmsgs, rs, trans, rm);
+		return rds_cmsg_run_op(cmsgs, rs, rm);
 	if (cmsgs->seen & RDS_CMSG_COOKIES)
 		return rds_cmsg_run_cookie(cmsgs, rs, rm, mapped);
 	return 0;

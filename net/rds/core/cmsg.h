@@ -49,14 +49,14 @@ struct rds_send_cmsgs {
 /* Local pieces of an RDMA operation */
 #define RDS_MAX_IOVECS		1024
 
+struct rds_conn;
 struct rds_message;
 struct rds_sock;
-struct rds_transport;
 
 void rds_cmsg_read(struct msghdr *msg, struct rds_send_cmsgs *cmsgs);
 int rds_cmsg_run_all(const struct rds_send_cmsgs *cmsgs, struct rds_sock *rs,
-		     const struct rds_transport *trans, struct rds_message *rm,
-		     rds_rdma_cookie_t *mapped);
+		     struct rds_conn *conn, struct rds_message *rm,
+		     rds_rdma_cookie_t *mapped, long timeo);
 
 /**
  * rds_cmsg_expected() - are control messages there, or missing?
@@ -74,10 +74,11 @@ static inline bool rds_cmsg_expected(const struct msghdr *msg)
  * rds_cmsg_run() - do what the control messages ask for
  * @cmsgs: as rds_cmsg_read() filled it, without error, or empty
  * @rs: the socket, bound
- * @trans: the transport that the message goes by
+ * @conn: the connection that the message goes by
  * @rm: the message, which is told of it
  * @mapped: set to the cookie of memory that was registered, for rds_mr_free()
  *	if the message is not sent after all; otherwise 0
+ * @timeo: how long it may take to learn what the peer is, in jiffies
  *
  * Context: process, may sleep.
  * Return: 0 if they ask for nothing, or for what comes later; otherwise as
@@ -85,12 +86,13 @@ static inline bool rds_cmsg_expected(const struct msghdr *msg)
  */
 static inline int rds_cmsg_run(const struct rds_send_cmsgs *cmsgs,
 			       struct rds_sock *rs,
-			       const struct rds_transport *trans,
-			       struct rds_message *rm,
-			       rds_rdma_cookie_t *mapped)
+			       struct rds_conn *conn, struct rds_message *rm,
+			       rds_rdma_cookie_t *mapped, long timeo)
 {
 	*mapped = 0;
-	return cmsgs->seen ? rds_cmsg_run_all(cmsgs, rs, trans, rm, mapped) : 0;
+	if (likely(!cmsgs->seen))
+		return 0;
+	return rds_cmsg_run_all(cmsgs, rs, conn, rm, mapped, timeo);
 }
 
 #endif /* _RDS_CORE_CMSG_H */

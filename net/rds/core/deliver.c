@@ -24,6 +24,7 @@
 #include "message.h"
 #include "mr.h"
 #include "recv_queue.h"
+#include "soft_op.h"
 
 #include <trace/events/rds.h>
 
@@ -183,7 +184,7 @@ static bool rds_deliver_to_sock(struct rds_path *path, struct rds_sock *rs,
 	inc->i_ifindex = path->ifindex;
 	inc->i_tos = path->tos;
 	rds_recv_stamp(rn, rs, inc);
-	if (unlikely(inc->i_exthdr[0]) && cp->cp_trans->rdma)
+	if (unlikely(inc->i_exthdr[0]))
 		rds_deliver_used(rn, rs, inc);
 	trace_rds_deliver(path, inc, -1);
 	rds_conn_set_used(cp->cp_conn);
@@ -319,11 +320,19 @@ bool rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 
 	if (cp->cp_multi)
 		rds_deliver_follow_restart(cp);
+	if (unlikely(rds_soft_receive(cp, inc))) {
+		rds_incoming_put(inc);
+		return true;
+	}
 	if (rds_deliver_is_dup(cp, inc)) {
 		rds_deliver_drop(path, inc, RDS_MSG_OLD_SEQ);
 		return true;
 	}
 	WRITE_ONCE(cp->cp_next_rx_seq, inc->i_seq + 1);
+	if (unlikely(rds_soft_bars(cp, inc))) {
+		rds_deliver_drop(path, inc, RDS_MSG_OP_FAILED);
+		return true;
+	}
 
 	if (!inc->i_dport) {
 		rds_deliver_ping(path, inc);

@@ -15,6 +15,9 @@
 
 /* We number, and judge duplicates, without exception. */
 #define RDS_CAP_BIT_STRICT	0x01
+/* We do operations on memory that we are asked for, see soft_op.c. */
+#define RDS_CAP_BIT_SOFT_RDMA	0x02
+#define RDS_CAP_BITS		(RDS_CAP_BIT_STRICT | RDS_CAP_BIT_SOFT_RDMA)
 
 #define RDS_EPOCH_SHIFT		8
 
@@ -34,7 +37,7 @@ void rds_hello_write(u8 *exthdr, const struct rds_hello_self *self)
 
 	put_unaligned_be16(self->npaths, npaths);
 	put_unaligned_be32(self->gen, gen);
-	put_unaligned_be32(self->epoch << RDS_EPOCH_SHIFT | RDS_CAP_BIT_STRICT,
+	put_unaligned_be32(self->epoch << RDS_EPOCH_SHIFT | RDS_CAP_BITS,
 			   ours + 1);
 
 	memset(exthdr, 0, RDS_EXTHDR_SPACE);
@@ -52,6 +55,7 @@ static void rds_hello_read_ours(const u8 *payload, struct rds_hello *hello)
 	if (payload[0] || !(word & RDS_CAP_BIT_STRICT))
 		return;
 	hello->ours = true;
+	hello->soft_rdma = word & RDS_CAP_BIT_SOFT_RDMA;
 	/* Not 0 even if generation and epoch were. */
 	hello->id |= word;
 }

@@ -12,12 +12,14 @@
  * @npaths: lanes that it offers, at least 1
  * @names_lanes: its ports name the lanes
  * @ours: it is this implementation, and keeps sequence numbers strictly
+ * @soft_rdma: it does operations on its memory that it is asked for
  */
 struct rds_hello {
 	u64	id;
 	u16	npaths;
 	bool	names_lanes;
 	bool	ours;
+	bool	soft_rdma;
 };
 
 /**

@@ -29,6 +29,7 @@
 #include <linux/log2.h>
 
 #include "compat.h"
+#include "cong.h"
 #include "gate.h"
 #include "lanes.h"
 #include "message.h"
@@ -443,7 +444,11 @@ static void rds_lanes_news(struct rds_cpath *cp)
 	    rds_hello_gen(&hello) != rds_hello_gen(&conn->c_peer))
 		rds_lanes_restart(cp, &hello);
 	conn->c_peer = hello;
-	WRITE_ONCE(conn->c_greeted, true);
+	if (!conn->c_greeted) {
+		/* Pairs with the acquire in rds_soft_is_greeted(). */
+		smp_store_release(&conn->c_greeted, true);
+		wake_up_all(&conn->c_fcong->cm_waitq);
+	}
 
 	/* From one to many, once in a life of the peer: a pair of sockets
 	 * that has more than one lane to come from has no order to keep.

@@ -27,6 +27,7 @@
 #include "mr.h"
 #include "pin.h"
 #include "sock.h"
+#include "soft_mr.h"
 #include "transport.h"
 
 /* Regions of a socket */
@@ -56,7 +57,7 @@ struct rds_mr {
 static void rds_mr_end(struct rds_mr *mr)
 {
 	if (mr->mr_handle)
-		mr->mr_trans->rdma->mr_unmap(mr->mr_handle);
+		rds_rdma_of(mr->mr_trans)->mr_unmap(mr->mr_handle);
 	rds_pin_release(&mr->mr_pin);
 	rds_transport_put(mr->mr_trans);
 	kvfree(mr);
@@ -64,7 +65,7 @@ static void rds_mr_end(struct rds_mr *mr)
 
 static bool rds_mr_is_alive(const struct rds_mr *mr)
 {
-	return mr->mr_trans->rdma->mr_alive(mr->mr_handle);
+	return rds_rdma_of(mr->mr_trans)->mr_alive(mr->mr_handle);
 }
 
 static void rds_mr_end_work(struct work_struct *work)
@@ -122,7 +123,7 @@ static int rds_mr_count_pages(const struct rds_iovec *vec)
 
 static int rds_mr_map(struct rds_sock *rs, struct rds_mr *mr, u32 *key)
 {
-	const struct rds_rdma_ops *rdma = mr->mr_trans->rdma;
+	const struct rds_rdma_ops *rdma = rds_rdma_of(mr->mr_trans);
 	void *handle;
 
 	handle = rdma->mr_map(sock_net(&rs->rs_sk), &rs->rs_bound.ip,
@@ -203,11 +204,10 @@ static int rds_mr_tell(const struct rds_get_mr_args *args,
  * @cookie: set to what peers are to be told
  *
  * Context: process, may sleep. No locks.
- * Return: 0; -EOPNOTSUPP if the transport has no such thing; -EINVAL for a
- * range that is none; -EPERM if the user may lock no memory at all, -ENOMEM
- * also if no more, or has too many regions; -EMSGSIZE for more than
- * RDS_MAX_MSG_SIZE; -EFAULT for memory that is not there, or nowhere to put the
- * cookie; or what the transport has to say.
+ * Return: 0; -EINVAL for a range that is none; -EPERM if the user may lock no
+ * memory at all, -ENOMEM also if no more, or has too many regions; -EMSGSIZE
+ * for more than RDS_MAX_MSG_SIZE; -EFAULT for memory that is not there, or
+ * nowhere to put the cookie; or what the transport has to say.
  */
 int rds_mr_register(struct rds_sock *rs, const struct rds_get_mr_args *args,
 		    rds_rdma_cookie_t *cookie)
@@ -217,8 +217,6 @@ int rds_mr_register(struct rds_sock *rs, const struct rds_get_mr_args *args,
 	int ret, pages;
 	u32 key;
 
-	if (!trans->rdma)
-		return -EOPNOTSUPP;
 	pages = rds_mr_count_pages(&args->vec);
 	if (pages < 0)
 		return pages;

@@ -35,6 +35,7 @@
 #include "op.h"
 #include "pin.h"
 #include "send.h"
+#include "soft_mr.h"
 
 enum rds_op_state {
 	RDS_OP_NEW,
@@ -327,7 +328,7 @@ static void rds_op_set_atomic(struct rds_op *op, int type,
 
 /**
  * rds_op_add_atomic() - give a message an atomic operation
- * @rs: the socket, of a transport that has RDMA
+ * @rs: the socket
  * @msg: the message, new
  * @type: RDS_CMSG_ATOMIC_FADD or one of its like
  * @args: what the user wants; its local address is aligned
@@ -340,7 +341,7 @@ int rds_op_add_atomic(struct rds_sock *rs, struct rds_message *msg,
 		      int type, const struct rds_atomic_args *args)
 {
 	const struct rds_iovec vec = { args->local_addr, sizeof(u64) };
-	const struct rds_rdma_ops *rdma = rs->rs_trans->rdma;
+	const struct rds_rdma_ops *rdma = rds_rdma_of(rs->rs_trans);
 	struct rds_user_op *uo;
 	int ret;
 
@@ -527,6 +528,17 @@ int rds_op_wait(struct rds_message *msg)
 	ret = wait_var_event_interruptible(&uo->uo_state,
 					   rds_op_state(uo) == RDS_OP_DONE);
 	return ret ? -EINTR : 0;
+}
+
+/**
+ * rds_op_unpin() - let local memory go before the message goes
+ * @msg: the message; its operation has begun, and the caller is who does it
+ *
+ * Context: process, may sleep.
+ */
+void rds_op_unpin(struct rds_message *msg)
+{
+	rds_pin_release(&to_user_op(msg->m_op)->uo_pin);
 }
 
 /**

@@ -17,6 +17,7 @@ bool rds_op_is_alone(const struct rds_message *msg);
 void rds_op_finish(struct rds_message *msg);
 void rds_op_forget(struct rds_message *msg);
 int rds_op_wait(struct rds_message *msg);
+void rds_op_unpin(struct rds_message *msg);
 void rds_op_free(struct rds_op *op);
 
 #endif /* _RDS_CORE_OP_H */

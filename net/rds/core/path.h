@@ -11,6 +11,7 @@
 
 #include "hello.h"
 #include "path_state.h"
+#include "soft_op.h"
 
 struct rds_conn;
 
@@ -32,6 +33,7 @@ struct rds_conn;
  * @RDS_PF_REPLY_NOW: send an answer so
  * @RDS_PF_ASK: send a probe ahead of all messages that only a peer which has
  *	forgotten us takes for new
+ * @RDS_PF_ANSWER: answer operations that the peer has asked for
  * @RDS_PF_RX: have the transport read on
  * @RDS_PF_RX_STOPPED: too much waits for readers; the transport does not read
  */
@@ -47,13 +49,15 @@ enum rds_path_flag {
 	RDS_PF_PROBE_NOW,
 	RDS_PF_REPLY_NOW,
 	RDS_PF_ASK,
+	RDS_PF_ANSWER,
 	RDS_PF_RX,
 	RDS_PF_RX_STOPPED,
 };
 
 /* What goes before all messages */
 #define RDS_PF_AHEAD	(BIT(RDS_PF_CONG) | BIT(RDS_PF_PROBE_NOW) | \
-			 BIT(RDS_PF_REPLY_NOW) | BIT(RDS_PF_ASK))
+			 BIT(RDS_PF_REPLY_NOW) | BIT(RDS_PF_ASK) | \
+			 BIT(RDS_PF_ANSWER))
 
 /**
  * struct rds_cpath - a path, as core sees it
@@ -112,6 +116,7 @@ enum rds_path_flag {
  *	@cp_xmit_lock, as all up to @cp_work
  * @cp_map_gen: state of the map that was sent last
  * @cp_ctl: unnumbered message being sent, or NULL
+ * @cp_soft: operations on memory, see soft_op.c; each part has its own guard
  * @cp_gated: messages have to wait; see gate.c
  * @cp_gate_at: until then, in jiffies
  * @cp_named: the lane that the peer's port names, if we did not
@@ -173,6 +178,7 @@ struct rds_cpath {
 	void			*cp_map;
 	u32			cp_map_gen;
 	struct rds_message	*cp_ctl;
+	struct rds_soft		cp_soft;
 	bool			cp_gated;
 	unsigned long		cp_gate_at;
 	u8			cp_named;

@@ -95,7 +95,7 @@ ALLOW_ERROR_INJECTION(rds_pin_add, ERRNO);
 
 /**
  * rds_pin_release() - let pages go, and count no longer
- * @pin: the pages; no device reaches them any more
+ * @pin: the pages; no device reaches them any more; none afterwards
  *
  * Context: process, may sleep.
  */
@@ -103,7 +103,9 @@ void rds_pin_release(struct rds_pin *pin)
 {
 	unpin_user_pages_dirty_lock(pin->pn_pages, pin->pn_nr,
 				    pin->pn_writable);
+	pin->pn_nr = 0;
 	mm_unaccount_pinned_pages(&pin->pn_account);
+	memset(&pin->pn_account, 0, sizeof(pin->pn_account));
 }
 
 /**

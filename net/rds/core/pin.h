@@ -16,7 +16,7 @@ struct work_struct;
  * @pn_pages: those; the owner's array
  *
  * Its owner zeroes it, sets the last and @pn_writable, and gives it to
- * rds_pin_release() once, however far it got.
+ * rds_pin_release() at the end, however far it got.
  */
 struct rds_pin {
 	struct mmpin	pn_account;

@@ -17,6 +17,7 @@
 #include "cong.h"
 #include "conn.h"
 #include "net_list.h"
+#include "soft_mr.h"
 #include "sysctl.h"
 
 unsigned int rds_net_id __read_mostly;
@@ -50,6 +51,7 @@ static int __net_init rds_net_init(struct net *net)
 	rn->rn_net = net;
 	mutex_init(&rn->rn_sock_lock);
 	INIT_LIST_HEAD(&rn->rn_socks);
+	rds_soft_mr_net_init(rn);
 
 	rn->rn_stats = alloc_percpu(struct rds_stats);
 	if (!rn->rn_stats)
@@ -109,6 +111,7 @@ static void __net_exit rds_net_free(struct rds_net *rn)
 	rds_conn_net_exit(rn);
 	rds_cong_net_exit(rn);
 	rds_bind_net_exit(rn);
+	rds_soft_mr_net_exit(rn);
 	free_percpu(rn->rn_stats);
 }
 

@@ -9,6 +9,7 @@
 #include <linux/rhashtable-types.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
@@ -55,6 +56,7 @@ struct rds_sysctl {
  * @rn_cong_socks: sockets that wait for a change of congestion
  * @rn_cong_gen: counts changes of congestion maps
  * @rn_rx_traces: sockets that want receive path latencies
+ * @rn_soft_mrs: memory that peers reach without a device; see soft_mr.c
  * @rn_sysctl: tunables
  * @rn_sysctl_hdr: their registration
  * @rn_stats: counters
@@ -85,6 +87,7 @@ struct rds_net {
 	atomic_t		rn_cong_gen;
 
 	atomic_t		rn_rx_traces;
+	struct xarray		rn_soft_mrs;
 
 	struct rds_sysctl	rn_sysctl;
 	struct ctl_table_header	*rn_sysctl_hdr;

@@ -11,6 +11,7 @@
 #include "message.h"
 #include "op.h"
 #include "send.h"
+#include "soft_op.h"
 
 #include <trace/events/rds.h>
 
@@ -142,6 +143,8 @@ void rds_path_ack_mark(struct rds_path *path, u32 mark)
 	cp->cp_acked_mark = mark;
 	cp->cp_has_mark = true;
 	list_for_each_entry_safe(msg, next, &cp->cp_retrans, m_path_item) {
+		if (unlikely(msg->m_op) && rds_op_is_alone(msg))
+			continue;
 		/* The mark of the one being sent may not be set yet. */
 		if (msg == cp->cp_xmit_msg ||
 		    (s32)(mark - msg->m_mark) < 0)
@@ -281,6 +284,7 @@ void rds_send_reset(struct rds_cpath *cp)
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	rds_send_drop_ahead(cp);
+	rds_soft_reset(cp);
 	if (rds_cpath_asks_acks(cp))
 		flags |= RDS_FLAG_ACK_REQUIRED;
 
@@ -350,6 +354,7 @@ void rds_send_purge(struct rds_cpath *cp)
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	rds_send_drop_ahead(cp);
+	rds_soft_reset(cp);
 
 	spin_lock_bh(&cp->cp_lock);
 	WRITE_ONCE(cp->cp_xmit_msg, NULL);

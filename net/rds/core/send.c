@@ -33,7 +33,9 @@
 #include "gate.h"
 #include "lanes.h"
 #include "message.h"
+#include "op.h"
 #include "send.h"
+#include "soft_op.h"
 
 #include <trace/events/rds.h>
 
@@ -62,6 +64,18 @@ static bool rds_send_may_pick(struct rds_cpath *cp)
 	       (!cp->cp_gated || rds_send_control_is_first(cp));
 }
 
+/* Has the peer acknowledged all of it? What has no end in the stream has none
+ * to be acknowledged.
+ */
+static bool rds_send_is_marked_off(struct rds_cpath *cp,
+				   const struct rds_message *msg)
+	__must_hold(&cp->cp_lock)
+{
+	lockdep_assert_held(&cp->cp_lock);
+	return cp->cp_has_mark && (s32)(cp->cp_acked_mark - msg->m_mark) >= 0 &&
+	       !(unlikely(msg->m_op) && rds_op_is_alone(msg));
+}
+
 /* Take leave of the message just sent and pick the next, under one hold of the
  * lock. @done says whether the peer has the former, and is set if its ack came
  * meanwhile; then it has left the path, and the caller is to finish it. What
@@ -78,8 +92,7 @@ static struct rds_message *rds_send_step(struct rds_cpath *cp,
 
 	spin_lock_bh(&cp->cp_lock);
 	*done = sent && (*done || cp->cp_xmit_acked ||
-			 (cp->cp_has_mark &&
-			  (s32)(cp->cp_acked_mark - sent->m_mark) >= 0));
+			 rds_send_is_marked_off(cp, sent));
 	if (*done) {
 		list_del(&sent->m_path_item);
 		sent->m_on_path = false;
@@ -204,16 +217,54 @@ static int rds_send_ctl(struct rds_cpath *cp)
 	return 0;
 }
 
-/* What goes before messages. */
+/* What goes before messages. An answer may have been sent in part. */
 static int rds_send_ahead(struct rds_cpath *cp)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	int ret = 0;
+
+	if (unlikely(cp->cp_soft.so_answer))
+		ret = rds_soft_answer(cp);
+	if (!ret)
+		ret = rds_send_cong_map(cp);
+	if (!ret && cp->cp_multi)
+		ret = rds_send_ctl(cp);
+	if (!ret)
+		ret = rds_soft_answer(cp);
+	return ret;
+}
+
+static bool rds_send_has_soft_op(const struct rds_cpath *cp,
+				 const struct rds_message *msg)
+{
+	return unlikely(msg->m_op) && !cp->cp_trans->rdma;
+}
+
+/* Do others go before it? */
+static bool rds_send_gives_way(struct rds_cpath *cp,
+			       const struct rds_message *msg)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	return !msg || (rds_send_has_soft_op(cp, msg) &&
+			rds_soft_waits(cp, msg));
+}
+
+static int rds_send_one(struct rds_cpath *cp, struct rds_message *msg,
+			bool more)
 	__must_hold(&cp->cp_xmit_lock)
 {
 	int ret;
 
-	ret = rds_send_cong_map(cp);
-	if (!ret && cp->cp_multi)
-		ret = rds_send_ctl(cp);
-	return ret;
+	lockdep_assert_held(&cp->cp_xmit_lock);
+
+	if (rds_send_has_soft_op(cp, msg)) {
+		ret = rds_soft_xmit(cp, msg);
+		if (ret)
+			return ret == -ECANCELED ? RDS_XMIT_DELIVERED : ret;
+		if (msg->m_op->op_bare)
+			return RDS_XMIT_SENT;
+	}
+	return cp->cp_trans->data->xmit(&cp->cp_pub, msg, more);
 }
 
 /* What the transport has put by, if nothing else follows. */
@@ -259,10 +310,12 @@ static int rds_send_messages(struct rds_cpath *cp, unsigned int *budget)
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	while (rds_cpath_state(cp) == RDS_PATH_UP) {
-		if (!msg) {
+		if (rds_send_gives_way(cp, msg)) {
 			ret = rds_send_ahead(cp);
 			if (ret)
 				return ret;
+		}
+		if (!msg) {
 			rds_gate_update(cp);
 			done = false;
 			msg = rds_send_step(cp, NULL, &done, &more);
@@ -270,8 +323,7 @@ static int rds_send_messages(struct rds_cpath *cp, unsigned int *budget)
 				return 0;
 		}
 
-		ret = cp->cp_trans->data->xmit(&cp->cp_pub, msg,
-					       more && *budget > 1);
+		ret = rds_send_one(cp, msg, more && *budget > 1);
 		if (ret < 0)
 			return ret;
 

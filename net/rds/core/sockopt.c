@@ -231,7 +231,7 @@ static int rds_free_mr(struct rds_sock *rs, sockptr_t optval,
 		return -EINVAL;
 	if (copy_from_sockptr(&args, optval, sizeof(args)))
 		return -EFAULT;
-	if (!rds_sock_is_bound(rs) || !rs->rs_trans->rdma)
+	if (!rds_sock_is_bound(rs))
 		return -EINVAL;
 	return args.cookie ? rds_mr_free(rs, args.cookie) : 0;
 }

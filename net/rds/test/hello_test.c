@@ -10,7 +10,7 @@ static void ours_fills_the_room(struct kunit *test)
 		RDS_EXTHDR_NPATHS, 0, 8,
 		RDS_EXTHDR_GEN_NUM, 0x12, 0x34, 0x56, 0x78,
 		RDS_EXTHDR_SPORT_IDX, 0,
-		RDS_EXTHDR_OURS, 0, 0xab, 0xcd, 0xef, 0x01,
+		RDS_EXTHDR_OURS, 0, 0xab, 0xcd, 0xef, 0x03,
 	};
 	const struct rds_hello_self self = {
 		.npaths = 8, .gen = 0x12345678, .epoch = 0xabcdef,
@@ -29,11 +29,11 @@ struct round_trip_row {
 };
 
 static const struct round_trip_row round_trips[] = {
-	{ "usual", { 8, 0x11223344, 0x556677 }, 0x1122334455667701ULL },
-	{ "one_lane", { 1, 1, 1 }, 0x0000000100000101ULL },
-	{ "greatest", { 65535, ~0, 0xffffff }, 0xffffffffffffff01ULL },
+	{ "usual", { 8, 0x11223344, 0x556677 }, 0x1122334455667703ULL },
+	{ "one_lane", { 1, 1, 1 }, 0x0000000100000103ULL },
+	{ "greatest", { 65535, ~0, 0xffffff }, 0xffffffffffffff03ULL },
 	/* Never 0, which stands for a peer that says nothing. */
-	{ "least", { 1, 0, 0 }, 1 },
+	{ "least", { 1, 0, 0 }, 3 },
 };
 
 static void round_trip_desc(const struct round_trip_row *row, char *desc)
@@ -55,6 +55,7 @@ static void round_trip(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hello.id, row->id);
 	KUNIT_EXPECT_TRUE(test, hello.names_lanes);
 	KUNIT_EXPECT_TRUE(test, hello.ours);
+	KUNIT_EXPECT_TRUE(test, hello.soft_rdma);
 }
 
 struct read_row {
@@ -91,6 +92,10 @@ static const struct read_row reads[] = {
 	  { NPATHS(8), GEN(7), NAMES, OURS(0x81) },
 	  { .npaths = 8, .id = ID(7) | 0x981, .names_lanes = true,
 	    .ours = true } },
+	{ "ours_and_rdma",
+	  { NPATHS(8), GEN(7), NAMES, OURS(3) },
+	  { .npaths = 8, .id = ID(7) | 0x903, .names_lanes = true,
+	    .ours = true, .soft_rdma = true } },
 	{ "ours_without_the_capability",
 	  { NPATHS(8), GEN(7), NAMES, OURS(0xfe) },
 	  { .npaths = 8, .id = ID(7), .names_lanes = true } },
@@ -98,7 +103,7 @@ static const struct read_row reads[] = {
 	  { .npaths = 2 } },
 	{ "ours_only", { OURS(1) },
 	  { .npaths = 1, .id = 0x901, .ours = true } },
-	{ "unknown_in_front", { 9, 14, NPATHS(4), NAMES },
+	{ "unknown_in_front", { 9, 13, NPATHS(4), NAMES },
 	  { .npaths = 4, .names_lanes = true } },
 	{ "unknown_between", { NPATHS(4), 12, GEN(7), 10, NAMES },
 	  { .npaths = 4, .id = ID(7), .names_lanes = true } },
@@ -147,6 +152,7 @@ static void read_what_is_there(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hello.id, row->hello.id);
 	KUNIT_EXPECT_EQ(test, hello.names_lanes, row->hello.names_lanes);
 	KUNIT_EXPECT_EQ(test, hello.ours, row->hello.ours);
+	KUNIT_EXPECT_EQ(test, hello.soft_rdma, row->hello.soft_rdma);
 }
 
 static void ports_tell_what_it_is(struct kunit *test)

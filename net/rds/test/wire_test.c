@@ -69,7 +69,8 @@ static const struct type_row types[] = {
 	{ 7, 4, "cap_bits" },
 	{ 8, 1, "sport_idx" },
 	{ 9, 0, "unknown_9" },
-	{ 14, 0, "unknown_14" },
+	{ 13, 0, "unknown_13" },
+	{ 14, 15, "soft_rdma" },
 };
 
 static void type_desc(const struct type_row *row, char *desc)
@@ -83,7 +84,9 @@ KUNIT_ARRAY_PARAM(types, types, type_desc);
 static void exthdr_round_trip(struct kunit *test)
 {
 	const struct type_row *row = test->param_value;
-	static const u8 payload[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	static const u8 payload[RDS_EXTHDR_SPACE] = {
+		1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+	};
 	unsigned int start, end, pos;
 	const u8 *found = NULL;
 	u8 *area;

@@ -73,6 +73,8 @@ struct scene {
 	int option;
 	unsigned int number;
 	unsigned long failures;
+	uint64_t cookie;	/* of memory of socket b */
+	uint64_t own;		/* of memory of socket a */
 };
 
 static void scene_init(struct scene *scene, FIXTURE_DATA(loop) *self)
@@ -273,42 +275,67 @@ TEST_F(loop, cve_2021_45480_first_send)
 	EXPECT_LT(0, scene.failures);
 }
 
+static unsigned char target[PAGE] __attribute__((aligned(PAGE)));
+
+/* A message with an operation on @target, or that tells of memory */
 static long run_send_cmsg(struct scene *scene)
 {
-	static uint64_t cookie;
-	struct rds_get_mr_args args = {
-		.vec.addr = (uintptr_t)payload, .vec.bytes = PAGE,
-		.cookie_addr = (uintptr_t)&cookie,
+	static uint64_t told, result;
+	const struct rds_iovec vec = { (uintptr_t)payload, 100 };
+	const struct rds_rdma_args rdma = {
+		.cookie = scene->cookie, .remote_vec.bytes = 100,
+		.local_vec_addr = (uintptr_t)&vec, .nr_local = 1,
+		.flags = RDS_RDMA_READWRITE,
+	};
+	const struct rds_atomic_args atomic = {
+		.cookie = scene->cookie, .local_addr = (uintptr_t)&result,
+	};
+	const struct rds_get_mr_args map = {
+		.vec = vec, .cookie_addr = (uintptr_t)&told,
 	};
 	struct rds_msg msg;
-	long ret;
 
-	rds_msg_init(&msg, payload, 100);
+	rds_msg_init(&msg, payload, scene->len);
 	rds_msg_to(&msg, &scene->b_name);
-	rds_msg_add(&msg, SOL_RDS, scene->option, &args, sizeof(args));
-	ret = ERR(sendmsg(scene->a, &msg.hdr, MSG_DONTWAIT));
-	/* What it says when nothing else fails */
-	return ret == -EOPNOTSUPP || ret == -EINVAL ? 0 : ret;
-}
-
-static bool verify_nothing_sent(struct scene *scene, long ret)
-{
-	return rds_silent(scene->b);
+	if (scene->option == RDS_CMSG_RDMA_ARGS)
+		rds_msg_add(&msg, SOL_RDS, scene->option, &rdma, sizeof(rdma));
+	else if (scene->option == RDS_CMSG_RDMA_DEST)
+		rds_msg_add(&msg, SOL_RDS, scene->option, &scene->own, 8);
+	else if (scene->option == RDS_CMSG_RDMA_MAP)
+		rds_msg_add(&msg, SOL_RDS, scene->option, &map, sizeof(map));
+	else
+		rds_msg_add(&msg, SOL_RDS, scene->option, &atomic,
+			    sizeof(atomic));
+	return ERR(sendmsg(scene->a, &msg.hdr, MSG_DONTWAIT));
 }
 
 TEST_F(loop, i19_send_with_operations)
 {
 	static const struct faulty_call call = {
-		.run = run_send_cmsg, .verify = verify_nothing_sent,
+		.run = run_send_cmsg, .verify = verify_send,
+	};
+	static const int options[] = {
+		RDS_CMSG_RDMA_ARGS, RDS_CMSG_RDMA_DEST, RDS_CMSG_RDMA_MAP,
+		RDS_CMSG_ATOMIC_FADD, RDS_CMSG_ATOMIC_CSWP,
+		RDS_CMSG_MASKED_ATOMIC_FADD, RDS_CMSG_MASKED_ATOMIC_CSWP,
 	};
 	struct scene scene;
+	unsigned int i;
 
 	ASSERT_TRUE(faults_setup());
+	rds_fill(payload, sizeof(payload), 1);
 	scene_init(&scene, self);
-	for (scene.option = 1; scene.option < 14; scene.option++)
+	scene.len = 100;
+	ASSERT_EQ(0, rds_get_mr(self->b, target, PAGE, RDS_RDMA_READWRITE,
+				&scene.cookie));
+	ASSERT_EQ(0, rds_get_mr(self->a, target, PAGE, 0, &scene.own));
+	for (i = 0; i < ARRAY_SIZE(options); i++) {
+		scene.option = options[i];
 		EXPECT_TRUE(sweep(&scene, &call, 1))
 			TH_LOG("cmsg %d", scene.option);
+	}
 	EXPECT_LT(0, scene.failures);
+	EXPECT_TRUE(rds_silent(self->a));
 }
 
 static void zcopy_on(struct scene *scene)

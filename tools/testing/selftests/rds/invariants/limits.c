@@ -80,16 +80,25 @@ TEST_F(loop, cve_2018_5332_no_vectors_or_no_pages)
 	args.remote_vec.bytes = 0;
 	for (i = 1; i <= ARRAY_SIZE(vecs); i *= 2) {
 		args.nr_local = i;
-		EXPECT_EQ(-EOPNOTSUPP,
-			  send_args(self->a, &self->b_name, &args));
+		EXPECT_EQ(-EINVAL, send_args(self->a, &self->b_name, &args));
 	}
 	EXPECT_TRUE(rds_silent(self->b));
 }
 
-static const struct rds_iovec wrapping[] = {
-	{ ~0ULL, 1 }, { ~0ULL, ~0ULL }, { 1, ~0ULL }, { -PAGE, PAGE },
-	{ -PAGE, 2 * PAGE }, { 0xffffffff, 0xffffffff }, { PAGE, -PAGE },
-	{ 1ULL << 63, 1ULL << 63 },
+/* Memory that is none, and what is said of it when it is ours */
+static const struct {
+	struct rds_iovec vec;
+	int err;
+	int remote;	/* what is said of it as the peer's */
+} wrapping[] = {
+	{ { ~0ULL, 1 }, -EFAULT, -EINVAL },
+	{ { ~0ULL, ~0ULL }, -EINVAL, -EMSGSIZE },
+	{ { 1, ~0ULL }, -EMSGSIZE, -EMSGSIZE },
+	{ { -PAGE, PAGE }, -EFAULT, 8 },
+	{ { -PAGE, 2 * PAGE }, -EINVAL, 8 },
+	{ { 0xffffffff, 0xffffffff }, -EMSGSIZE, -EMSGSIZE },
+	{ { PAGE, -PAGE }, -EMSGSIZE, -EMSGSIZE },
+	{ { 1ULL << 63, 1ULL << 63 }, -EMSGSIZE, -EMSGSIZE },
 };
 
 TEST_F(loop, cve_2010_3865_vectors_that_wrap)
@@ -98,20 +107,25 @@ TEST_F(loop, cve_2010_3865_vectors_that_wrap)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(wrapping); i++) {
-		vecs[i] = wrapping[i];
+		vecs[i] = wrapping[i].vec;
 		args = one_page();
-		args.local_vec_addr = (uintptr_t)&wrapping[i];
-		EXPECT_EQ(-EOPNOTSUPP,
-			  send_args(self->a, &self->b_name, &args));
+		args.local_vec_addr = (uintptr_t)&wrapping[i].vec;
+		EXPECT_EQ(wrapping[i].err,
+			  send_args(self->a, &self->b_name, &args))
+			TH_LOG("%u", i);
 		args = one_page();
-		args.remote_vec = wrapping[i];
-		EXPECT_EQ(wrapping[i].bytes > 1 << 20 ? -EMSGSIZE : -EOPNOTSUPP,
-			  send_args(self->a, &self->b_name, &args));
+		args.remote_vec = wrapping[i].vec;
+		args.flags = RDS_RDMA_READWRITE;
+		EXPECT_EQ(wrapping[i].remote,
+			  send_args(self->a, &self->b_name, &args))
+			TH_LOG("%u", i);
 	}
-	args.local_vec_addr = (uintptr_t)wrapping;
+	for (i = 0; i < ARRAY_SIZE(wrapping); i++)
+		vecs[i] = wrapping[i].vec;
+	args.local_vec_addr = (uintptr_t)vecs;
 	args.nr_local = ARRAY_SIZE(wrapping);
-	args.remote_vec = wrapping[0];
-	EXPECT_EQ(-EOPNOTSUPP, send_args(self->a, &self->b_name, &args));
+	args.remote_vec.bytes = 1 << 20;
+	EXPECT_EQ(-EINVAL, send_args(self->a, &self->b_name, &args));
 	EXPECT_TRUE(rds_silent(self->b));
 }
 

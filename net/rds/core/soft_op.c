@@ -1,0 +1,882 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RDMA in software: operations on a peer's memory, where the transport has
+ * none.
+ *
+ * What a device would do is done by core at both ends. Between addresses of
+ * this host it is a copy. Otherwise two of this implementation exchange frames,
+ * unnumbered, on the path of the message that has the operation:
+ *
+ *	asks					answers
+ *	  request, with what is to be written	 writes, in the delivery
+ *	  its message, at once after a write	 delivers it, unless that failed
+ *	  ...					 answer, with what was read
+ *
+ * As with a device, an operation belongs to one connection: if that is lost
+ * before the answer, the operation is DROPPED, and nothing is sent again. A
+ * message that waits for what it fetches has the path wait, as the fence does
+ * that a device is given. Answers and all else that goes ahead of messages do
+ * not wait for it, so that two who wait for each other's answers get them.
+ *
+ * A claim is an operation that the peer has not answered. It has a reference
+ * to the message, and so to the local pages. Whoever takes it off so_ops, which
+ * happens once, ends it: the answer, or the end of the connection. At most
+ * RDS_SOFT_DEPTH are out on a path at a time.
+ *
+ * A job is what the peer has asked for. Writes and atomics are done as they
+ * arrive, and only have to be answered; reads are done when the answer is
+ * made, one at a time, so a peer cannot have us hold more than one of those.
+ * Who asks for more than RDS_SOFT_JOBS without taking the answers breaks the
+ * protocol, and loses the connection, as does who answers what was not asked.
+ *
+ * Nothing of what a peer says is believed but the key, and that only as far as
+ * soft_mr.c allows.
+ */
+#include <linux/highmem.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+
+#include "bag.h"
+#include "compat.h"
+#include "cong.h"
+#include "conn.h"
+#include "message.h"
+#include "op.h"
+#include "send.h"
+#include "soft_frame.h"
+#include "soft_mr.h"
+#include "soft_op.h"
+
+/* Operations that may be out on a path */
+#define RDS_SOFT_DEPTH		16
+
+/* What a peer may ask for and not be answered; more than it asks for */
+#define RDS_SOFT_JOBS		(4 * RDS_SOFT_DEPTH)
+
+/* How long a peer may take to say what it is. Who is there, and has not said so
+ * by then, is none of ours.
+ */
+#define RDS_SOFT_PATIENCE	(2 * HZ)
+
+/**
+ * struct rds_soft_claim - an operation that the peer has not answered
+ * @sc_item: on &rds_soft.so_ops
+ * @sc_id: what it is known by
+ * @sc_msg: its message, referenced
+ */
+struct rds_soft_claim {
+	struct list_head	sc_item;
+	u32			sc_id;
+	struct rds_message	*sc_msg;
+};
+
+/**
+ * struct rds_soft_job - an operation that the peer has asked for
+ * @sj_item: on &rds_soft.so_asked
+ * @sj_frame: what it has asked for; then, the answer
+ * @sj_bytes: how much is to be read
+ * @sj_old: what an atomic operation has found
+ */
+struct rds_soft_job {
+	struct list_head	sj_item;
+	struct rds_soft_frame	sj_frame;
+	u32			sj_bytes;
+	u64			sj_old;
+};
+
+/**
+ * rds_soft_init() - a new path has no operations
+ * @so: the path's operations, zeroed
+ *
+ * Context: process.
+ */
+void rds_soft_init(struct rds_soft *so)
+{
+	spin_lock_init(&so->so_lock);
+	INIT_LIST_HEAD(&so->so_ops);
+	INIT_LIST_HEAD(&so->so_asked);
+}
+
+static bool rds_soft_is_fetch(const struct rds_op *op)
+{
+	return op->op_kind != RDS_OP_WRITE;
+}
+
+static bool rds_soft_is_atomic(const struct rds_op *op)
+{
+	return op->op_kind != RDS_OP_WRITE && op->op_kind != RDS_OP_READ;
+}
+
+static bool rds_soft_is_greeted(const struct rds_conn *conn)
+{
+	/* Pairs with the release in rds_lanes_news(). */
+	return smp_load_acquire(&conn->c_greeted);
+}
+
+static int rds_soft_await_greeting(struct rds_conn *conn, long timeo)
+{
+	long ret;
+
+	if (likely(rds_soft_is_greeted(conn)))
+		return 0;
+	rds_cpath_connect_soon(&conn->c_path);
+	ret = wait_event_interruptible_timeout(conn->c_fcong->cm_waitq,
+					       rds_soft_is_greeted(conn),
+					       min(timeo, RDS_SOFT_PATIENCE));
+	return ret < 0 ? sock_intr_errno(timeo) : 0;
+}
+
+/**
+ * rds_soft_admit() - can memory be reached over a connection without a device?
+ * @rs: the socket, of a transport without RDMA
+ * @conn: the connection
+ * @timeo: how long it may take to learn what the peer is, in jiffies
+ *
+ * Of a peer that is not there, as of one that there was no time to ask, it is
+ * hoped for.
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EOPNOTSUPP if not; -EINTR or -ERESTARTSYS.
+ */
+int rds_soft_admit(struct rds_sock *rs, struct rds_conn *conn, long timeo)
+{
+	int ret;
+
+	if (conn->c_key.trans->rdma)
+		return -EOPNOTSUPP;
+	if (rds_conn_loops(conn))
+		return 0;
+	if (!conn->c_path.cp_multi)
+		return -EOPNOTSUPP;
+	ret = rds_soft_await_greeting(conn, timeo);
+	if (ret)
+		return ret;
+	if (rds_soft_is_greeted(conn) && !READ_ONCE(conn->c_peer.soft_rdma))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+/* Between our pages and a stretch of others, as much as that has */
+static bool rds_soft_copy(const struct rds_op *op, struct iov_iter *iter,
+			  bool to_iter)
+{
+	size_t len, done;
+	unsigned int i;
+	struct page *page;
+	u32 off, left;
+	u8 *base;
+
+	for (i = 0; i < op->op_nr; i++) {
+		page = op->op_bvec[i].bv_page;
+		off = op->op_bvec[i].bv_offset;
+		for (left = op->op_bvec[i].bv_len; left; left -= len) {
+			len = min_t(u32, left, PAGE_SIZE - off);
+			base = kmap_local_page(page);
+			done = to_iter ? copy_to_iter(base + off, len, iter) :
+					 copy_from_iter(base + off, len, iter);
+			kunmap_local(base);
+			if (done != len)
+				return false;
+			flush_dcache_page(page);
+			page++;
+			off = 0;
+		}
+	}
+	return true;
+}
+
+static bool rds_soft_put_result(const struct rds_op *op, u64 old)
+{
+	struct iov_iter iter;
+
+	iov_iter_bvec(&iter, ITER_DEST, op->op_bvec, op->op_nr, op->op_bytes);
+	return copy_to_iter(&old, sizeof(old), &iter) == sizeof(old);
+}
+
+/* Do an operation on memory of this host. */
+static bool rds_soft_do(struct rds_soft_mr *sm, const struct rds_op *op)
+{
+	bool write = op->op_kind == RDS_OP_WRITE;
+	struct iov_iter iter;
+	u64 old;
+
+	if (rds_soft_is_atomic(op))
+		return rds_soft_mr_atomic(sm, op, &old) &&
+		       rds_soft_put_result(op, old);
+	return rds_soft_mr_view(sm, write, op->op_addr, op->op_bytes, &iter) &&
+	       rds_soft_copy(op, &iter, write);
+}
+
+/* Both ends are here. Returns 0, or -ECANCELED if it is given up. */
+static int rds_soft_do_here(struct rds_cpath *cp, struct rds_message *msg)
+{
+	struct rds_path *path = &cp->cp_pub;
+	struct rds_soft_mr *sm;
+	bool done = false;
+
+	if (!rds_op_begin(msg))
+		return -ECANCELED;
+	sm = rds_soft_mr_get(cp->cp_conn->c_rn, msg->m_op->op_key,
+			     &path->faddr, path->ifindex);
+	if (sm) {
+		done = rds_soft_do(sm, msg->m_op);
+		rds_soft_mr_put(sm);
+	}
+	/* The message lives until it has been read. */
+	rds_op_unpin(msg);
+	rds_op_done(msg, done ? RDS_RDMA_SUCCESS : RDS_RDMA_REMOTE_ERROR);
+	return done ? 0 : -ECANCELED;
+}
+
+static u32 rds_soft_request_len(const struct rds_op *op)
+{
+	if (op->op_kind == RDS_OP_WRITE)
+		return op->op_bytes;
+	return op->op_kind == RDS_OP_READ ? sizeof(struct rds_soft_length) :
+					    sizeof(struct rds_soft_operands);
+}
+
+static bool rds_soft_fill_request(struct rds_message *frame,
+				  const struct rds_op *op)
+{
+	struct rds_soft_length *length = (void *)frame->m_bag.data;
+	struct iov_iter from;
+
+	if (op->op_kind == RDS_OP_READ) {
+		length->len = cpu_to_be32(op->op_bytes);
+		return true;
+	}
+	if (rds_soft_is_atomic(op)) {
+		rds_soft_operands_write((void *)frame->m_bag.data, op);
+		return true;
+	}
+	iov_iter_bvec(&from, ITER_SOURCE, op->op_bvec, op->op_nr, op->op_bytes);
+	return !rds_bag_copy_in(&frame->m_bag, &from);
+}
+
+/* A peer that is none of ours, which it never comes to, is to drop it. */
+static struct rds_message *rds_soft_new_frame(const struct rds_soft_frame *says,
+					      u32 len)
+{
+	unsigned int nofs = memalloc_nofs_save();
+	struct rds_message *frame;
+
+	frame = rds_message_alloc(len);
+	memalloc_nofs_restore(nofs);
+	if (!frame)
+		return NULL;
+	frame->m_flags = RDS_FLAG_RETRANSMITTED;
+	rds_soft_frame_write(frame->m_exthdr, says);
+	return frame;
+}
+
+/* An address beyond what a frame can name is beyond any memory, too. */
+static struct rds_message *rds_soft_new_request(const struct rds_message *msg)
+{
+	const struct rds_op *op = msg->m_op;
+	const struct rds_soft_frame says = {
+		.sf_kind	= rds_soft_kind_of(op->op_kind),
+		.sf_id		= lower_32_bits(msg->m_seq),
+		.sf_key		= op->op_key,
+		.sf_addr	= min_t(u64, op->op_addr, U32_MAX),
+	};
+	struct rds_message *frame;
+
+	frame = rds_soft_new_frame(&says, rds_soft_request_len(op));
+	if (frame && !rds_soft_fill_request(frame, op)) {
+		rds_message_put(frame);
+		return NULL;
+	}
+	return frame;
+}
+
+static void rds_soft_count(struct rds_soft *so, const struct rds_op *op,
+			   int by)
+	__must_hold(&so->so_lock)
+{
+	lockdep_assert_held(&so->so_lock);
+	so->so_nr_ops += by;
+	so->so_nr_fetches += rds_soft_is_fetch(op) ? by : 0;
+	so->so_nr_reads += op->op_kind == RDS_OP_READ ? by : 0;
+}
+
+static void rds_soft_claim_add(struct rds_soft *so, struct rds_soft_claim *sc,
+			       struct rds_message *msg)
+{
+	sc->sc_id = lower_32_bits(msg->m_seq);
+	sc->sc_msg = rds_message_get(msg);
+	spin_lock_bh(&so->so_lock);
+	list_add_tail(&sc->sc_item, &so->so_ops);
+	rds_soft_count(so, msg->m_op, 1);
+	spin_unlock_bh(&so->so_lock);
+}
+
+static void rds_soft_claim_end(struct rds_soft_claim *sc, int status)
+{
+	rds_op_done(sc->sc_msg, status);
+	rds_message_put(sc->sc_msg);
+	kfree(sc);
+}
+
+/* Is there room for one more, and has what it must not overtake been done? What
+ * is written might come before what is read earlier.
+ */
+static bool rds_soft_has_room(struct rds_soft *so, const struct rds_op *op)
+{
+	bool room;
+
+	spin_lock_bh(&so->so_lock);
+	room = so->so_nr_ops < RDS_SOFT_DEPTH &&
+	       !(op->op_fence && so->so_nr_fetches) &&
+	       !(op->op_kind != RDS_OP_READ && so->so_nr_reads);
+	spin_unlock_bh(&so->so_lock);
+	return room;
+}
+
+/* Can the peer do it? -EAGAIN if it has not said on this connection what it is;
+ * when it does, or time is up, the path looks again.
+ */
+static int rds_soft_check_peer(struct rds_cpath *cp)
+{
+	long left;
+	int ret;
+
+	spin_lock_bh(&cp->cp_lock);
+	left = (long)(cp->cp_since + RDS_SOFT_PATIENCE - jiffies);
+	if (cp->cp_greeted)
+		ret = cp->cp_hello.soft_rdma ? 0 : -EOPNOTSUPP;
+	else
+		ret = left > 0 ? -EAGAIN : -EOPNOTSUPP;
+	spin_unlock_bh(&cp->cp_lock);
+
+	if (ret == -EAGAIN)
+		rds_cpath_kick(cp, left);
+	return ret;
+}
+
+/* Nobody there to do it, although it seemed so when the message was queued */
+static int rds_soft_refuse(struct rds_message *msg)
+{
+	if (rds_op_begin(msg))
+		rds_op_done(msg, RDS_RDMA_OTHER_ERROR);
+	return -ECANCELED;
+}
+
+/* Returns 0 when the request is ready to be sent. */
+static int rds_soft_begin(struct rds_cpath *cp, struct rds_message *msg)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	struct rds_soft *so = &cp->cp_soft;
+	struct rds_message *frame;
+	struct rds_soft_claim *sc;
+	int ret;
+
+	ret = rds_soft_check_peer(cp);
+	if (ret)
+		return ret == -EAGAIN ? ret : rds_soft_refuse(msg);
+	/* The next answer has the path look again. */
+	if (!rds_soft_has_room(so, msg->m_op))
+		return -EAGAIN;
+
+	sc = kmalloc(sizeof(*sc), GFP_NOFS);
+	frame = sc ? rds_soft_new_request(msg) : NULL;
+	if (!frame) {
+		kfree(sc);
+		return -ENOMEM;
+	}
+	if (!rds_op_begin(msg)) {
+		rds_message_put(frame);
+		kfree(sc);
+		return -ECANCELED;
+	}
+	rds_soft_claim_add(so, sc, msg);
+	so->so_request = frame;
+	return 0;
+}
+
+/* Returns 0 when all of it is with the transport. */
+static int rds_soft_send(struct rds_cpath *cp, struct rds_message **frame,
+			 bool more)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	int ret = cp->cp_trans->data->xmit(&cp->cp_pub, *frame, more);
+
+	if (ret < 0)
+		return ret;
+	rds_message_put(*frame);
+	*frame = NULL;
+	return 0;
+}
+
+static int rds_soft_ask(struct rds_cpath *cp, struct rds_message *msg)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	const struct rds_data_ops *ops = cp->cp_trans->data;
+	struct rds_soft *so = &cp->cp_soft;
+	int ret = 0;
+
+	if (!so->so_request)
+		ret = rds_soft_begin(cp, msg);
+	if (!ret)
+		ret = rds_soft_send(cp, &so->so_request, true);
+	if (ret)
+		return ret;
+	so->so_posted = msg->m_seq;
+	if (!rds_soft_is_fetch(msg->m_op))
+		return 0;
+	/* Nothing more goes out until the answer is here. */
+	return ops->flush ? ops->flush(&cp->cp_pub) : 0;
+}
+
+/* What it fetches is to be here before the message goes out. */
+static bool rds_soft_is_in_order(const struct rds_op *op)
+{
+	return op->op_bare || !rds_soft_is_fetch(op);
+}
+
+/**
+ * rds_soft_waits() - does a message that is being sent wait for its operation?
+ * @cp: the path, of a transport without RDMA
+ * @msg: the message, with an operation
+ *
+ * If so, nothing of it has been sent, and other frames may be.
+ *
+ * Context: process; cp_xmit_lock is held.
+ * Return: true if it does.
+ */
+bool rds_soft_waits(struct rds_cpath *cp, const struct rds_message *msg)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	const struct rds_soft *so = &cp->cp_soft;
+
+	lockdep_assert_held(&cp->cp_xmit_lock);
+	return !so->so_request && so->so_passed != msg->m_seq;
+}
+
+/**
+ * rds_soft_xmit() - do the operation of a message that is to be sent
+ * @cp: the path, of a transport without RDMA
+ * @msg: the message, with an operation
+ *
+ * Context: process; cp_xmit_lock is held.
+ * Return: 0 if the message may be sent; -ECANCELED if it is given up, with its
+ * operation; -EAGAIN if it has to wait, until the path is kicked; otherwise as
+ * &rds_data_ops.xmit.
+ */
+int rds_soft_xmit(struct rds_cpath *cp, struct rds_message *msg)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	enum rds_op_outlook outlook = rds_op_outlook(msg);
+	struct rds_soft *so = &cp->cp_soft;
+	int ret;
+
+	lockdep_assert_held(&cp->cp_xmit_lock);
+
+	/* What has begun to be sent is sent, whatever comes. */
+	if (so->so_passed == msg->m_seq)
+		return 0;
+	if (so->so_request || (outlook == RDS_OP_TO_DO &&
+			       so->so_posted != msg->m_seq)) {
+		ret = cp->cp_loops ? rds_soft_do_here(cp, msg) :
+				     rds_soft_ask(cp, msg);
+		if (ret)
+			return ret;
+		outlook = rds_op_outlook(msg);
+	}
+	if (outlook == RDS_OP_GIVE_UP)
+		return -ECANCELED;
+	if (outlook == RDS_OP_TO_DO && !rds_soft_is_in_order(msg->m_op))
+		return -EAGAIN;
+	so->so_passed = msg->m_seq;
+	return 0;
+}
+
+static struct rds_soft_claim *rds_soft_claim_take(struct rds_soft *so, u32 id)
+{
+	struct rds_soft_claim *sc, *found = NULL;
+
+	spin_lock(&so->so_lock);
+	list_for_each_entry(sc, &so->so_ops, sc_item) {
+		if (sc->sc_id != id)
+			continue;
+		found = sc;
+		list_del(&sc->sc_item);
+		rds_soft_count(so, sc->sc_msg->m_op, -1);
+		break;
+	}
+	spin_unlock(&so->so_lock);
+	return found;
+}
+
+/* Put what the peer has sent where it was asked for. */
+static bool rds_soft_take_result(const struct rds_op *op,
+				 struct rds_incoming *inc)
+{
+	struct iov_iter to;
+	__be64 old;
+
+	if (inc->i_len != (rds_soft_is_fetch(op) ? op->op_bytes : 0))
+		return false;
+	if (rds_soft_is_atomic(op)) {
+		struct kvec vec = { &old, sizeof(old) };
+
+		iov_iter_kvec(&to, ITER_DEST, &vec, 1, sizeof(old));
+		return !inc->i_ops->copy(inc, sizeof(old), &to) &&
+		       rds_soft_put_result(op, be64_to_cpu(old));
+	}
+	iov_iter_bvec(&to, ITER_DEST, op->op_bvec, op->op_nr, op->op_bytes);
+	return !inc->i_len || !inc->i_ops->copy(inc, inc->i_len, &to);
+}
+
+static bool rds_soft_answered(struct rds_cpath *cp, struct rds_incoming *inc,
+			      const struct rds_soft_frame *says)
+{
+	struct rds_soft_claim *sc = rds_soft_claim_take(&cp->cp_soft,
+							says->sf_id);
+	int status = RDS_RDMA_REMOTE_ERROR;
+	bool sane = true;
+
+	if (!sc)
+		return false;
+	if (says->sf_status == RDS_SOFT_OK) {
+		sane = rds_soft_take_result(sc->sc_msg->m_op, inc);
+		status = sane ? RDS_RDMA_SUCCESS : RDS_RDMA_OTHER_ERROR;
+	}
+	rds_soft_claim_end(sc, status);
+	rds_cpath_kick(cp, 0);
+	return sane;
+}
+
+static bool rds_soft_read_payload(struct rds_incoming *inc, void *to,
+				  size_t size)
+{
+	struct kvec vec = { to, size };
+	struct iov_iter iter;
+
+	if (inc->i_len != size)
+		return false;
+	iov_iter_kvec(&iter, ITER_DEST, &vec, 1, size);
+	return !inc->i_ops->copy(inc, size, &iter);
+}
+
+static struct rds_soft_mr *rds_soft_find(struct rds_cpath *cp,
+					 const struct rds_soft_frame *says)
+{
+	struct rds_path *path = &cp->cp_pub;
+
+	return rds_soft_mr_get(cp->cp_conn->c_rn, says->sf_key, &path->laddr,
+			       path->ifindex);
+}
+
+/* Write what the peer has sent, if it may. */
+static bool rds_soft_write(struct rds_cpath *cp, struct rds_incoming *inc,
+			   const struct rds_soft_frame *says)
+{
+	struct rds_soft_mr *sm = rds_soft_find(cp, says);
+	struct iov_iter to;
+	bool done;
+
+	if (!sm)
+		return false;
+	done = inc->i_len &&
+	       rds_soft_mr_view(sm, true, says->sf_addr, inc->i_len, &to) &&
+	       !inc->i_ops->copy(inc, inc->i_len, &to);
+	rds_soft_mr_put(sm);
+	return done;
+}
+
+static bool rds_soft_do_atomic(struct rds_cpath *cp,
+			       const struct rds_soft_operands *operands,
+			       struct rds_soft_job *job)
+{
+	struct rds_soft_mr *sm = rds_soft_find(cp, &job->sj_frame);
+	struct rds_op op = {
+		.op_kind	= rds_soft_op_of(job->sj_frame.sf_kind),
+		.op_addr	= job->sj_frame.sf_addr,
+	};
+	bool done;
+
+	if (!sm)
+		return false;
+	rds_soft_operands_read(operands, &op);
+	done = rds_soft_mr_atomic(sm, &op, &job->sj_old);
+	rds_soft_mr_put(sm);
+	return done;
+}
+
+/* Do what can be done at once. Returns false if it makes no sense. */
+static bool rds_soft_do_job(struct rds_cpath *cp, struct rds_incoming *inc,
+			    struct rds_soft_job *job)
+{
+	struct rds_soft_frame *says = &job->sj_frame;
+	struct rds_soft_operands operands;
+	struct rds_soft_length length;
+	bool done = true;
+
+	switch (says->sf_kind) {
+	case RDS_SOFT_WRITE:
+		done = rds_soft_write(cp, inc, says);
+		if (!done)
+			cp->cp_soft.so_failed = says->sf_id | BIT_ULL(32);
+		break;
+	case RDS_SOFT_READ:
+		if (!rds_soft_read_payload(inc, &length, sizeof(length)))
+			return false;
+		job->sj_bytes = be32_to_cpu(length.len);
+		if (!job->sj_bytes || job->sj_bytes > RDS_MAX_MSG_SIZE)
+			return false;
+		break;
+	default:
+		if (!rds_soft_read_payload(inc, &operands, sizeof(operands)))
+			return false;
+		done = rds_soft_do_atomic(cp, &operands, job);
+	}
+	says->sf_status = done ? RDS_SOFT_OK : RDS_SOFT_REFUSED;
+	return true;
+}
+
+static bool rds_soft_job_add(struct rds_soft *so, struct rds_soft_job *job)
+{
+	bool room;
+
+	spin_lock(&so->so_lock);
+	room = so->so_nr_asked < RDS_SOFT_JOBS;
+	if (room) {
+		list_add_tail(&job->sj_item, &so->so_asked);
+		so->so_nr_asked++;
+	}
+	spin_unlock(&so->so_lock);
+	return room;
+}
+
+static bool rds_soft_asked(struct rds_cpath *cp, struct rds_incoming *inc,
+			   const struct rds_soft_frame *says)
+{
+	struct rds_soft_job *job;
+
+	job = kzalloc(sizeof(*job), GFP_ATOMIC | __GFP_NOWARN);
+	if (!job)
+		return false;
+	job->sj_frame = *says;
+	if (!rds_soft_do_job(cp, inc, job) ||
+	    !rds_soft_job_add(&cp->cp_soft, job)) {
+		kfree(job);
+		return false;
+	}
+	set_bit(RDS_PF_ANSWER, &cp->cp_flags);
+	rds_cpath_kick(cp, 0);
+	return true;
+}
+
+/**
+ * rds_soft_receive() - is it a frame about an operation? Then heed it.
+ * @cp: the path that it came by
+ * @inc: what has arrived; stays the caller's
+ *
+ * Without memory for it the connection is given up, too: the peer takes its
+ * operations for dropped.
+ *
+ * Context: deliver context, serial per path.
+ * Return: true if it was.
+ */
+bool rds_soft_receive(struct rds_cpath *cp, struct rds_incoming *inc)
+{
+	struct rds_soft_frame says;
+	bool sane;
+
+	if (likely(inc->i_seq) || !cp->cp_strict ||
+	    !rds_soft_frame_read(inc->i_exthdr, &says))
+		return false;
+	if (says.sf_kind == RDS_SOFT_ANSWER)
+		sane = rds_soft_answered(cp, inc, &says);
+	else
+		sane = rds_soft_asked(cp, inc, &says);
+	if (!sane)
+		rds_path_drop(&cp->cp_pub, RDS_DROP_PROTOCOL);
+	return true;
+}
+
+/**
+ * rds_soft_bars() - is a message not to be delivered?
+ * @cp: the path that it came by
+ * @inc: the message, no duplicate
+ *
+ * Context: deliver context, serial per path.
+ * Return: true if what was to be written before it could not be.
+ */
+bool rds_soft_bars(struct rds_cpath *cp, const struct rds_incoming *inc)
+{
+	struct rds_soft *so = &cp->cp_soft;
+	bool bars;
+
+	if (likely(!so->so_failed))
+		return false;
+	bars = lower_32_bits(so->so_failed) == lower_32_bits(inc->i_seq);
+	so->so_failed = 0;
+	return bars;
+}
+
+static struct rds_soft_job *rds_soft_job_first(struct rds_soft *so)
+{
+	struct rds_soft_job *job;
+
+	spin_lock_bh(&so->so_lock);
+	job = list_first_entry_or_null(&so->so_asked, struct rds_soft_job,
+				       sj_item);
+	spin_unlock_bh(&so->so_lock);
+	return job;
+}
+
+static void rds_soft_job_end(struct rds_soft *so, struct rds_soft_job *job)
+{
+	spin_lock_bh(&so->so_lock);
+	list_del(&job->sj_item);
+	so->so_nr_asked--;
+	spin_unlock_bh(&so->so_lock);
+	kfree(job);
+}
+
+/* Read what the peer has asked for into an answer, if it may. Returns NULL
+ * without memory.
+ */
+static struct rds_message *rds_soft_read(struct rds_cpath *cp,
+					 const struct rds_soft_job *job,
+					 struct rds_soft_frame *says)
+{
+	struct rds_soft_mr *sm = rds_soft_find(cp, &job->sj_frame);
+	struct rds_message *frame = NULL;
+	struct iov_iter from;
+
+	says->sf_status = RDS_SOFT_REFUSED;
+	if (!sm)
+		return rds_soft_new_frame(says, 0);
+	if (!rds_soft_mr_view(sm, false, job->sj_frame.sf_addr, job->sj_bytes,
+			      &from)) {
+		frame = rds_soft_new_frame(says, 0);
+		goto out;
+	}
+	says->sf_status = RDS_SOFT_OK;
+	frame = rds_soft_new_frame(says, job->sj_bytes);
+	if (frame && rds_bag_copy_in(&frame->m_bag, &from)) {
+		rds_message_put(frame);
+		frame = NULL;
+	}
+out:
+	rds_soft_mr_put(sm);
+	return frame;
+}
+
+static struct rds_message *rds_soft_new_answer(struct rds_cpath *cp,
+					       const struct rds_soft_job *job)
+{
+	struct rds_soft_frame says = {
+		.sf_kind	= RDS_SOFT_ANSWER,
+		.sf_status	= job->sj_frame.sf_status,
+		.sf_id		= job->sj_frame.sf_id,
+	};
+	struct rds_message *frame;
+	bool brings;
+
+	if (job->sj_frame.sf_kind == RDS_SOFT_READ)
+		return rds_soft_read(cp, job, &says);
+	brings = job->sj_frame.sf_kind != RDS_SOFT_WRITE &&
+		 says.sf_status == RDS_SOFT_OK;
+	frame = rds_soft_new_frame(&says, brings ? sizeof(__be64) : 0);
+	if (frame && brings)
+		put_unaligned_be64(job->sj_old, frame->m_bag.data);
+	return frame;
+}
+
+static int rds_soft_answer_all(struct rds_cpath *cp)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	struct rds_soft *so = &cp->cp_soft;
+	struct rds_soft_job *job;
+	int ret;
+
+	for (;;) {
+		if (so->so_answer) {
+			ret = rds_soft_send(cp, &so->so_answer, true);
+			if (ret)
+				return ret;
+		}
+		job = rds_soft_job_first(so);
+		if (!job)
+			return 0;
+		so->so_answer = rds_soft_new_answer(cp, job);
+		if (!so->so_answer)
+			return -ENOMEM;
+		rds_soft_job_end(so, job);
+	}
+}
+
+/**
+ * rds_soft_answer() - answer what the peer has asked for
+ * @cp: the path
+ *
+ * Context: process; cp_xmit_lock is held, and nothing else is being sent.
+ * Return: 0 if nothing is left; otherwise as &rds_data_ops.xmit.
+ */
+int rds_soft_answer(struct rds_cpath *cp)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	int ret;
+
+	lockdep_assert_held(&cp->cp_xmit_lock);
+
+	if (!test_and_clear_bit(RDS_PF_ANSWER, &cp->cp_flags))
+		return 0;
+	ret = rds_soft_answer_all(cp);
+	if (ret)
+		set_bit(RDS_PF_ANSWER, &cp->cp_flags);
+	return ret;
+}
+
+static void rds_soft_drop_frames(struct rds_soft *so)
+{
+	if (so->so_request)
+		rds_message_put(so->so_request);
+	if (so->so_answer)
+		rds_message_put(so->so_answer);
+	so->so_request = NULL;
+	so->so_answer = NULL;
+}
+
+/**
+ * rds_soft_reset() - the connection is gone, and what belonged to it
+ * @cp: the path; its transport is shut down
+ *
+ * Context: process; cp_xmit_lock is held. Takes so_lock, cp_lock, rs_lock.
+ */
+void rds_soft_reset(struct rds_cpath *cp)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	struct rds_soft *so = &cp->cp_soft;
+	struct rds_soft_claim *sc, *next;
+	struct rds_soft_job *job, *then;
+	LIST_HEAD(asked);
+	LIST_HEAD(ops);
+
+	lockdep_assert_held(&cp->cp_xmit_lock);
+
+	clear_bit(RDS_PF_ANSWER, &cp->cp_flags);
+	rds_soft_drop_frames(so);
+	so->so_posted = 0;
+	so->so_passed = 0;
+	so->so_failed = 0;
+
+	spin_lock_bh(&so->so_lock);
+	list_splice_init(&so->so_ops, &ops);
+	list_splice_init(&so->so_asked, &asked);
+	so->so_nr_ops = 0;
+	so->so_nr_fetches = 0;
+	so->so_nr_reads = 0;
+	so->so_nr_asked = 0;
+	spin_unlock_bh(&so->so_lock);
+
+	list_for_each_entry_safe(sc, next, &ops, sc_item)
+		rds_soft_claim_end(sc, RDS_RDMA_DROPPED);
+	list_for_each_entry_safe(job, then, &asked, sj_item)
+		kfree(job);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* RDMA in software: operations on a peer's memory, as frames of a path. */
+#ifndef _RDS_CORE_SOFT_OP_H
+#define _RDS_CORE_SOFT_OP_H
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+struct rds_conn;
+struct rds_cpath;
+struct rds_incoming;
+struct rds_message;
+struct rds_sock;
+
+/**
+ * struct rds_soft - a path's operations
+ * @so_lock: guards all up to @so_nr_asked; a leaf
+ * @so_ops: what we have asked the peer for, and it has not answered
+ * @so_nr_ops: how many those are
+ * @so_nr_fetches: those that bring something back
+ * @so_nr_reads: those that the peer does only when it answers
+ * @so_asked: what the peer has asked for, and was not answered
+ * @so_nr_asked: how many those are
+ * @so_failed: low half of the number of the message that is not to be
+ *	delivered, because what was to be written before it could not be, and a
+ *	bit above it; 0 if there is none; touched by deliveries only
+ * @so_request: frame being sent, or NULL; guarded by cp_xmit_lock, as all that
+ *	follow
+ * @so_answer: likewise
+ * @so_posted: number of the message whose request was sent last
+ * @so_passed: number of the message that was let pass last
+ */
+struct rds_soft {
+	spinlock_t		so_lock;	/* guards the lists */
+	struct list_head	so_ops;
+	unsigned int		so_nr_ops;
+	unsigned int		so_nr_fetches;
+	unsigned int		so_nr_reads;
+	struct list_head	so_asked;
+	unsigned int		so_nr_asked;
+
+	u64			so_failed;
+
+	struct rds_message	*so_request;
+	struct rds_message	*so_answer;
+	u64			so_posted;
+	u64			so_passed;
+};
+
+void rds_soft_init(struct rds_soft *so);
+int rds_soft_admit(struct rds_sock *rs, struct rds_conn *conn, long timeo);
+bool rds_soft_waits(struct rds_cpath *cp, const struct rds_message *msg);
+int rds_soft_xmit(struct rds_cpath *cp, struct rds_message *msg);
+int rds_soft_answer(struct rds_cpath *cp);
+bool rds_soft_receive(struct rds_cpath *cp, struct rds_incoming *inc);
+bool rds_soft_bars(struct rds_cpath *cp, const struct rds_incoming *inc);
+void rds_soft_reset(struct rds_cpath *cp);
+
+#endif /* _RDS_CORE_SOFT_OP_H */
