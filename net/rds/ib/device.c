@@ -12,7 +12,8 @@
  *  3. its connections are dropped: those of paths by their paths' work, those
  *     that have no path yet by accept.c;
  *  4. wait for the last of them;
- *  5. its protection domain, and its memory.
+ *  5. the registrations that were kept (mr_pool.c);
+ *  6. its protection domain, and its memory.
  * While a port is down its connections wait: they may be there still when it
  * comes up. But not every device goes on then where it was, so those that wait
  * for completions are made anew, and nothing is lost.
@@ -257,6 +258,7 @@ static int rds_ib_device_add(struct ib_device *dev)
 	INIT_LIST_HEAD(&d->dv_conns);
 	INIT_LIST_HEAD(&d->dv_mrs);
 	rds_ib_regq_init(&d->dv_regq);
+	rds_ib_mr_pools_init(d);
 	INIT_DELAYED_WORK(&d->dv_renew, rds_ib_device_renew);
 
 	mutex_lock(&rds_ib_devices_mutex);
@@ -289,6 +291,7 @@ static void rds_ib_device_remove(struct ib_device *dev, void *client_data)
 	rds_ib_mrs_end(d);
 	rds_ib_device_put(d);
 	wait_for_completion(&d->dv_gone);
+	rds_ib_mr_pools_end(d);
 	rds_ib_regq_destroy(&d->dv_regq);
 	ib_dealloc_pd(d->dv_pd);
 	kfree(d);

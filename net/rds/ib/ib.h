@@ -23,6 +23,9 @@
  *  rds_ib_mr (im_)	memory of a user's that peers may reach. Core's, until
  *			rds_ib_mr_unmap(); what the device has of it goes with
  *			the device, if that is removed before (mr.c).
+ *  rds_ib_frmr (fm_)	a fast registration: what the device registers memory
+ *			by. The memory's, or kept for the next in a pool of the
+ *			device (mr_pool.c).
  *  tx slot		a work request of the send queue: its header, its
  *			mapping, and a reference to the message whose last part
  *			it carries. From rds_ib_ring_get() until its completion,
@@ -47,6 +50,7 @@
  *	ic_rx_lock > what deliver context takes, or cp_lock, or ic_tx_lock
  *	ic_rx_lock > dv_lock > ip_lock > cp_lock
  *	ic_rx_lock > dv_lock > the lock of accept.c
+ *	mp_lock alone
  *
  * No CM handler takes rn_lock or cp_xmit_lock, nor waits for who holds them: a
  * request of the peer's is left to the work of accept.c. Spin locks are taken
@@ -116,6 +120,8 @@
  * @max_unsignaled_wr: work requests between two that ask for a completion
  * @max_recv_allocation: receive buffers of all connections, at most
  * @flow_control: count receive buffers by credits
+ * @mr_pool_max: registrations of each size that a device keeps, at most
+ * @mr_pool_software: devices in software keep some, too
  */
 struct rds_ib_sysctl {
 	unsigned int	max_send_wr;
@@ -123,6 +129,8 @@ struct rds_ib_sysctl {
 	unsigned int	max_unsignaled_wr;
 	unsigned int	max_recv_allocation;
 	int		flow_control;
+	unsigned int	mr_pool_max;
+	int		mr_pool_software;
 };
 
 /**
@@ -144,6 +152,55 @@ struct rds_ib_regq {
 };
 
 /**
+ * enum rds_ib_frmr_state - what peers reach by a fast registration
+ * @RDS_IB_FRMR_IDLE: nothing
+ * @RDS_IB_FRMR_VALID: memory
+ * @RDS_IB_FRMR_UNKNOWN: nobody knows
+ */
+enum rds_ib_frmr_state {
+	RDS_IB_FRMR_IDLE,
+	RDS_IB_FRMR_VALID,
+	RDS_IB_FRMR_UNKNOWN,
+};
+
+/**
+ * struct rds_ib_frmr - a fast registration
+ * @fm_item: on &rds_ib_mr_pool.mp_idle
+ * @fm_pool: where it is kept
+ * @fm_mr: the device's part
+ * @fm_state: what peers reach by it
+ * @fm_keys: which keys it has had, by their last byte
+ */
+struct rds_ib_frmr {
+	struct list_head	fm_item;
+	struct rds_ib_mr_pool	*fm_pool;
+	struct ib_mr		*fm_mr;
+	enum rds_ib_frmr_state	fm_state;
+	DECLARE_BITMAP(fm_keys, 256);
+};
+
+/* Of a device: one for small memory, and one for the rest */
+#define RDS_IB_MR_POOLS		2
+
+/**
+ * struct rds_ib_mr_pool - fast registrations of one size, to be used again
+ * @mp_small: the counters are those of the small ones
+ * @mp_pages: for how many pages they are
+ * @mp_lock: guards the rest
+ * @mp_idle: those that are kept, all idle; the one used last is first
+ * @mp_nr: how many
+ * @mp_low: the fewest that there were since the last look
+ */
+struct rds_ib_mr_pool {
+	bool			mp_small;
+	u32			mp_pages;
+	spinlock_t		mp_lock;	/* the idle ones */
+	struct list_head	mp_idle;
+	u32			mp_nr;
+	u32			mp_low;
+};
+
+/**
  * struct rds_ib_device - a device that we use
  * @dv_item: on the list of all
  * @dv_dev: the device
@@ -157,6 +214,8 @@ struct rds_ib_regq {
  * @dv_conns: its connections
  * @dv_mrs: memory that it has, &rds_ib_mr.im_item; guarded by the lock of mr.c
  * @dv_regq: registers it
+ * @dv_mr_pools: what for, the next time; small ones first
+ * @dv_mr_look: gives back what of that is not needed
  */
 struct rds_ib_device {
 	struct list_head	dv_item;
@@ -171,6 +230,8 @@ struct rds_ib_device {
 	struct list_head	dv_conns;
 	struct list_head	dv_mrs;
 	struct rds_ib_regq	dv_regq;
+	struct rds_ib_mr_pool	dv_mr_pools[RDS_IB_MR_POOLS];
+	struct delayed_work	dv_mr_look;
 };
 
 /**
@@ -632,7 +693,18 @@ void rds_ib_op_failed(struct rds_message *msg, enum ib_wc_status status);
 /* regq.c */
 void rds_ib_regq_init(struct rds_ib_regq *rq);
 int rds_ib_regq_run(struct rds_ib_device *d, struct ib_send_wr *wr);
+int rds_ib_regq_run_once(struct rds_ib_device *d, struct ib_send_wr *wr);
 void rds_ib_regq_destroy(struct rds_ib_regq *rq);
+
+/* mr_pool.c */
+struct rds_ib_frmr *rds_ib_frmr_get(struct rds_ib_device *d,
+				    unsigned int pages);
+int rds_ib_frmr_register(struct rds_ib_frmr *fm, struct rds_ib_device *d,
+			 int access);
+void rds_ib_frmr_put(struct rds_ib_frmr *fm, struct rds_ib_device *d);
+unsigned int rds_ib_mr_pages_max(const struct rds_ib_device *d);
+void rds_ib_mr_pools_init(struct rds_ib_device *d);
+void rds_ib_mr_pools_end(struct rds_ib_device *d);
 
 /* mr.c */
 void *rds_ib_mr_map(struct net *net, const struct in6_addr *laddr, int ifindex,

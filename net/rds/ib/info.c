@@ -11,6 +11,12 @@ static u8 rds_ib_record_sl(const struct rds_ib_conn *ic)
 	return id->route.path_rec ? id->route.path_rec->sl : 0;
 }
 
+/* How many pieces of memory can be registered at a time */
+static u32 rds_ib_record_mr_max(const struct rds_ib_device *d)
+{
+	return rds_ib_mr_pages_max(d) ? max(d->dv_dev->attrs.max_mr, 0) : 0;
+}
+
 static void rds_ib_record_v4(const struct rds_ib_conn *ic,
 			     const struct rds_path *path,
 			     struct rds_info_rdma_connection *rec)
@@ -25,6 +31,8 @@ static void rds_ib_record_v4(const struct rds_ib_conn *ic,
 	rec->max_send_wr = ic->ic_tx.tx_ring.rg_size;
 	rec->max_recv_wr = ic->ic_rx.rx_max;
 	rec->max_send_sge = RDS_IB_SEND_SGE;
+	rec->rdma_mr_max = rds_ib_record_mr_max(ic->ic_dev);
+	rec->rdma_mr_size = rds_ib_mr_pages_max(ic->ic_dev);
 	rec->sl = rds_ib_record_sl(ic);
 	rec->cache_allocs = READ_ONCE(ic->ic_rx.rx_slots);
 }
@@ -43,6 +51,8 @@ static void rds_ib_record_v6(const struct rds_ib_conn *ic,
 	rec->max_send_wr = ic->ic_tx.tx_ring.rg_size;
 	rec->max_recv_wr = ic->ic_rx.rx_max;
 	rec->max_send_sge = RDS_IB_SEND_SGE;
+	rec->rdma_mr_max = rds_ib_record_mr_max(ic->ic_dev);
+	rec->rdma_mr_size = rds_ib_mr_pages_max(ic->ic_dev);
 	rec->sl = rds_ib_record_sl(ic);
 	rec->cache_allocs = READ_ONCE(ic->ic_rx.rx_slots);
 }

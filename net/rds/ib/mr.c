@@ -3,9 +3,9 @@
  * User memory that peers reach by RDMA.
  *
  * Its pages are core's. Here they are mapped for the device, and registered by
- * a fast registration (FRWR), so that peers have a key for exactly these bytes,
- * and addresses that begin with where in its page the memory begins. The key is
- * valid on all connections of the device.
+ * a fast registration (FRWR, mr_pool.c), so that peers have a key for exactly
+ * these bytes, and addresses that begin with where in its page the memory
+ * begins. The key is valid on all connections of the device.
  *
  * What the device has of it is taken down once, by whoever takes it off the
  * device's list: rds_ib_mr_unmap(), or the removal of the device, which does
@@ -24,7 +24,7 @@ static DEFINE_SPINLOCK(rds_ib_mr_lock);
  * struct rds_ib_mr - user memory that a device has
  * @im_item: on &rds_ib_device.dv_mrs
  * @im_dev: the device, referenced; NULL when it is to be taken down
- * @im_mr: the device's part
+ * @im_fm: by what it is registered
  * @im_sgt: the pages
  * @im_dir: what the device does with them
  * @im_mapped: they are mapped
@@ -33,7 +33,7 @@ static DEFINE_SPINLOCK(rds_ib_mr_lock);
 struct rds_ib_mr {
 	struct list_head	im_item;
 	struct rds_ib_device	*im_dev;
-	struct ib_mr		*im_mr;
+	struct rds_ib_frmr	*im_fm;
 	struct sg_table		im_sgt;
 	enum dma_data_direction	im_dir;
 	bool			im_mapped;
@@ -43,8 +43,8 @@ struct rds_ib_mr {
 /* However far it got. Peers stop to reach it with the first step. */
 static void rds_ib_mr_take_down(struct rds_ib_mr *im, struct rds_ib_device *d)
 {
-	if (im->im_mr)
-		ib_dereg_mr(im->im_mr);
+	if (im->im_fm)
+		rds_ib_frmr_put(im->im_fm, d);
 	if (im->im_mapped)
 		ib_dma_unmap_sgtable_attrs(d->dv_dev, &im->im_sgt, im->im_dir,
 					   0);
@@ -75,18 +75,16 @@ static noinline int rds_ib_mr_register(struct rds_ib_mr *im,
 				       struct rds_ib_device *d,
 				       const struct rds_mr_memory *mem)
 {
-	struct ib_reg_wr wr = {
-		.wr.opcode	= IB_WR_REG_MR,
-		.access		= IB_ACCESS_REMOTE_READ,
-	};
+	int nr, access = IB_ACCESS_REMOTE_READ;
+	struct rds_ib_frmr *fm;
 	struct ib_mr *mr;
-	int nr;
 
-	mr = ib_alloc_mr(d->dv_pd, IB_MR_TYPE_MEM_REG, mem->nr);
-	if (IS_ERR(mr))
-		return PTR_ERR(mr);
-	im->im_mr = mr;
+	fm = rds_ib_frmr_get(d, mem->nr);
+	if (IS_ERR(fm))
+		return PTR_ERR(fm);
+	im->im_fm = fm;
 
+	mr = fm->fm_mr;
 	nr = ib_map_mr_sg(mr, im->im_sgt.sgl, im->im_sgt.nents, NULL,
 			  PAGE_SIZE);
 	/* Peers count from where the memory begins in its page: so must the
@@ -97,28 +95,23 @@ static noinline int rds_ib_mr_register(struct rds_ib_mr *im,
 	mr->iova = mem->off;
 
 	if (mem->writable)
-		wr.access |= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
+		access |= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
 	if (mem->writable && d->dv_dev->attrs.atomic_cap != IB_ATOMIC_NONE)
-		wr.access |= IB_ACCESS_REMOTE_ATOMIC;
-	wr.mr = mr;
-	wr.key = mr->rkey;
-	return rds_ib_regq_run(d, &wr.wr);
+		access |= IB_ACCESS_REMOTE_ATOMIC;
+	return rds_ib_frmr_register(fm, d, access);
 }
 
 ALLOW_ERROR_INJECTION(rds_ib_mr_register, ERRNO);
 
-/* Can it be done on this device? The queue pairs of iWARP cannot be connected
- * to themselves.
- */
-static int rds_ib_mr_check(const struct ib_device *dev,
+/* Can it be done on this device? */
+static int rds_ib_mr_check(const struct rds_ib_device *d,
 			   const struct rds_mr_memory *mem)
 {
-	if (dev->node_type == RDMA_NODE_RNIC ||
-	    !(dev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS))
+	unsigned int max = rds_ib_mr_pages_max(d);
+
+	if (!max)
 		return -EOPNOTSUPP;
-	if (mem->nr > dev->attrs.max_fast_reg_page_list_len)
-		return -EMSGSIZE;
-	return 0;
+	return mem->nr > max ? -EMSGSIZE : 0;
 }
 
 /* What users are told: drivers have many reasons. */
@@ -180,7 +173,7 @@ void *rds_ib_mr_map(struct net *net, const struct in6_addr *laddr, int ifindex,
 		ret = PTR_ERR(d);
 		goto err_free;
 	}
-	ret = rds_ib_mr_check(d->dv_dev, mem);
+	ret = rds_ib_mr_check(d, mem);
 	if (!ret)
 		ret = rds_ib_mr_map_pages(im, d, mem);
 	if (!ret)
@@ -190,7 +183,7 @@ void *rds_ib_mr_map(struct net *net, const struct in6_addr *laddr, int ifindex,
 	if (ret)
 		goto err_device;
 
-	*key = im->im_mr->rkey;
+	*key = im->im_fm->fm_mr->rkey;
 	return im;
 
 err_device:

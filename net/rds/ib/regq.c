@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A queue pair of the device's own, by which memory is registered before there
- * is any connection: a region belongs to the protection domain, whichever queue
- * pair has made it. It is connected to itself, and nothing but local work
- * requests goes by it, one at a time. It is made when it is needed first, and
- * again when it has failed.
+ * is any connection, and by which that ends: a region belongs to the protection
+ * domain, whichever queue pair has made it. It is connected to itself, and
+ * nothing but local work requests goes by it, one at a time. It is made when
+ * memory is to be registered, and again when it has failed.
  */
 #include <linux/error-injection.h>
 #include <linux/random.h>
@@ -271,6 +271,29 @@ int rds_ib_regq_run(struct rds_ib_device *d, struct ib_send_wr *wr)
 		ret = rds_ib_regq_try(rq, d, wr);
 	/* It may have failed for what befell it since the last time. */
 	if (ret == -EIO && old)
+		ret = rds_ib_regq_try(rq, d, wr);
+	mutex_unlock(&rq->rq_lock);
+	return ret;
+}
+
+/**
+ * rds_ib_regq_run_once() - have a local work request done, if that is easy
+ * @d: the device
+ * @wr: as for rds_ib_regq_run()
+ *
+ * If there is no queue pair, or it fails, that is left to who needs it.
+ *
+ * Context: process, may sleep. Takes rq_lock.
+ * Return: 0 when it is done; or an errno, and then it may have been done, too.
+ */
+int rds_ib_regq_run_once(struct rds_ib_device *d, struct ib_send_wr *wr)
+{
+	struct rds_ib_regq *rq = &d->dv_regq;
+	int ret = -EADDRNOTAVAIL;
+
+	if (mutex_lock_killable(&rq->rq_lock))
+		return -EINTR;
+	if (rq->rq_qp && !READ_ONCE(d->dv_removed))
 		ret = rds_ib_regq_try(rq, d, wr);
 	mutex_unlock(&rq->rq_lock);
 	return ret;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * /proc/sys/net/rds/ib, in the first namespace, the only one that has devices.
- * A value counts for connections made from then on.
+ * A value counts for connections made from then on, or at once if it is about
+ * memory.
  */
 #include <linux/mm.h>
 #include <net/rds/compat.h>
@@ -12,11 +13,13 @@ struct rds_ib_sysctl rds_ib_sysctl = {
 	.max_send_wr		= 256,
 	.max_recv_wr		= 512,
 	.max_unsignaled_wr	= 16,
+	.mr_pool_max		= 1024,
 };
 
 static unsigned int rds_ib_wr_min = 1;
 static unsigned int rds_ib_wr_max = 65536;
 static unsigned int rds_ib_unsignaled_max = 64;
+static unsigned int rds_ib_mr_pool_limit = 65536;
 
 static struct ctl_table rds_ib_sysctl_table[] = {
 	{
@@ -52,6 +55,21 @@ static struct ctl_table rds_ib_sysctl_table[] = {
 	}, {
 		.procname	= "flow_control",
 		.data		= &rds_ib_sysctl.flow_control,
+		.maxlen		= sizeof(int),
+		.mode		= 0644,
+		.proc_handler	= proc_dointvec_minmax,
+		.extra1		= SYSCTL_ZERO,
+		.extra2		= SYSCTL_ONE,
+	}, {
+		.procname	= "mr_pool_max",
+		.data		= &rds_ib_sysctl.mr_pool_max,
+		.maxlen		= sizeof(unsigned int),
+		.mode		= 0644,
+		.proc_handler	= proc_douintvec_minmax,
+		.extra2		= &rds_ib_mr_pool_limit,
+	}, {
+		.procname	= "mr_pool_software",
+		.data		= &rds_ib_sysctl.mr_pool_software,
 		.maxlen		= sizeof(int),
 		.mode		= 0644,
 		.proc_handler	= proc_dointvec_minmax,
