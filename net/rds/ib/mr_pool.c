@@ -177,12 +177,11 @@ static noinline int rds_ib_frmr_make(struct rds_ib_frmr *fm,
 
 ALLOW_ERROR_INJECTION(rds_ib_frmr_make, ERRNO);
 
-/* The device has no more: unless that is because of us. */
+/* The device has no more, as @ret tells: unless that is because of us. */
 static int rds_ib_frmr_make_room(struct rds_ib_frmr *fm,
-				 struct rds_ib_device *d)
+				 struct rds_ib_device *d, int ret)
 {
 	bool any = false;
-	int ret = -ENOMEM;
 	unsigned int i;
 
 	for (i = 0; i < RDS_IB_MR_POOLS; i++)
@@ -208,7 +207,7 @@ static struct rds_ib_frmr *rds_ib_frmr_new(struct rds_ib_mr_pool *pool,
 	fm->fm_pool = pool;
 	ret = rds_ib_frmr_make(fm, d);
 	if (ret)
-		ret = rds_ib_frmr_make_room(fm, d);
+		ret = rds_ib_frmr_make_room(fm, d, ret);
 	if (ret) {
 		kfree(fm);
 		return ERR_PTR(ret);
@@ -383,6 +382,7 @@ void rds_ib_mr_pools_init(struct rds_ib_device *d)
 	static const u32 pages[RDS_IB_MR_POOLS] = {
 		RDS_IB_MR_PAGES(SZ_8K), RDS_IB_MR_PAGES(RDS_MAX_MSG_SIZE),
 	};
+	u32 max = d->dv_dev->attrs.max_fast_reg_page_list_len;
 	struct rds_ib_mr_pool *pool;
 	unsigned int i;
 
@@ -391,8 +391,7 @@ void rds_ib_mr_pools_init(struct rds_ib_device *d)
 		spin_lock_init(&pool->mp_lock);
 		INIT_LIST_HEAD(&pool->mp_idle);
 		pool->mp_small = !i;
-		pool->mp_pages = min(pages[i],
-				     d->dv_dev->attrs.max_fast_reg_page_list_len);
+		pool->mp_pages = min(pages[i], max);
 	}
 	INIT_DELAYED_WORK(&d->dv_mr_look, rds_ib_mr_pools_look);
 }
