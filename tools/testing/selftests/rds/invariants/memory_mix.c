@@ -313,6 +313,9 @@ static bool mix_free(struct mix *mix)
 {
 	struct region *r = &mix->region[dice(mix, REGIONS)];
 
+	/* What is registered by is kept, or not. */
+	if (rds_sysctl_set("ib/mr_pool_software", dice(mix, 3) ? "1" : "0"))
+		return false;
 	if (!r->cookie)
 		return !region_register(mix, r);
 	mix->lost = mix->lost || mix->busy;
@@ -370,6 +373,7 @@ TEST_F(pair, i8_random_operations)
 	EXPECT_LT(0, mix.done[WRITE]);
 	EXPECT_LT(0, mix.done[ADD]);
 	EXPECT_TRUE(mix_reopen(&mix));
+	EXPECT_EQ(0, rds_sysctl_set("ib/mr_pool_software", "0"));
 	self->a = mix.a;
 	rds_drain(self->b);
 	EXPECT_TRUE(await_unpinned());

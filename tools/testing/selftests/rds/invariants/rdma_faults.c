@@ -124,8 +124,8 @@ TEST_F(rdma, i19_memory_that_cannot_be_registered)
 {
 	static const char *const steps[] = {
 		"rds_mr_pin", "rds_ib_mr_map_pages", "rds_ib_mr_register",
-		"rds_ib_regq_create", "rds_ib_regq_connect", "rds_ib_regq_post",
-		"rds_mr_publish",
+		"rds_ib_frmr_make", "rds_ib_regq_create", "rds_ib_regq_connect",
+		"rds_ib_regq_post", "rds_mr_publish",
 	};
 	struct step step = { .retval = NO_MEMORY, .interval = "1" };
 	uint64_t cookie;
@@ -158,6 +158,91 @@ TEST_F(rdma, i19_memory_that_cannot_be_registered)
 		close(fd);
 		ASSERT_EQ(0, spare_del());
 	}
+}
+
+static bool keep(bool on)
+{
+	return !rds_sysctl_set("ib/mr_pool_software", on ? "1" : "0");
+}
+
+/* Registers a stretch of memory, and gives it back. */
+static long register_once(int fd, const void *memory, size_t len)
+{
+	uint64_t cookie;
+	long ret = rds_get_mr(fd, memory, len, 0, &cookie);
+
+	return ret ?: rds_free_mr(fd, cookie);
+}
+
+/* What cannot be invalidated is not kept, and nobody notices: neither who has
+ * freed it, nor who registers memory next, by a queue pair that may have failed
+ * with it.
+ */
+TEST_F(rdma, i19_memory_that_cannot_be_invalidated)
+{
+	static const char *const steps[] = {
+		"rds_ib_frmr_invalidate", "rds_ib_regq_post",
+	};
+	struct step step = { .retval = NO_MEMORY, .interval = "1" };
+	int64_t freed, reused;
+	uint64_t cookie[TIMES];
+	unsigned int i, j;
+
+	ASSERT_TRUE(keep(true));
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		freed = rds_counter(self->a, "ib_rdma_mr_8k_free");
+		for (j = 0; j < TIMES; j++)
+			ASSERT_EQ(0, rds_get_mr(self->a, sent, 100, 0,
+						&cookie[j]));
+		step.function = steps[i];
+		ASSERT_TRUE(fail_at(&step));
+		for (j = 0; j < TIMES; j++)
+			EXPECT_EQ(0, rds_free_mr(self->a, cookie[j]));
+		EXPECT_TRUE(fail_no_more());
+		EXPECT_EQ(freed + TIMES,
+			  rds_counter(self->a, "ib_rdma_mr_8k_free"));
+
+		EXPECT_EQ(0, register_once(self->a, sent, 100));
+		reused = rds_counter(self->a, "ib_rdma_mr_8k_reused");
+		EXPECT_EQ(0, register_once(self->a, sent, 100));
+		EXPECT_EQ(reused + 1,
+			  rds_counter(self->a, "ib_rdma_mr_8k_reused"));
+		TH_LOG("%s", steps[i]);
+	}
+	EXPECT_TRUE(keep(false));
+}
+
+/* If the device has no more, what is kept is given back to it. */
+TEST_F(rdma, i19_memory_that_is_kept_while_there_is_no_more)
+{
+	struct step step = { "rds_ib_frmr_make", NO_MEMORY, "2" };
+	static char large[1 << 16];
+	int64_t freed, waited, depleted;
+	unsigned int i;
+	int fd;
+
+	ASSERT_EQ(0, spare_add());
+	fd = rds_bound(SPARE_A, 0);
+	ASSERT_LE(0, fd);
+	ASSERT_TRUE(keep(true));
+	freed = rds_counter(fd, "ib_rdma_mr_8k_free");
+	waited = rds_counter(fd, "ib_rdma_mr_1m_pool_wait");
+	depleted = rds_counter(fd, "ib_rdma_mr_1m_pool_depleted");
+	/* Every second one cannot be made at first. */
+	ASSERT_TRUE(fail_at(&step));
+	for (i = 0; i < TIMES; i++) {
+		EXPECT_EQ(0, register_once(fd, sent, 100));
+		EXPECT_EQ(0, register_once(fd, large, sizeof(large)));
+	}
+	EXPECT_EQ(0, times_left());
+	EXPECT_TRUE(fail_no_more());
+	EXPECT_EQ(waited + TIMES / 2,
+		  rds_counter(fd, "ib_rdma_mr_1m_pool_wait"));
+	EXPECT_EQ(depleted, rds_counter(fd, "ib_rdma_mr_1m_pool_depleted"));
+	EXPECT_LT(freed, rds_counter(fd, "ib_rdma_mr_8k_free"));
+	EXPECT_TRUE(keep(false));
+	close(fd);
+	EXPECT_EQ(0, spare_del());
 }
 
 /* Nor is anything left of an operation that could not begin; and one that the

@@ -324,7 +324,8 @@ static void *register_main(void *data)
 	return NULL;
 }
 
-TEST_F(rdma, i11_memory_registered_while_devices_come_and_go)
+static void register_and_go(struct __test_metadata *_metadata,
+			    unsigned int times)
 {
 	struct registrar registrar[2] = {};
 	pthread_t thread[2];
@@ -333,7 +334,7 @@ TEST_F(rdma, i11_memory_registered_while_devices_come_and_go)
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(0, pthread_create(&thread[i], NULL, register_main,
 					    &registrar[i]));
-	for (i = 0; i < few_or(25); i++) {
+	for (i = 0; i < times; i++) {
 		EXPECT_EQ(0, spare_add());
 		usleep(20000 + i * 2000);
 		EXPECT_EQ(0, spare_del());
@@ -346,6 +347,104 @@ TEST_F(rdma, i11_memory_registered_while_devices_come_and_go)
 		EXPECT_LT(0, registrar[i].refused);
 		EXPECT_EQ(0, registrar[i].bad);
 	}
+}
+
+TEST_F(rdma, i11_memory_registered_while_devices_come_and_go)
+{
+	register_and_go(_metadata, few_or(25));
+}
+
+static bool keep(const char *max)
+{
+	return !rds_sysctl_set("ib/mr_pool_max", max) &&
+	       !rds_sysctl_set("ib/mr_pool_software", "1");
+}
+
+static bool keep_none(void)
+{
+	return !rds_sysctl_set("ib/mr_pool_software", "0") &&
+	       !rds_sysctl_set("ib/mr_pool_max", "1024");
+}
+
+/* With what they were registered by */
+TEST_F(rdma, i19_memory_kept_while_devices_come_and_go)
+{
+	ASSERT_TRUE(keep("1024"));
+	register_and_go(_metadata, rounds());
+	EXPECT_TRUE(keep_none());
+}
+
+#define KEPT 20
+
+/* Registers some memory, and gives it back. */
+static long register_some(int fd)
+{
+	uint64_t cookie[KEPT];
+	unsigned int i;
+	long ret = 0;
+
+	for (i = 0; i < KEPT && !ret; i++)
+		ret = get_mr(fd, &cookie[i]);
+	for (i = 0; i < KEPT && !ret; i++)
+		ret = rds_free_mr(fd, cookie[i]);
+	return ret;
+}
+
+/* How many were taken back by devices since the counter was at @from */
+static int64_t freed_since(int fd, int64_t from)
+{
+	return rds_counter(fd, "ib_rdma_mr_8k_free") - from;
+}
+
+/* As many as are wanted, for as long as they are; and none goes lost. */
+TEST_F(rdma, i19_memory_that_is_kept_is_bounded)
+{
+	int64_t made, reused, from;
+	unsigned int tries;
+	int fd;
+
+	ASSERT_EQ(0, spare_add());
+	fd = rds_bound(SPARE_A, 0);
+	ASSERT_LE(0, fd);
+	ASSERT_TRUE(keep("8"));
+	made = rds_counter(fd, "ib_rdma_mr_8k_alloc");
+	from = rds_counter(fd, "ib_rdma_mr_8k_free");
+	reused = rds_counter(fd, "ib_rdma_mr_8k_reused");
+	ASSERT_EQ(0, register_some(fd));
+	EXPECT_EQ(made + KEPT, rds_counter(fd, "ib_rdma_mr_8k_alloc"));
+	EXPECT_EQ(KEPT - 8, freed_since(fd, from));
+	ASSERT_EQ(0, register_some(fd));
+	EXPECT_EQ(reused + 8, rds_counter(fd, "ib_rdma_mr_8k_reused"));
+	EXPECT_EQ(2 * KEPT - 16, freed_since(fd, from));
+	/* Until nobody has needed any for a while */
+	for (tries = 0; tries < 6000; tries++) {
+		if (freed_since(fd, from) == 2 * KEPT - 8)
+			break;
+		usleep(10000);
+	}
+	EXPECT_EQ(2 * KEPT - 8, freed_since(fd, from));
+	EXPECT_EQ(made + 2 * KEPT - 8,
+		  rds_counter(fd, "ib_rdma_mr_8k_alloc"));
+	EXPECT_LT(0, rds_counter(fd, "ib_rdma_mr_8k_pool_flush"));
+
+	/* Or the device goes */
+	from = rds_counter(fd, "ib_rdma_mr_8k_free");
+	ASSERT_EQ(0, register_some(fd));
+	EXPECT_EQ(KEPT - 8, freed_since(fd, from));
+	ASSERT_EQ(0, spare_del());
+	EXPECT_EQ(KEPT, freed_since(fd, from));
+	EXPECT_TRUE(keep_none());
+	close(fd);
+}
+
+/* Devices in software are not to. */
+TEST_F(rdma, i11_memory_of_software_is_not_kept)
+{
+	int64_t reused = rds_counter(self->a, "ib_rdma_mr_8k_reused");
+
+	ASSERT_EQ(0, register_some(self->a));
+	ASSERT_EQ(0, register_some(self->a));
+	EXPECT_EQ(reused, rds_counter(self->a, "ib_rdma_mr_8k_reused"));
 }
 
 static bool all_zero(const void *data, size_t len)
@@ -421,6 +520,11 @@ TEST_F(rdma, cve_2026_52995_holes_in_the_record)
 	EXPECT_FALSE(all_zero(v4.dst_gid, sizeof(v4.dst_gid)));
 	EXPECT_LT(0, v4.max_send_wr);
 	EXPECT_LT(0, v6.max_recv_wr);
+	EXPECT_LT(0, v4.rdma_mr_max);
+	EXPECT_EQ(v4.rdma_mr_max, v6.rdma_mr_max);
+	/* A megabyte that begins in the middle of a page */
+	EXPECT_EQ(257, v4.rdma_mr_size);
+	EXPECT_EQ(257, v6.rdma_mr_size);
 	EXPECT_TRUE(all_zero((char *)&v4 + HOLE(v4), HOLE_LEN(v4)));
 	EXPECT_TRUE(all_zero((char *)&v6 + HOLE(v6), HOLE_LEN(v6)));
 }
@@ -463,6 +567,8 @@ TEST_F(rdma, sysctls_have_bounds)
 		{ "max_unsignaled_wr", 16, "64", { "0", "65", "-1" } },
 		{ "max_recv_allocation", -1, "4096", { "-1", "x", "1y" } },
 		{ "flow_control", 0, "1", { "-1", "2", "x" } },
+		{ "mr_pool_max", 1024, "65536", { "65537", "-1", "x" } },
+		{ "mr_pool_software", 0, "1", { "-1", "2", "x" } },
 	};
 	char before[32];
 	unsigned int i, j;
