@@ -4,11 +4,15 @@
  * told of their ends. Socket b has the memory, socket a works on it. Transports
  * without RDMA refuse all this in a way of their own.
  */
+#include "memory.h"
 #include "pair.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 
 #define PAGE	4096
 #define LARGEST	(1 << 20)
@@ -179,6 +183,174 @@ TEST_F(pair, write_and_read)
 		}
 	EXPECT_EQ(0, rds_free_mr(self->b, cookie));
 	EXPECT_TRUE(await_only(0));
+}
+
+/* There and back again, and not a byte more */
+static bool works_on(FIXTURE_DATA(pair) *self, unsigned char *mine,
+		     unsigned char *there, size_t len)
+{
+	uint64_t cookie;
+
+	rds_fill(mine, len, 1);
+	if (rds_get_mr(self->b, there, len, RDS_RDMA_READWRITE, &cookie) ||
+	    rdma(self->a, &self->b_name, cookie, 0, mine, len,
+		 RDS_RDMA_READWRITE, 1) ||
+	    await_status(self->a, 1) != RDS_RDMA_SUCCESS ||
+	    !rds_check(there, len, 1) || there[-1] || there[len])
+		return false;
+	rds_fill(there, len, 2);
+	return !rdma(self->a, &self->b_name, cookie, 0, mine, len, 0, 2) &&
+	       await_status(self->a, 2) == RDS_RDMA_SUCCESS &&
+	       rds_check(mine, len, 2) && !mine[-1] && !mine[len] &&
+	       !rds_recv(self->b, payload, 1) &&
+	       !rds_recv(self->b, payload, 1) &&
+	       !rds_free_mr(self->b, cookie);
+}
+
+/* A megabyte of each, at either end, that begins and ends within a page */
+TEST_F(pair, memory_of_all_kinds)
+{
+	unsigned char *mine, *there;
+	unsigned int i;
+	uint64_t none;
+	long huge;
+
+	NEEDS_MEMORY(far, 1, 0, &none);
+	ASSERT_EQ(0, rds_free_mr(self->b, none));
+	huge = memory_need_huge_pages(4);
+	for (i = 0; i < ARRAY_SIZE(memory_kinds); i++) {
+		const struct memory_kind *kind = &memory_kinds[i];
+
+		if (!memory_exists(kind)) {
+			TH_LOG("This kernel has none that is %s", kind->name);
+			continue;
+		}
+		mine = memory_map(kind);
+		there = memory_map(kind);
+		ASSERT_NE(NULL, mine) TH_LOG("%s", kind->name);
+		ASSERT_NE(NULL, there) TH_LOG("%s", kind->name);
+		EXPECT_TRUE(works_on(self, mine + 100, there + 5, LARGEST))
+			TH_LOG("%s", kind->name);
+		memory_unmap(mine);
+		memory_unmap(there);
+		EXPECT_TRUE(await_only(0)) TH_LOG("%s", kind->name);
+	}
+	memory_set_huge_pages(huge);
+}
+
+/* A disk for this process alone, which goes with it */
+#define DISK "/mnt"
+
+#define DISK_IMAGE "/dev/shm/rds-disk"
+
+static bool has_ext4(void)
+{
+	system("modprobe -q -a loop ext4");
+	return !system("grep -qw ext4 /proc/filesystems");
+}
+
+static bool mount_disk(void)
+{
+	return !unshare(CLONE_NEWNS) &&
+	       !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+	       !system("truncate -s 8M " DISK_IMAGE) &&
+	       !system("mkfs.ext4 -q " DISK_IMAGE) &&
+	       !system("mount -o loop " DISK_IMAGE " " DISK) &&
+	       !unlink(DISK_IMAGE);
+}
+
+static bool kernel_is_at_least(unsigned int major, unsigned int minor)
+{
+	unsigned int has_major, has_minor;
+	struct utsname name;
+
+	return !uname(&name) &&
+	       sscanf(name.release, "%u.%u", &has_major, &has_minor) == 2 &&
+	       (has_major > major ||
+		(has_major == major && has_minor >= minor));
+}
+
+static const struct memory_kind disk_shared = {
+	.from = MEMORY_FILE, .flags = MAP_SHARED, .dir = DISK,
+};
+
+static const struct memory_kind disk_private = {
+	.from = MEMORY_FILE, .flags = MAP_PRIVATE, .dir = DISK,
+};
+
+/* At either end; refused is refused with nothing left. */
+static void write_to_disk(struct __test_metadata *_metadata,
+			  FIXTURE_DATA(pair) *self, uint64_t cookie)
+{
+	long want = kernel_is_at_least(6, 5) ? -EFAULT : 0;
+	unsigned char *mem = memory_map(&disk_shared);
+	uint64_t file;
+
+	ASSERT_NE(NULL, mem);
+	rds_fill(mem, PAGE, 1);
+	EXPECT_EQ(want, rds_get_mr(self->b, mem, PAGE, RDS_RDMA_READWRITE,
+				   &file));
+	EXPECT_EQ(want, rdma(self->a, &self->b_name, cookie, 0, mem, PAGE, 0,
+			     1));
+	if (want) {
+		EXPECT_TRUE(rds_check(mem, PAGE, 1));
+	} else {
+		EXPECT_EQ(RDS_RDMA_SUCCESS, await_status(self->a, 1));
+		EXPECT_EQ(0, memcmp(mem, far, PAGE));
+		EXPECT_EQ(0, rds_free_mr(self->b, file));
+	}
+	EXPECT_TRUE(await_only(1));
+	memory_unmap(mem);
+}
+
+static void read_from_disk(struct __test_metadata *_metadata,
+			   FIXTURE_DATA(pair) *self, uint64_t cookie)
+{
+	unsigned char *mem = memory_map(&disk_shared);
+	uint64_t file;
+
+	ASSERT_NE(NULL, mem);
+	rds_fill(mem, 2 * PAGE, 2);
+	ASSERT_EQ(0, rds_get_mr(self->b, mem + PAGE, PAGE, 0, &file));
+	EXPECT_EQ(0, rdma(self->a, &self->b_name, cookie, 0, mem, PAGE,
+			  RDS_RDMA_READWRITE, 2));
+	EXPECT_EQ(RDS_RDMA_SUCCESS, await_status(self->a, 2));
+	EXPECT_EQ(0, memcmp(far, mem, PAGE));
+	EXPECT_EQ(0, rdma(self->a, &self->b_name, file, 0, near, PAGE, 0, 3));
+	EXPECT_EQ(RDS_RDMA_SUCCESS, await_status(self->a, 3));
+	EXPECT_EQ(0, memcmp(near, mem + PAGE, PAGE));
+	EXPECT_EQ(0, rds_free_mr(self->b, file));
+	EXPECT_TRUE(await_only(1));
+	memory_unmap(mem);
+}
+
+/*
+ * A file system that has to know who writes to its pages: a device would do so
+ * behind its back, which kernels refuse since 6.5. To read them is no harm, nor
+ * is it to write to copies.
+ */
+TEST_F(pair, memory_of_a_file_on_a_disk)
+{
+	unsigned char *mine, *there;
+	uint64_t cookie;
+
+	NEEDS_MEMORY(far, PAGE, RDS_RDMA_READWRITE, &cookie);
+	if (!has_ext4())
+		SKIP(return, "this kernel has no ext4");
+	ASSERT_TRUE(mount_disk());
+	write_to_disk(_metadata, self, cookie);
+	read_from_disk(_metadata, self, cookie);
+	EXPECT_EQ(0, rds_free_mr(self->b, cookie));
+	rds_drain(self->b);
+
+	mine = memory_map(&disk_private);
+	there = memory_map(&disk_private);
+	ASSERT_NE(NULL, mine);
+	ASSERT_NE(NULL, there);
+	EXPECT_TRUE(works_on(self, mine + 100, there + 5, 10 * PAGE));
+	EXPECT_TRUE(await_only(0));
+	memory_unmap(mine);
+	memory_unmap(there);
 }
 
 /* By the time that the message is there, so is what was written. */

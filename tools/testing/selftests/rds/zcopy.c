@@ -4,11 +4,11 @@
  * told that its memory is its own again. Loopback copies, which only the clock
  * can tell.
  */
+#include "memory.h"
 #include "pair.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/memfd.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -310,7 +310,7 @@ TEST_F(pair, what_is_refused)
 }
 
 /* "PinTheft": the first pages can be had, a later one cannot. */
-TEST_F(pair, memory_that_ends_part_way)
+TEST_F(pair, cve_2026_43494_memory_that_ends_part_way)
 {
 	char *pages = mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -462,35 +462,57 @@ TEST_F(pair, memory_that_is_unmapped)
 	}
 }
 
-/* Memory of files, of none, that is shared, and that is only read */
+static bool comes_from(FIXTURE_DATA(pair) *self, char *from, size_t len,
+		       uint32_t cookie)
+{
+	return zcopy_send(self->a, &self->b_name, from, len, cookie, 0) ==
+	       (long)len &&
+	       await_cookie(self->a, cookie) &&
+	       rds_recv(self->b, received, sizeof(received)) == (long)len &&
+	       !memcmp(received, from, len);
+}
+
+/* A megabyte of each, that begins and ends within a page */
 TEST_F(pair, memory_of_all_kinds)
 {
-	int memfd = syscall(SYS_memfd_create, "zcopy", MFD_CLOEXEC);
+	long huge = memory_need_huge_pages(4);
+	unsigned int i;
+	char *mem;
+
+	zcopy_on(_metadata, self->a);
+	for (i = 0; i < ARRAY_SIZE(memory_kinds); i++) {
+		const struct memory_kind *kind = &memory_kinds[i];
+
+		if (!memory_exists(kind)) {
+			TH_LOG("This kernel has none that is %s", kind->name);
+			continue;
+		}
+		mem = (char *)memory_map(kind);
+		ASSERT_NE(NULL, mem) TH_LOG("%s", kind->name);
+		rds_fill(mem, MEMORY_LEN, i);
+		EXPECT_TRUE(comes_from(self, mem + 100, LARGEST, i))
+			TH_LOG("%s", kind->name);
+		munmap(mem, MEMORY_LEN);
+	}
+	memory_set_huge_pages(huge);
+}
+
+/* Of a file that is only read, and of nothing at all */
+TEST_F(pair, memory_that_is_only_read)
+{
 	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	const int shared = MAP_SHARED, none = MAP_PRIVATE | MAP_ANONYMOUS;
-	const int both = PROT_READ | PROT_WRITE;
 	size_t len = 3 * PAGE;
-	char *pages[4];
+	char *pages[2];
 	unsigned int i;
 
-	ASSERT_LE(0, memfd);
-	ASSERT_EQ(0, ftruncate(memfd, len));
-	pages[0] = mmap(NULL, len, both, shared, memfd, 0);
-	pages[1] = mmap(NULL, len, PROT_READ, MAP_PRIVATE, file, 0);
-	pages[2] = mmap(NULL, len, PROT_READ, none, -1, 0);
-	pages[3] = mmap(NULL, len, both, shared | MAP_ANONYMOUS, -1, 0);
-	close(memfd);
+	pages[0] = mmap(NULL, len, PROT_READ, MAP_PRIVATE, file, 0);
+	pages[1] = mmap(NULL, len, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			0);
 	close(file);
-
 	zcopy_on(_metadata, self->a);
 	for (i = 0; i < ARRAY_SIZE(pages); i++) {
 		ASSERT_NE(MAP_FAILED, pages[i]);
-		ASSERT_EQ((long)len, zcopy_send(self->a, &self->b_name,
-						pages[i], len, i, 0));
-		EXPECT_TRUE(await_cookie(self->a, i));
-		ASSERT_EQ((long)len, rds_recv(self->b, received,
-					      sizeof(received)));
-		EXPECT_EQ(0, memcmp(received, pages[i], len));
+		EXPECT_TRUE(comes_from(self, pages[i], len, i));
 		munmap(pages[i], len);
 	}
 }
