@@ -93,6 +93,7 @@ static struct rdma_cm_id *rds_ib_bind_id(struct net *net,
 {
 	struct sockaddr_storage ss;
 	struct rdma_cm_id *id;
+	int ret;
 
 	if (!net_eq(net, &init_net))
 		return ERR_PTR(-EPROTOTYPE);
@@ -105,12 +106,11 @@ static struct rdma_cm_id *rds_ib_bind_id(struct net *net,
 		return id;
 
 	rds_ib_sockaddr_init(&ss, addr, 0, ifindex);
-	if (rdma_bind_addr(id, (struct sockaddr *)&ss) ||
-	    !rds_ib_serves(id->device, addr)) {
-		rdma_destroy_id(id);
-		return ERR_PTR(-EADDRNOTAVAIL);
-	}
-	return id;
+	ret = rdma_bind_addr(id, (struct sockaddr *)&ss);
+	if (!ret && rds_ib_serves(id->device, addr))
+		return id;
+	rdma_destroy_id(id);
+	return ERR_PTR(ret == -ENOMEM ? ret : -EADDRNOTAVAIL);
 }
 
 /**
