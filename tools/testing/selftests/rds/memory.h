@@ -105,6 +105,15 @@ static inline long memory_need_huge_pages(long count)
 	return had;
 }
 
+/*
+ * As much of it as a test can have worked on: a kernel with all its checks on
+ * takes seconds for a megabyte.
+ */
+static inline size_t memory_share(size_t len)
+{
+	return access("/sys/kernel/debug/kmemleak", F_OK) ? len : len / 16;
+}
+
 static inline int memory_file(const struct memory_kind *kind)
 {
 	char path[64];

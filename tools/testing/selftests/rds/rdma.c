@@ -210,6 +210,7 @@ static bool works_on(FIXTURE_DATA(pair) *self, unsigned char *mine,
 /* A megabyte of each, at either end, that begins and ends within a page */
 TEST_F(pair, memory_of_all_kinds)
 {
+	size_t len = memory_share(LARGEST);
 	unsigned char *mine, *there;
 	unsigned int i;
 	uint64_t none;
@@ -229,7 +230,7 @@ TEST_F(pair, memory_of_all_kinds)
 		there = memory_map(kind);
 		ASSERT_NE(NULL, mine) TH_LOG("%s", kind->name);
 		ASSERT_NE(NULL, there) TH_LOG("%s", kind->name);
-		EXPECT_TRUE(works_on(self, mine + 100, there + 5, LARGEST))
+		EXPECT_TRUE(works_on(self, mine + 100, there + 5, len))
 			TH_LOG("%s", kind->name);
 		memory_unmap(mine);
 		memory_unmap(there);
@@ -466,7 +467,7 @@ TEST_F(pair, region_that_its_owner_takes_away)
 /* What comes behind that is still to be done when this returns, or begun. */
 static bool keep_busy(FIXTURE_DATA(pair) *self, uint64_t cookie)
 {
-	struct rds_iovec vec = { (uintptr_t)near, LARGEST / 4 };
+	struct rds_iovec vec = { (uintptr_t)near, memory_share(LARGEST / 4) };
 	struct op op = {
 		.cookie = cookie, .off = LARGEST / 2, .vec = &vec, .nr = 1,
 		.flags = RDS_RDMA_SILENT,
@@ -830,6 +831,148 @@ TEST_F(pair, cve_2010_3865_nonsense)
 	EXPECT_TRUE(await_only(0));
 }
 
+/* Counts that wrap when they are multiplied, or make huge allocations */
+TEST_F(pair, cve_2010_4175_cve_2022_21385_huge_vector_counts)
+{
+	static const uint64_t counts[] = {
+		1025, 0x40001, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000,
+		0x100000001, 1ULL << 60, ~0ULL,
+	};
+	struct rds_iovec vec = { (uintptr_t)near, PAGE };
+	struct op op = { .vec = &vec, .room = PAGE };
+	unsigned int i;
+
+	NEEDS_MEMORY(far, PAGE, RDS_RDMA_READWRITE, &op.cookie);
+	for (i = 0; i < ARRAY_SIZE(counts); i++) {
+		op.nr = counts[i];
+		EXPECT_EQ(-EMSGSIZE, send_op(self->a, &self->b_name, &op, 0))
+			TH_LOG("%llx", (unsigned long long)counts[i]);
+	}
+	EXPECT_TRUE(rds_silent(self->b));
+}
+
+/* None at all, or with nothing in one of them */
+TEST_F(pair, cve_2018_5332_no_vectors_or_no_pages)
+{
+	static struct rds_iovec vec[1024];
+	struct op op = { .vec = vec, .room = PAGE };
+	unsigned int i;
+
+	NEEDS_MEMORY(far, PAGE, RDS_RDMA_READWRITE, &op.cookie);
+	EXPECT_EQ(-EINVAL, send_op(self->a, &self->b_name, &op, 0));
+	for (op.nr = 1; op.nr <= ARRAY_SIZE(vec); op.nr *= 2) {
+		memset(vec, 0, sizeof(vec));
+		EXPECT_EQ(-EINVAL, send_op(self->a, &self->b_name, &op, 0));
+		for (i = 0; i < op.nr; i++)
+			vec[i] = (struct rds_iovec) { (uintptr_t)near + i, 1 };
+		vec[op.nr - 1].bytes = 0;
+		EXPECT_EQ(-EINVAL, send_op(self->a, &self->b_name, &op, 0));
+	}
+	EXPECT_TRUE(rds_silent(self->b));
+	EXPECT_EQ(0, rds_free_mr(self->b, op.cookie));
+	EXPECT_TRUE(await_only(0));
+}
+
+static long send_map(int fd, const struct rds_name *to, void *mem, size_t len,
+		     uint64_t *cookie)
+{
+	struct rds_get_mr_args args = {
+		.vec = { (uintptr_t)mem, len },
+		.cookie_addr = (uintptr_t)cookie,
+	};
+	struct rds_msg msg;
+
+	rds_msg_init(&msg, payload, 10);
+	rds_msg_to(&msg, to);
+	rds_msg_add(&msg, SOL_RDS, RDS_CMSG_RDMA_MAP, &args, sizeof(args));
+	return ERR(sendmsg(fd, &msg.hdr, 0));
+}
+
+static long get_mr_for_dest(int fd, const struct rds_name *to, void *mem,
+			    size_t len, uint64_t *cookie)
+{
+	struct rds_get_mr_for_dest_args args = {
+		.vec = { (uintptr_t)mem, len },
+		.cookie_addr = (uintptr_t)cookie,
+	};
+
+	memcpy(&args.dest_addr, &to->ss, to->len);
+	return ERR(setsockopt(fd, SOL_RDS, RDS_GET_MR_FOR_DEST, &args,
+			      sizeof(args)));
+}
+
+/* A transport alone is not enough. */
+TEST_F(pair, cve_2018_7492_register_unbound)
+{
+	int fd = rds_socket();
+	uint64_t cookie;
+
+	ASSERT_LE(0, fd);
+	/* Nobody chooses loopback. */
+	if (variant->transport != RDS_TRANS_LOOP) {
+		ASSERT_EQ(0, rds_set(fd, SOL_RDS, SO_RDS_TRANSPORT,
+				     variant->transport));
+	}
+	EXPECT_EQ(-ENOTCONN, rds_get_mr(fd, far, PAGE, 0, &cookie));
+	EXPECT_EQ(-ENOTCONN, get_mr_for_dest(fd, &self->b_name, far, PAGE,
+					     &cookie));
+	EXPECT_EQ(-ENOTCONN, send_map(fd, &self->b_name, far, PAGE, &cookie));
+	EXPECT_EQ(-EINVAL, rds_free_mr(fd, 1));
+	EXPECT_TRUE(await_only(0));
+	close(fd);
+}
+
+/* There was no path yet that could have been told to connect. */
+TEST_F(pair, cve_2024_27024_cve_2024_35902_map_that_fails_as_first_act)
+{
+	struct rds_name nobody = rds_name(variant->stranger, 4000);
+	uint64_t cookie, none;
+	unsigned int i;
+
+	NEEDS_MEMORY(far, PAGE, 0, &none);
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(-EFAULT, send_map(self->a, &nobody, NULL, PAGE,
+					    &cookie));
+		EXPECT_EQ(-EFAULT, get_mr_for_dest(self->a, &nobody, NULL,
+						   PAGE, &cookie));
+		EXPECT_EQ(-EFAULT, rds_get_mr(self->a, NULL, PAGE, 0,
+					      &cookie));
+	}
+	EXPECT_TRUE(await_only(1));
+	/* And there is none needed. */
+	EXPECT_EQ(10, send_map(self->a, &nobody, near, PAGE, &cookie));
+	EXPECT_EQ(0, rds_free_mr(self->a, cookie));
+	EXPECT_EQ(0, ERR(setsockopt(self->a, SOL_RDS, RDS_CANCEL_SENT_TO, NULL,
+				    0)));
+	EXPECT_EQ(0, rds_free_mr(self->b, none));
+	EXPECT_TRUE(await_only(0));
+}
+
+/* Nowhere to put the cookie: the region has had its pages already. */
+TEST_F(pair, cve_2026_46053_cookie_at_bad_address)
+{
+	uint64_t *bad[] = {
+		(uint64_t *)8, (uint64_t *)-8L,
+		(uint64_t *)(rds_guarded_page() + PAGE),
+	};
+	unsigned int i;
+	uint64_t none;
+
+	NEEDS_MEMORY(near, PAGE, 0, &none);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(-EFAULT, rds_get_mr(self->a, far, 5 * PAGE,
+					      RDS_RDMA_READWRITE, bad[i]));
+		EXPECT_EQ(-EFAULT, get_mr_for_dest(self->a, &self->b_name, far,
+						   5 * PAGE, bad[i]));
+		EXPECT_EQ(-EFAULT, send_map(self->a, &self->b_name, far,
+					    5 * PAGE, bad[i]));
+		EXPECT_TRUE(await_only(1));
+	}
+	EXPECT_TRUE(rds_silent(self->b));
+	EXPECT_EQ(0, rds_free_mr(self->b, none));
+	EXPECT_TRUE(await_only(0));
+}
+
 /* It counts as locked, and what has been done does not any more. */
 TEST_F(pair, more_than_may_be_locked)
 {
@@ -933,11 +1076,6 @@ TEST_F(pair, cve_2026_52939_atomics)
 	EXPECT_EQ(2, there[2]);
 	EXPECT_EQ(0, mine[2]);
 
-	/* CVE-2018-5333: local addresses that are none */
-	EXPECT_EQ(-EFAULT, atomic(self->a, &self->b_name, cookie, 8, near + 1,
-				  &add, 5));
-	EXPECT_EQ(-EFAULT, atomic(self->a, &self->b_name, cookie, 8, NULL,
-				  &add, 5));
 	/* What the device does not even take harms nobody else. */
 	drops = rds_counter(self->a, "conn_reset");
 	EXPECT_EQ(0, atomic(self->a, &self->b_name, cookie, 9, mine, &add, 6));
@@ -989,6 +1127,40 @@ TEST_F(pair, masked_atomics)
 	EXPECT_EQ(RDS_RDMA_SUCCESS, await_status(self->a, 3));
 	EXPECT_EQ(0x5634, mine[2]);
 	EXPECT_EQ(0x5634, there[2]);
+}
+
+/* It was freed as if its page had been pinned. */
+TEST_F(pair, cve_2018_5333_atomic_at_bad_address)
+{
+	static const int types[] = {
+		RDS_CMSG_ATOMIC_FADD, RDS_CMSG_ATOMIC_CSWP,
+	};
+	unsigned char *end = (unsigned char *)rds_guarded_page() + PAGE;
+	unsigned char *constant = mmap(NULL, PAGE, PROT_READ,
+				       MEMORY_ANONYMOUS, -1, 0);
+	unsigned char *bad[] = {
+		NULL, near + 1, end, end - 4, constant, (void *)-8L,
+	};
+	unsigned int i, j;
+	uint64_t cookie;
+
+	NEEDS_MEMORY(far, PAGE, RDS_RDMA_READWRITE, &cookie);
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		const struct atomic op = { types[i] };
+
+		for (j = 0; j < ARRAY_SIZE(bad); j++) {
+			EXPECT_EQ(-EFAULT, atomic(self->a, &self->b_name,
+						  cookie, 0, bad[j], &op, 1))
+				TH_LOG("type %d at %p", types[i], bad[j]);
+		}
+		EXPECT_TRUE(await_only(1));
+		EXPECT_TRUE(rds_silent(self->a));
+		EXPECT_EQ(0, atomic(self->a, &self->b_name, cookie, 0,
+				    end - 8, &op, 2));
+		EXPECT_EQ(RDS_RDMA_SUCCESS, await_status(self->a, 2));
+	}
+	EXPECT_EQ(0, rds_free_mr(self->b, cookie));
+	EXPECT_TRUE(await_only(0));
 }
 
 /* As many as there is room for are told at once, in order, and none is lost. */
