@@ -10,113 +10,20 @@
  * CONFIG_FAULT_INJECTION_USERCOPY. RDS_FAULTS=all makes calls fail also where
  * most of the work is not that of RDS, which takes long.
  */
-#include "faults.h"
+#include "sweep.h"
 
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#define MANY 1000000000L
-
 static char payload[5 * PAGE];
 static char room[8 * PAGE];
-static int nth;		/* /proc/thread-self/fail-nth */
-
-static bool faults_setup(void)
-{
-	bool ok = faults_allow();
-
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
-	return ok && nth >= 0 && !mlockall(MCL_CURRENT);
-}
-
-static void faults_arm(long count)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%ld", count);
-	if (write(nth, text, strlen(text)) < 0)
-		abort();
-}
-
-/* How many were left; 0 if one has failed. These calls may fail as well. */
-static long faults_disarm(void)
-{
-	char text[16] = "";
-	long left = 1;
-
-	if (pread(nth, text, sizeof(text) - 1, 0) > 0)
-		left = atol(text);
-	while (write(nth, "0", 1) < 0)
-		;
-	return left;
-}
-
-/* A call that fails, with what it needs before and what it means after */
-struct scene;
-
-struct faulty_call {
-	void (*prepare)(struct scene *scene);
-	long (*run)(struct scene *scene);
-	bool (*verify)(struct scene *scene, long ret);
-};
-
-struct scene {
-	int a;
-	int b;
-	int fd;
-	struct rds_name b_name;
-	struct rds_name name;
-	size_t len;
-	int option;
-	unsigned int number;
-	unsigned long failures;
-	uint64_t cookie;	/* of memory of socket b */
-	uint64_t own;		/* of memory of socket a */
-};
 
 static void scene_init(struct scene *scene, FIXTURE_DATA(loop) *self)
 {
 	*scene = (struct scene) {
 		.a = self->a, .b = self->b, .b_name = self->b_name,
 	};
-}
-
-/* One of the few errnos that say what is wrong */
-static bool is_plain(long ret)
-{
-	return ret == -ENOMEM || ret == -EFAULT || ret == -ENOBUFS ||
-	       ret == -ENFILE;
-}
-
-/* Until the call succeeds with no failure in it; false after a bad answer */
-static bool sweep(struct scene *scene, const struct faulty_call *call,
-		  long first)
-{
-	long count, left, ret;
-
-	for (count = first; ; count++) {
-		if (call->prepare)
-			call->prepare(scene);
-		faults_arm(count);
-		ret = call->run(scene);
-		left = faults_disarm();
-		if (!left)
-			scene->failures++;
-		if (ret < 0 && (left || !is_plain(ret))) {
-			printf("# failure %ld: errno %ld\n", count, -ret);
-			return false;
-		}
-		if (call->verify && !call->verify(scene, ret)) {
-			printf("# failure %ld: returned %ld, but\n", count,
-			       ret);
-			return false;
-		}
-		if (left)
-			return true;
-	}
 }
 
 /* How many allocations and copies a call makes when none fails */
