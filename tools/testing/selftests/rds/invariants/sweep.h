@@ -62,6 +62,7 @@ struct scene {
 	struct rds_name b_name;
 	struct rds_name name;
 	size_t len;
+	uint64_t cookie;
 	int option;
 	unsigned int number;
 	unsigned long failures;
