@@ -13,7 +13,8 @@ build_programs() {
 	mkdir -p "$PROGRAMS"
 	for dir in "$SELFTESTS" "$SELFTESTS/invariants"; do
 		make -s -j"$(nproc)" -C "$dir" OUTPUT="$PROGRAMS" \
-			USERCFLAGS=-Werror KSRC="$RDS_CACHE/src/linux-6.1"
+			USERCFLAGS=-Werror KSRC="$RDS_CACHE/src/linux-6.1" ||
+			return
 	done
 }
 

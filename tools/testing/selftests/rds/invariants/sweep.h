@@ -66,8 +66,7 @@ struct scene {
 	int option;
 	unsigned int number;
 	unsigned long failures;
-	uint64_t cookie;	/* of memory of socket b */
-	uint64_t own;		/* of memory of socket a */
+	uint64_t own;		/* cookie of memory of socket a */
 };
 
 /* One of the few errnos that say what is wrong */
