@@ -363,6 +363,18 @@ static int rds_soft_refuse(struct rds_message *msg)
 	return -ECANCELED;
 }
 
+/* No message goes out until the peer has answered, or said what it is; what
+ * went before is not to wait for that, and least of all an answer of ours.
+ */
+static int rds_soft_wait(struct rds_cpath *cp)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	const struct rds_data_ops *ops = cp->cp_trans->data;
+	int ret = ops->flush ? ops->flush(&cp->cp_pub) : 0;
+
+	return ret ?: -EAGAIN;
+}
+
 /* Returns 0 when the request is ready to be sent. */
 static int rds_soft_begin(struct rds_cpath *cp, struct rds_message *msg)
 	__must_hold(&cp->cp_xmit_lock)
@@ -374,10 +386,11 @@ static int rds_soft_begin(struct rds_cpath *cp, struct rds_message *msg)
 
 	ret = rds_soft_check_peer(cp);
 	if (ret)
-		return ret == -EAGAIN ? ret : rds_soft_refuse(msg);
+		return ret == -EAGAIN ? rds_soft_wait(cp) :
+					rds_soft_refuse(msg);
 	/* The next answer has the path look again. */
 	if (!rds_soft_has_room(so, msg->m_op))
-		return -EAGAIN;
+		return rds_soft_wait(cp);
 
 	sc = kmalloc(sizeof(*sc), GFP_NOFS);
 	frame = sc ? rds_soft_new_request(msg) : NULL;
@@ -412,7 +425,6 @@ static int rds_soft_send(struct rds_cpath *cp, struct rds_message **frame,
 static int rds_soft_ask(struct rds_cpath *cp, struct rds_message *msg)
 	__must_hold(&cp->cp_xmit_lock)
 {
-	const struct rds_data_ops *ops = cp->cp_trans->data;
 	struct rds_soft *so = &cp->cp_soft;
 	int ret = 0;
 
@@ -420,13 +432,9 @@ static int rds_soft_ask(struct rds_cpath *cp, struct rds_message *msg)
 		ret = rds_soft_begin(cp, msg);
 	if (!ret)
 		ret = rds_soft_send(cp, &so->so_request, true);
-	if (ret)
-		return ret;
-	so->so_posted = msg->m_seq;
-	if (!rds_soft_is_fetch(msg->m_op))
-		return 0;
-	/* Nothing more goes out until the answer is here. */
-	return ops->flush ? ops->flush(&cp->cp_pub) : 0;
+	if (!ret)
+		so->so_posted = msg->m_seq;
+	return ret;
 }
 
 /* What it fetches is to be here before the message goes out. */
@@ -487,7 +495,7 @@ int rds_soft_xmit(struct rds_cpath *cp, struct rds_message *msg)
 	if (outlook == RDS_OP_GIVE_UP)
 		return -ECANCELED;
 	if (outlook == RDS_OP_TO_DO && !rds_soft_is_in_order(msg->m_op))
-		return -EAGAIN;
+		return rds_soft_wait(cp);
 	so->so_passed = msg->m_seq;
 	return 0;
 }
