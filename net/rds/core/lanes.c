@@ -169,6 +169,7 @@ bool rds_lanes_receive(struct rds_cpath *cp, struct rds_incoming *inc)
 		WRITE_ONCE(cp->cp_next_rx_seq, 1);
 	}
 	cp->cp_strict = hello.ours;
+	cp->cp_soft.so_known = hello.soft_rdma;
 	if (inc->i_seq) {
 		dup = inc->i_seq < cp->cp_next_rx_seq &&
 		      (cp->cp_strict ||

@@ -447,6 +447,7 @@ void rds_cpath_forget_connection(struct rds_cpath *cp)
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	cp->cp_strict = false;
+	cp->cp_soft.so_known = false;
 	WRITE_ONCE(cp->cp_heard, false);
 	WRITE_ONCE(cp->cp_mapped, false);
 	cp->cp_gated = cp->cp_multi;

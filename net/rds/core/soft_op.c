@@ -30,7 +30,8 @@
  * protocol, and loses the connection, as does who answers what was not asked.
  *
  * Nothing of what a peer says is believed but the key, and that only as far as
- * soft_mr.c allows.
+ * soft_mr.c allows. Who has not said on the connection that it does operations
+ * itself is not listened to.
  */
 #include <linux/highmem.h>
 #include <linux/sched/mm.h>
@@ -693,7 +694,7 @@ bool rds_soft_receive(struct rds_cpath *cp, struct rds_incoming *inc)
 	struct rds_soft_frame says;
 	bool sane;
 
-	if (likely(inc->i_seq) || !cp->cp_strict ||
+	if (likely(inc->i_seq) || !cp->cp_soft.so_known ||
 	    !rds_soft_frame_read(inc->i_exthdr, &says))
 		return false;
 	if (says.sf_kind == RDS_SOFT_ANSWER)

@@ -25,6 +25,8 @@ struct rds_sock;
  * @so_failed: low half of the number of the message that is not to be
  *	delivered, because what was to be written before it could not be, and a
  *	bit above it; 0 if there is none; touched by deliveries only
+ * @so_known: the peer does operations, as it has said on this connection;
+ *	likewise
  * @so_request: frame being sent, or NULL; guarded by cp_xmit_lock, as all that
  *	follow
  * @so_answer: likewise
@@ -41,6 +43,7 @@ struct rds_soft {
 	unsigned int		so_nr_asked;
 
 	u64			so_failed;
+	bool			so_known;
 
 	struct rds_message	*so_request;
 	struct rds_message	*so_answer;
