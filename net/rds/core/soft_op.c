@@ -614,6 +614,14 @@ static bool rds_soft_do_atomic(struct rds_cpath *cp,
 	return done;
 }
 
+/* What follows a write that was not done is not to be delivered. */
+static void rds_soft_failed(struct rds_cpath *cp,
+			    const struct rds_soft_frame *says)
+{
+	if (says->sf_kind == RDS_SOFT_WRITE)
+		cp->cp_soft.so_failed = says->sf_id | BIT_ULL(32);
+}
+
 /* Do what can be done at once. Returns false if it makes no sense. */
 static bool rds_soft_do_job(struct rds_cpath *cp, struct rds_incoming *inc,
 			    struct rds_soft_job *job)
@@ -627,7 +635,7 @@ static bool rds_soft_do_job(struct rds_cpath *cp, struct rds_incoming *inc,
 	case RDS_SOFT_WRITE:
 		done = rds_soft_write(cp, inc, says);
 		if (!done)
-			cp->cp_soft.so_failed = says->sf_id | BIT_ULL(32);
+			rds_soft_failed(cp, says);
 		break;
 	case RDS_SOFT_READ:
 		if (!rds_soft_read_payload(inc, &length, sizeof(length)))
@@ -665,8 +673,11 @@ static bool rds_soft_asked(struct rds_cpath *cp, struct rds_incoming *inc,
 	struct rds_soft_job *job;
 
 	job = kzalloc(sizeof(*job), GFP_ATOMIC | __GFP_NOWARN);
-	if (!job)
+	if (!job) {
+		/* What TCP has acknowledged is still delivered. */
+		rds_soft_failed(cp, says);
 		return false;
+	}
 	job->sj_frame = *says;
 	if (!rds_soft_do_job(cp, inc, job) ||
 	    !rds_soft_job_add(&cp->cp_soft, job)) {
