@@ -7,10 +7,12 @@ import contextlib
 import ctypes
 import errno
 import ipaddress
+import mmap
 import os
 import socket
 import struct
 import subprocess
+import sys
 
 PF_RDS = 21
 SOL_RDS = 276
@@ -20,6 +22,28 @@ INFO_TCP_SOCKETS = 10016
 SO_SNDBUFFORCE = 32
 SO_RCVBUFFORCE = 33
 CLONE_NEWNET = 0x40000000
+
+GET_MR = 2
+FREE_MR = 3
+RECVERR = 5
+
+CMSG_RDMA_ARGS = 1
+CMSG_RDMA_MAP = 3
+CMSG_RDMA_STATUS = 4
+CMSG_FADD = 6
+CMSG_CSWP = 7
+CMSG_MASKED_FADD = 8
+CMSG_MASKED_CSWP = 9
+
+# Flags of memory, and of operations on a peer's
+READWRITE = 0x01
+FENCE = 0x02
+USE_ONCE = 0x08
+NOTIFY_ME = 0x20
+SILENT = 0x40
+
+# How an operation has ended
+SUCCESS, REMOTE_ERROR, CANCELED, DROPPED, OTHER_ERROR = range(5)
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -78,6 +102,67 @@ def sockaddr(address, port):
         struct.pack("!HI", port, 0) + address.packed + bytes(4)
 
 
+class Iovec(ctypes.Structure):
+    _fields_ = [("base", ctypes.c_void_p), ("size", ctypes.c_size_t)]
+
+
+class Msghdr(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("name_size", ctypes.c_uint),
+                ("iov", ctypes.POINTER(Iovec)), ("iov_count", ctypes.c_size_t),
+                ("control", ctypes.c_void_p),
+                ("control_size", ctypes.c_size_t), ("flags", ctypes.c_int)]
+
+
+def control_message(kind, data):
+    return struct.pack("=Qii", 16 + len(data), SOL_RDS, kind) + \
+        data.ljust(-len(data) // 8 * -8, b"\0")
+
+
+class Memory:
+    """SIZE bytes of this process, OFFSET behind the beginning of a page, with
+    room around them."""
+
+    def __init__(self, size, offset=0):
+        self.size = size
+        self.offset = mmap.PAGESIZE + offset
+        # Always zeroed pages of its own, which nothing else is in
+        self.map = mmap.mmap(-1, self.offset + size + mmap.PAGESIZE,
+                             mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        first = ctypes.c_char.from_buffer(self.map)
+        self.address = ctypes.addressof(first) + self.offset
+
+    def __getitem__(self, where):
+        return bytes(self.view()[where])
+
+    def __setitem__(self, where, data):
+        self.view()[where] = data
+
+    def view(self):
+        return memoryview(self.map)[self.offset:self.offset + self.size]
+
+    def word(self, at, value=None):
+        """Eight bytes as this host has them; set them, if there is a value."""
+        old = int.from_bytes(self[at:at + 8], sys.byteorder)
+        if value is not None:
+            self[at:at + 8] = value.to_bytes(8, sys.byteorder)
+        return old
+
+    def around(self):
+        """What is not part of it, and must never change"""
+        return self.map[:self.offset] + self.map[self.offset + self.size:]
+
+
+def pinned():
+    """Pages of programs' memory that are pinned for long"""
+    # Each CPU counts for itself until it is asked.
+    with open("/proc/sys/vm/stat_refresh", encoding="ascii") as file:
+        file.read()
+    with open("/proc/vmstat", encoding="ascii") as file:
+        fields = dict(line.split() for line in file)
+    return int(fields["nr_foll_pin_acquired"]) - \
+        int(fields["nr_foll_pin_released"])
+
+
 class RdsSocket:
     """An RDS socket bound to an address of this host. Python has no idea of
     IPv6 addresses on sockets of this family: the calls are the C library's."""
@@ -123,6 +208,91 @@ class RdsSocket:
         sent = libc.sendto(self.sock.fileno(), payload, len(payload),
                            0 if wait else socket.MSG_DONTWAIT, name, len(name))
         return 0 if sent >= 0 else ctypes.get_errno()
+
+    # Memory
+
+    def option(self, name, data):
+        """The errno"""
+        status = libc.setsockopt(self.sock.fileno(), SOL_RDS, name, data,
+                                 len(data))
+        return ctypes.get_errno() if status < 0 else 0
+
+    def register(self, memory, flags=READWRITE):
+        """Let peers reach it. (key, where it begins by their count)"""
+        cookie = ctypes.c_uint64()
+        error = self.option(GET_MR, struct.pack(
+            "=QQQQ", memory.address, memory.size, ctypes.addressof(cookie),
+            flags))
+        if error:
+            raise OSError(error, os.strerror(error))
+        return cookie.value & 0xffffffff, cookie.value >> 32
+
+    def free(self, key):
+        """The errno"""
+        return self.option(FREE_MR, struct.pack("=QQ", key, 0))
+
+    def send_with(self, address, port, payload, *controls):
+        """A message with control messages; the errno."""
+        name = sockaddr(address, port)
+        room = ctypes.create_string_buffer(payload, len(payload) + 1)
+        control = ctypes.create_string_buffer(b"".join(controls))
+        iov = Iovec(ctypes.addressof(room), len(payload))
+        message = Msghdr(name, len(name), ctypes.pointer(iov), 1,
+                         ctypes.addressof(control), len(control) - 1, 0)
+        sent = libc.sendmsg(self.sock.fileno(), ctypes.byref(message), 0)
+        return 0 if sent >= 0 else ctypes.get_errno()
+
+    def rdma(self, address, port, payload, where, memory, flags=NOTIFY_ME,
+             token=0):
+        """Read to MEMORY, or write it with that flag. WHERE: (key, where that
+        begins, how far behind that); the errno."""
+        key, begin, offset = where
+        vector = ctypes.create_string_buffer(
+            struct.pack("=QQ", memory.address, memory.size))
+        return self.send_with(address, port, payload, control_message(
+            CMSG_RDMA_ARGS, struct.pack(
+                "=QQQQQQQ", key | begin << 32, offset, memory.size,
+                ctypes.addressof(vector), 1, flags, token)))
+
+    def atomic(self, address, port, payload, where, memory, kind, values,
+               flags=NOTIFY_ME, token=0):
+        """KIND with VALUES; what was there before goes to MEMORY."""
+        key, begin, offset = where
+        return self.send_with(address, port, payload, control_message(
+            kind, struct.pack(
+                "=QQQQQQQQQ", key | begin << 32, memory.address, offset,
+                *(values + (0, 0, 0, 0))[:4], flags, token)))
+
+    def offer(self, address, port, payload, memory, flags=READWRITE):
+        """Register memory, and tell the peer by this message; the errno."""
+        cookie = ctypes.c_uint64()
+        return self.send_with(address, port, payload, control_message(
+            CMSG_RDMA_MAP, struct.pack(
+                "=QQQQ", memory.address, memory.size,
+                ctypes.addressof(cookie), flags)))
+
+    def statuses(self, wait=True):
+        """(token, status) of operations that have ended; [] if none has, and
+        no message waits."""
+        control = ctypes.create_string_buffer(4096)
+        room = ctypes.create_string_buffer(16)
+        iov = Iovec(ctypes.addressof(room), len(room))
+        message = Msghdr(None, 0, ctypes.pointer(iov), 1,
+                         ctypes.addressof(control), len(control), 0)
+        got = libc.recvmsg(self.sock.fileno(), ctypes.byref(message),
+                           0 if wait else socket.MSG_DONTWAIT)
+        if got < 0 and ctypes.get_errno() == errno.EAGAIN:
+            return []
+        check(got)
+        found, at = [], 0
+        while at < message.control_size:
+            size, level, kind = struct.unpack_from("=Qii", control.raw, at)
+            if (level, kind) == (SOL_RDS, CMSG_RDMA_STATUS):
+                found.append(struct.unpack_from("=Qi", control.raw, at + 16))
+            at += -size // 8 * -8
+        if not found:
+            raise OSError(errno.EBADMSG, "a message, and no news of an end")
+        return found
 
     def close(self):
         self.sock.close()

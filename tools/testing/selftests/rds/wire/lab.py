@@ -22,6 +22,7 @@ NAMESPACE = "rds-wire"
 LEGACY = wire.npaths(1)
 MODERN = wire.npaths(1) + wire.gen_num(GENERATION) + wire.sport_idx()
 OURS = MODERN + wire.features()
+MEMORY = MODERN + wire.features(bits=wire.STRICT | wire.MEMORY)
 
 
 class Lab:

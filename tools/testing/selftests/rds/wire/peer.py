@@ -221,6 +221,11 @@ class Peer:
         """Does it show itself to be like the kernel under test?"""
         return wire.EXT_FEATURES in wire.parse_ext(self.exts or b"")
 
+    def has_operations(self):
+        """Does it say that it does operations on memory?"""
+        told = wire.parse_ext(self.exts or b"").get(wire.EXT_FEATURES)
+        return bool(told) and bool(told[-1] & wire.MEMORY)
+
     # Connections
 
     def socket(self):
@@ -328,6 +333,18 @@ class Peer:
             fields["seq"] = self.next_seq(link.lane)
         link.send(wire.Frame(sport, dport, payload, **fields))
 
+    def ask(self, link, kind, number, key, addr, payload=b""):
+        """Ask for an operation on the kernel's memory."""
+        link.send(wire.Frame(
+            payload=payload, flags=wire.FLAG_RETRANSMITTED,
+            ext=wire.operation(kind, number, key, addr)))
+
+    def answer(self, link, number, payload=b"", status=wire.DONE):
+        """Answer what the kernel has asked for."""
+        link.send(wire.Frame(
+            payload=payload, flags=wire.FLAG_RETRANSMITTED,
+            ext=wire.operation(wire.ANSWER, number, status=status)))
+
     def greet(self, link, *ports):
         """Map and handshake, the way a host begins; PORTS are congested.
         Then the kernel's own are awaited."""
@@ -381,6 +398,10 @@ class Peer:
         """Sequence numbers run without a gap; what is repeated says so."""
         if not frame.seq and (frame.is_probe() or frame.is_probe_answer()):
             return False
+        if frame.is_operation():
+            expect(self.has_operations(), "an operation on memory, to a peer"
+                   " that does none")
+            return False
         wanted = self.rx_next.get(link.lane, 1)
         if frame.flags & wire.FLAG_RETRANSMITTED and frame.seq < wanted:
             self.repeated.append(frame)
@@ -425,3 +446,31 @@ class Peer:
         if payload is not None:
             same("payload of a message", payload, frame.payload)
         return frame
+
+    def operation(self, link, kind, payload, key=0, addr=0, number=None,
+                  status=wire.DONE):
+        """A frame about an operation must come next, and be exactly this. Its
+        number, if none is given, is that of the message that is to follow."""
+        frame = self.next_frame(link)
+        if number is None:
+            number = self.rx_next.get(link.lane, 1)
+        wanted = wire.Frame(length=len(payload),
+                            flags=wire.FLAG_RETRANSMITTED,
+                            ext=wire.operation(kind, number, key, addr,
+                                               status))
+        same("a frame about an operation", wanted.header(), frame.header())
+        same("what it brings", payload, frame.payload)
+        return number
+
+    def answered(self, link, number, payload=b"", status=wire.DONE):
+        """The kernel's answer must come next."""
+        self.operation(link, wire.ANSWER, payload, number=number,
+                       status=status)
+
+    def asked(self, link, kind, key, addr, payload):
+        """So must what it asks for; the number."""
+        return self.operation(link, kind, payload, key, addr)
+
+    def skip(self, link):
+        """The kernel leaves a number out."""
+        self.rx_next[link.lane] += 1

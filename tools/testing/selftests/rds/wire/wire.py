@@ -27,15 +27,22 @@ EXT_NPATHS = 5
 EXT_GEN_NUM = 6
 EXT_CAP_BITS = 7
 EXT_SPORT_IDX = 8
+EXT_MEMORY = 14
 EXT_FEATURES = 15
 
 STRICT = 0x01		# a feature: every number is used once
+MEMORY = 0x02		# another: operations on memory
+
+# What a frame about an operation on memory is
+ANSWER, READ, WRITE, FADD, CSWP, MASKED_FADD, MASKED_CSWP = range(7)
+DONE, REFUSED = 0, 1
+ALL = (1 << 64) - 1
 
 # Bytes behind the type; a type that is not here is a bare type byte.
 EXT_SIZE = {
     EXT_VERSION: 4, EXT_RDMA: 4, EXT_RDMA_DEST: 8, EXT_RDMA_BYTES: 8,
     EXT_NPATHS: 2, EXT_GEN_NUM: 4, EXT_CAP_BITS: 4, EXT_SPORT_IDX: 1,
-    EXT_FEATURES: 5,
+    EXT_MEMORY: 15, EXT_FEATURES: 5,
 }
 EXT_SPACE = 16
 
@@ -59,6 +66,40 @@ def features(epoch=0, bits=STRICT):
     """A zero byte, which ends parsing where the type is not known; 24 bits
     that tell this life of the connection from others, and 8 of features."""
     return bytes([EXT_FEATURES, 0]) + struct.pack("!I", epoch << 8 | bits)
+
+
+def operation(kind, number, key=0, addr=0, status=DONE):
+    """What a frame says about an operation: it asks for one, or answers."""
+    return struct.pack("!BBBIIIx", EXT_MEMORY, kind, status, number, key, addr)
+
+
+def parse_operation(area):
+    """(kind, status, number, key, address); None if it is no such frame."""
+    if area[0] != EXT_MEMORY:
+        return None
+    return struct.unpack("!BBIII", area[1:15])
+
+
+def length(size):
+    """What is behind the header of a request to read"""
+    return struct.pack("!I", size)
+
+
+def operands(add, compare=0, add_mask=0, compare_mask=ALL):
+    """What is behind that of a request for an atomic operation"""
+    return struct.pack("!QQQQ", add, compare, add_mask, compare_mask)
+
+
+def used(key, size, wrote):
+    """What a message says of the operation before it"""
+    return bytes([EXT_RDMA]) + struct.pack("!I", key) + \
+        bytes([EXT_RDMA_BYTES]) + \
+        struct.pack("!IBxxx", size, 1 if wrote else 2)
+
+
+def dest(key, offset):
+    """What a message says of memory that its receiver may use"""
+    return bytes([EXT_RDMA_DEST]) + struct.pack("!II", key, offset)
 
 
 def parse_ext(area):
@@ -117,6 +158,9 @@ class Frame:
 
     def is_probe_answer(self):
         return (self.sport, self.dport) == (PORT_PING, PORT_PROBE)
+
+    def is_operation(self):
+        return not self.seq and bool(self.ext) and self.ext[0] == EXT_MEMORY
 
 
 def cong_map(*ports):
