@@ -29,7 +29,7 @@ def judge_exts(frame, paths):
     life = int.from_bytes(told.get(wire.EXT_FEATURES, b"")[1:], "big") >> 8
     same("extension headers",
          wire.npaths(paths) + wire.gen_num(generation) + wire.sport_idx() +
-         wire.features(life), frame.ext)
+         wire.features(life, wire.STRICT | wire.MEMORY), frame.ext)
     return generation, life
 
 
