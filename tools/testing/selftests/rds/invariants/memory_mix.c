@@ -356,7 +356,8 @@ TEST_F(pair, i8_random_operations)
 	const char *seed = getenv("RDS_SEED"), *seconds = getenv("RDS_SECONDS");
 	time_t end = time(NULL) + (seconds ? atoi(seconds) : 15) / 3;
 	struct mix mix = {
-		.from = variant->a, .device = variant->transport == RDS_TRANS_IB,
+		.from = variant->a,
+		.device = variant->transport == RDS_TRANS_IB,
 		.a = self->a, .b = self->b, .to = self->b_name,
 		.random = seed ? strtoull(seed, NULL, 0) : time(NULL),
 	};

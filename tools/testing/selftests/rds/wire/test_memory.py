@@ -528,25 +528,29 @@ def bare_operations(lab):
     peer, link, sock = meet(lab)
     key = PLACE[0]
     mine = Memory(8)
-    for first, flags, waits in (
-            (wire.READ, 0, False), (wire.READ, FENCE, True),
-            (wire.WRITE, 0, False), (wire.WRITE, FENCE, False)):
-        bare(peer, sock, mine, READWRITE if first == wire.WRITE else 0, 1)
-        bare(peer, sock, mine, READWRITE | flags, 2)
+    asks = {0: (wire.READ, key, THERE, wire.length(8)),
+            READWRITE: (wire.WRITE, key, THERE, bytes(8))}
+    brings = {0: bytes(8), READWRITE: b""}
+    # What is written does not overtake what is read.
+    for first, then, flags, waits in (
+            (0, 0, 0, False), (0, 0, FENCE, True), (0, READWRITE, 0, True),
+            (READWRITE, 0, FENCE, False), (READWRITE, READWRITE, 0, False),
+            (READWRITE, READWRITE, FENCE, False)):
+        bare(peer, sock, mine, first, 1)
+        bare(peer, sock, mine, then | flags, 2)
         same("sending", 0, sock.send(peer.address, 79, b"behind"))
-        one = peer.asked(link, first, key, THERE, bytes(8)
-                         if first == wire.WRITE else wire.length(8))
+        one = peer.asked(link, *asks[first])
         peer.skip(link)
         if waits:
             nothing_comes(peer, link)
-            peer.answer(link, one, bytes(8))
-        two = peer.asked(link, wire.WRITE, key, THERE, bytes(8))
+            peer.answer(link, one, brings[first])
+        two = peer.asked(link, *asks[then])
         peer.skip(link)
         peer.message(link, PORT, 79, b"behind")
         # In any order
-        peer.answer(link, two)
+        peer.answer(link, two, brings[then])
         if not waits:
-            peer.answer(link, one, bytes(8 if first == wire.READ else 0))
+            peer.answer(link, one, brings[first])
         found = []
         while len(found) < 2:
             found += sock.statuses()
@@ -738,14 +742,15 @@ def dropped(lab):
     mine = Memory(8)
     for end in ("reset", "fin", "nonsense"):
         for number in range(DEPTH):
-            bare(peer, sock, mine, number % 2 and READWRITE, token=number)
+            bare(peer, sock, mine, READWRITE if number < 5 else 0,
+                 token=number)
         # These wait, for there is no room.
         same("sending", 0, sock.rdma(peer.address, 78, b"later", PLACE, mine,
                                      TELLS, DEPTH))
         same("sending", 0, sock.send(peer.address, 79, b"behind"))
         for number in range(DEPTH):
             peer.asked(link, *(
-                (wire.WRITE, PLACE[0], THERE, bytes(8)) if number % 2 else
+                (wire.WRITE, PLACE[0], THERE, bytes(8)) if number < 5 else
                 (wire.READ, PLACE[0], THERE, wire.length(8))))
             peer.skip(link)
         nothing_comes(peer, link)
