@@ -523,6 +523,7 @@ struct rds_data_ops {
  * @pages: its pages, pinned
  * @nr: how many
  * @off: where in the first of them it begins
+ * @base: where in what peers count; for a device that is @off
  * @len: bytes
  * @writable: peers may write, too
  */
@@ -530,6 +531,7 @@ struct rds_mr_memory {
 	struct page	**pages;
 	unsigned int	nr;
 	u32		off;
+	u32		base;
 	u32		len;
 	bool		writable;
 };

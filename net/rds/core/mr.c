@@ -87,6 +87,8 @@ static struct rds_mr *rds_mr_alloc(const struct rds_transport *trans,
 	mr->mr_once = args->flags & RDS_RDMA_USE_ONCE;
 	mr->mr_mem.pages = mr->mr_pages;
 	mr->mr_mem.off = offset_in_page(args->vec.addr);
+	mr->mr_mem.base = trans->rdma ? mr->mr_mem.off :
+					rds_soft_mr_base(mr->mr_mem.off);
 	mr->mr_mem.len = args->vec.bytes;
 	mr->mr_mem.writable = args->flags & RDS_RDMA_READWRITE;
 	mr->mr_pin.pn_pages = mr->mr_pages;
@@ -229,7 +231,7 @@ int rds_mr_register(struct rds_sock *rs, const struct rds_get_mr_args *args,
 	if (!ret)
 		ret = rds_mr_map(rs, mr, &key);
 	if (!ret) {
-		*cookie = rds_mr_cookie(key, mr->mr_mem.off);
+		*cookie = rds_mr_cookie(key, mr->mr_mem.base);
 		ret = rds_mr_publish(rs, mr, key);
 	}
 	if (ret) {

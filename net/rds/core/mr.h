@@ -16,7 +16,7 @@ bool rds_mr_has(struct rds_sock *rs, rds_rdma_cookie_t cookie);
 void rds_mr_used(struct rds_sock *rs, u32 key);
 void rds_mr_close(struct rds_sock *rs);
 
-/* A cookie is the key, and above it where in its page the memory begins. */
+/* A cookie is the key, and above it where peers begin to count. */
 static inline rds_rdma_cookie_t rds_mr_cookie(u32 key, u32 off)
 {
 	return (u64)off << 32 | key;

@@ -7,11 +7,12 @@
  * registered, and write to it if that was allowed. The pages are those of
  * mr.c, which has pinned them.
  *
- * The table of the namespace has a region by its key, a random number. Who
- * works on one has a reference, for no longer than a copy takes. mr_unmap()
- * takes it off the table, so that nobody else begins, and waits for who has.
- * A region is reached only by connections of the address that its socket was
- * bound to.
+ * The table of the namespace has a region by its key, a random number. Where
+ * peers begin to count is random, too: nobody loses a connection for a key that
+ * is wrong, so one of 32 bits could be found by trying. Who works on a region
+ * has a reference, for no longer than a copy takes. mr_unmap() takes it off the
+ * table, so that nobody else begins, and waits for who has. A region is reached
+ * only by connections of the address that its socket was bound to.
  */
 #include <linux/highmem.h>
 #include <linux/random.h>
@@ -35,7 +36,7 @@
  * @sm_gone: the last has been given up
  * @sm_laddr: the address that peers reach it by
  * @sm_ifindex: its scope, or 0
- * @sm_off: where it begins, by the peers' count
+ * @sm_base: where it begins, by the peers' count
  * @sm_len: bytes
  * @sm_writable: peers may write, too
  * @sm_nr: pages
@@ -48,12 +49,25 @@ struct rds_soft_mr {
 	struct completion	sm_gone;
 	struct in6_addr		sm_laddr;
 	u32			sm_ifindex;
-	u32			sm_off;
+	u32			sm_base;
 	u32			sm_len;
 	bool			sm_writable;
 	unsigned int		sm_nr;
 	struct bio_vec		sm_bvec[];
 };
+
+/**
+ * rds_soft_mr_base() - where peers begin to count
+ * @off: where in its page the memory begins, and so do they
+ *
+ * Context: any.
+ * Return: a number that nobody can guess, and that an address counted from it
+ * does not wrap.
+ */
+u32 rds_soft_mr_base(u32 off)
+{
+	return (get_random_u32() >> 1 & PAGE_MASK) | off;
+}
 
 /**
  * rds_soft_mr_net_init() - before any memory is registered
@@ -122,8 +136,8 @@ static bool rds_soft_mr_allows(const struct rds_soft_mr *sm, bool write,
 {
 	if (write && !sm->sm_writable)
 		return false;
-	return addr >= sm->sm_off && bytes <= sm->sm_len &&
-	       addr - sm->sm_off <= sm->sm_len - bytes;
+	return addr >= sm->sm_base && bytes <= sm->sm_len &&
+	       addr - sm->sm_base <= sm->sm_len - bytes;
 }
 
 /**
@@ -142,10 +156,9 @@ bool rds_soft_mr_view(struct rds_soft_mr *sm, bool write, u64 addr, u32 bytes,
 {
 	if (!rds_soft_mr_allows(sm, write, addr, bytes))
 		return false;
-	/* Both begin in the same place of the first page. */
 	iov_iter_bvec(iter, write ? ITER_DEST : ITER_SOURCE, sm->sm_bvec,
 		      sm->sm_nr, sm->sm_len);
-	iov_iter_advance(iter, addr - sm->sm_off);
+	iov_iter_advance(iter, addr - sm->sm_base);
 	iov_iter_truncate(iter, bytes);
 	return true;
 }
@@ -179,11 +192,13 @@ bool rds_soft_mr_atomic(struct rds_soft_mr *sm, const struct rds_op *op,
 			u64 *old)
 {
 	u64 addr = op->op_addr;
+	u32 page;
 
 	if (!IS_ALIGNED(addr, sizeof(u64)) ||
 	    !rds_soft_mr_allows(sm, true, addr, sizeof(u64)))
 		return false;
-	*old = rds_soft_mr_exchange(sm->sm_bvec[addr >> PAGE_SHIFT].bv_page,
+	page = (addr >> PAGE_SHIFT) - (sm->sm_base >> PAGE_SHIFT);
+	*old = rds_soft_mr_exchange(sm->sm_bvec[page].bv_page,
 				    offset_in_page(addr), op);
 	return true;
 }
@@ -199,7 +214,7 @@ static struct rds_soft_mr *rds_soft_mr_new(const struct rds_mr_memory *mem)
 		return NULL;
 	refcount_set(&sm->sm_refs, 1);
 	init_completion(&sm->sm_gone);
-	sm->sm_off = mem->off;
+	sm->sm_base = mem->base;
 	sm->sm_len = mem->len;
 	sm->sm_writable = mem->writable;
 	sm->sm_nr = mem->nr;
@@ -213,7 +228,6 @@ static struct rds_soft_mr *rds_soft_mr_new(const struct rds_mr_memory *mem)
 	return sm;
 }
 
-/* Under a key that nobody can guess */
 static int rds_soft_mr_publish(struct rds_net *rn, struct rds_soft_mr *sm)
 {
 	int ret, draws = RDS_SOFT_MR_DRAWS;

@@ -11,6 +11,7 @@ struct rds_soft_mr;
 
 extern const struct rds_rdma_ops rds_soft_rdma_ops;
 
+u32 rds_soft_mr_base(u32 off);
 void rds_soft_mr_net_init(struct rds_net *rn);
 void rds_soft_mr_net_exit(struct rds_net *rn);
 struct rds_soft_mr *rds_soft_mr_get(struct rds_net *rn, u32 key,

@@ -69,7 +69,8 @@ def write_and_read(lab):
     peer, link, sock = meet(lab)
     memory = Memory(3 * PAGE, 5)
     key, begin = sock.register(memory)
-    same("where it begins", 5, begin)
+    # The page is a random one.
+    same("where in a page it begins", 5, begin % PAGE)
     wanted = bytearray(memory.size)
     for at, size in ((0, 1), (memory.size - 1, 1), (7, PAGE), (PAGE - 5, 1),
                      (PAGE - 6, 2), (1, 2 * PAGE + 100), (0, memory.size)):
@@ -184,8 +185,7 @@ def forbidden(lab, sock, memory):
             ("one byte more than all", begin, size + 1),
             ("one byte before", begin - 1, 2), ("at 0", 0, 1),
             ("the last address", top, 1), ("around the end", top, 2),
-            ("around to the beginning", top - begin, 2 * begin),
-            ("around by much", top - begin, wire.MAX_MESSAGE)):
+            ("around by much", top - 1000, wire.MAX_MESSAGE)):
         asked[f"write {name}"] = (wire.WRITE, key, at, bytes(count))
         asked[f"read {name}"] = (wire.READ, key, at, wire.length(count))
     for kind in (wire.FADD, wire.MASKED_FADD, wire.CSWP, wire.MASKED_CSWP):
@@ -274,8 +274,11 @@ def told(lab):
     same("sending", 0, sock.offer(peer.address, 78, b"here", memory))
     frame = peer.message(link, PORT, 78, b"here")
     key = int.from_bytes(frame.ext[1:5], "big")
-    same("extension headers", wire.dest(key, 77).ljust(16, b"\0"), frame.ext)
-    write_works(peer, link, memory, (key, 77))
+    begin = int.from_bytes(frame.ext[5:9], "big")
+    same("where in a page it begins", 77, begin % PAGE)
+    same("extension headers", wire.dest(key, begin).ljust(16, b"\0"),
+         frame.ext)
+    write_works(peer, link, memory, (key, begin))
 
 
 # Nonsense
