@@ -3,8 +3,9 @@
  * Operations on memory of peers: RDMA reads and writes, and atomics.
  *
  * An operation is part of a message, and goes before it on the path. It has
- * pinned local memory, which is let go with the last reference to the message:
- * the transport has one for as long as the device may reach it.
+ * pinned local memory, which is let go with the last reference to the message,
+ * or before, by who does it: the transport has one for as long as the device
+ * may reach it.
  *
  *	sendmsg()	transport		core
  *	  NEW --------> BEGUN ----------------> ENDING -----> DONE
@@ -483,6 +484,18 @@ bool rds_op_is_alone(const struct rds_message *msg)
 {
 	return msg->m_op && msg->m_op->op_bare &&
 	       rds_op_state(to_user_op(msg->m_op)) != RDS_OP_DONE;
+}
+
+/**
+ * rds_op_is_over() - has an operation ended?
+ * @op: the operation
+ *
+ * Context: any.
+ * Return: true if it has.
+ */
+bool rds_op_is_over(const struct rds_op *op)
+{
+	return rds_op_state(to_user_op(op)) == RDS_OP_DONE;
 }
 
 /**

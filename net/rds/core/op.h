@@ -14,10 +14,26 @@ int rds_op_add_atomic(struct rds_sock *rs, struct rds_message *msg,
 		      int type, const struct rds_atomic_args *args);
 bool rds_op_is_lost(const struct rds_message *msg);
 bool rds_op_is_alone(const struct rds_message *msg);
+bool rds_op_is_over(const struct rds_op *op);
 void rds_op_finish(struct rds_message *msg);
 void rds_op_forget(struct rds_message *msg);
 int rds_op_wait(struct rds_message *msg);
 void rds_op_unpin(struct rds_message *msg);
 void rds_op_free(struct rds_op *op);
+
+/**
+ * rds_op_outlasts() - is a message not over when its bytes have arrived?
+ * @msg: the message
+ *
+ * One that is nothing but its operation has none, and is over with that.
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+static inline bool rds_op_outlasts(const struct rds_message *msg)
+{
+	return unlikely(msg->m_op) &&
+	       (msg->m_op->op_bare || !rds_op_is_over(msg->m_op));
+}
 
 #endif /* _RDS_CORE_OP_H */

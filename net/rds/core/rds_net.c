@@ -17,6 +17,7 @@
 #include "cong.h"
 #include "conn.h"
 #include "net_list.h"
+#include "pin.h"
 #include "soft_mr.h"
 #include "sysctl.h"
 
@@ -124,6 +125,7 @@ static void __net_exit rds_net_exit_batch(struct list_head *nets)
 		rds_net_stop(rds_net(net));
 
 	flush_workqueue(rds_wq);
+	rds_pin_flush();
 	rcu_barrier();
 
 	list_for_each_entry(net, nets, exit_list)

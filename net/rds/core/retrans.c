@@ -130,6 +130,8 @@ EXPORT_SYMBOL_GPL(rds_path_ack_resent);
  * @mark: it has everything up to here, as &rds_message.m_mark counts
  *
  * As rds_path_ack(), for transports whose acks count bytes. Marks may wrap.
+ * What has an operation that the peer has not answered is not over with its
+ * bytes.
  *
  * Context: any; locks of the transport may be held. Takes cp_lock, rs_lock.
  */
@@ -143,7 +145,7 @@ void rds_path_ack_mark(struct rds_path *path, u32 mark)
 	cp->cp_acked_mark = mark;
 	cp->cp_has_mark = true;
 	list_for_each_entry_safe(msg, next, &cp->cp_retrans, m_path_item) {
-		if (unlikely(msg->m_op) && rds_op_is_alone(msg))
+		if (rds_op_outlasts(msg))
 			continue;
 		/* The mark of the one being sent may not be set yet. */
 		if (msg == cp->cp_xmit_msg ||
@@ -158,6 +160,26 @@ void rds_path_ack_mark(struct rds_path *path, u32 mark)
 	rds_send_finish_all(&done);
 }
 EXPORT_SYMBOL_GPL(rds_path_ack_mark);
+
+/**
+ * rds_send_ack_again() - an operation is done: its message may have been
+ *	acknowledged before
+ * @cp: the path
+ *
+ * Context: any; locks of the transport may be held. Takes cp_lock, rs_lock.
+ */
+void rds_send_ack_again(struct rds_cpath *cp)
+{
+	bool has_mark;
+	u32 mark;
+
+	spin_lock_bh(&cp->cp_lock);
+	has_mark = cp->cp_has_mark;
+	mark = cp->cp_acked_mark;
+	spin_unlock_bh(&cp->cp_lock);
+	if (has_mark)
+		rds_path_ack_mark(&cp->cp_pub, mark);
+}
 
 /**
  * rds_path_map_acked() - the peer has the congestion map that was sent last

@@ -64,16 +64,14 @@ static bool rds_send_may_pick(struct rds_cpath *cp)
 	       (!cp->cp_gated || rds_send_control_is_first(cp));
 }
 
-/* Has the peer acknowledged all of it? What has no end in the stream has none
- * to be acknowledged.
- */
+/* Has the peer acknowledged all of it? */
 static bool rds_send_is_marked_off(struct rds_cpath *cp,
 				   const struct rds_message *msg)
 	__must_hold(&cp->cp_lock)
 {
 	lockdep_assert_held(&cp->cp_lock);
-	return cp->cp_has_mark && (s32)(cp->cp_acked_mark - msg->m_mark) >= 0 &&
-	       !(unlikely(msg->m_op) && rds_op_is_alone(msg));
+	return cp->cp_has_mark && !rds_op_outlasts(msg) &&
+	       (s32)(cp->cp_acked_mark - msg->m_mark) >= 0;
 }
 
 /* Take leave of the message just sent and pick the next, under one hold of the
@@ -213,6 +211,7 @@ static int rds_send_ctl(struct rds_cpath *cp)
 		cp->cp_ctl = NULL;
 		if (ret < 0)
 			return ret;
+		cp->cp_soft.so_told = true;
 	}
 	return 0;
 }
@@ -264,7 +263,11 @@ static int rds_send_one(struct rds_cpath *cp, struct rds_message *msg,
 		if (msg->m_op->op_bare)
 			return RDS_XMIT_SENT;
 	}
-	return cp->cp_trans->data->xmit(&cp->cp_pub, msg, more);
+	ret = cp->cp_trans->data->xmit(&cp->cp_pub, msg, more);
+	if (unlikely(msg->m_kind == RDS_MSG_PROBE ||
+		     msg->m_kind == RDS_MSG_REPLY))
+		cp->cp_soft.so_told |= ret >= 0;
+	return ret;
 }
 
 /* What the transport has put by, if nothing else follows. */

@@ -23,6 +23,7 @@ void rds_send_purge(struct rds_cpath *cp);
 int rds_send_cancel(struct rds_sock *rs, const struct rds_addr *dest);
 void rds_send_abandon(struct rds_sock *rs);
 void rds_send_op_done(struct rds_message *msg);
+void rds_send_ack_again(struct rds_cpath *cp);
 void rds_send_finish(struct rds_message *msg);
 void rds_send_finish_all(struct list_head *done);
 void rds_send_unlink_sock(struct rds_sock *rs, struct rds_message *msg);

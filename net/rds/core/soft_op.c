@@ -376,6 +376,17 @@ static int rds_soft_wait(struct rds_cpath *cp)
 	return ret ?: -EAGAIN;
 }
 
+/* A peer does nothing for who has not greeted it on this connection. What we
+ * have to say may be queued behind the message.
+ */
+static int rds_soft_tell(struct rds_cpath *cp)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	set_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);
+	rds_cpath_kick(cp, 0);
+	return rds_soft_wait(cp);
+}
+
 /* Returns 0 when the request is ready to be sent. */
 static int rds_soft_begin(struct rds_cpath *cp, struct rds_message *msg)
 	__must_hold(&cp->cp_xmit_lock)
@@ -389,6 +400,8 @@ static int rds_soft_begin(struct rds_cpath *cp, struct rds_message *msg)
 	if (ret)
 		return ret == -EAGAIN ? rds_soft_wait(cp) :
 					rds_soft_refuse(msg);
+	if (!so->so_told)
+		return rds_soft_tell(cp);
 	/* The next answer has the path look again. */
 	if (!rds_soft_has_room(so, msg->m_op))
 		return rds_soft_wait(cp);
@@ -438,6 +451,13 @@ static int rds_soft_ask(struct rds_cpath *cp, struct rds_message *msg)
 	return ret;
 }
 
+/* Has the peer not been asked yet? */
+static bool rds_soft_is_to_do(const struct rds_soft *so,
+			      const struct rds_message *msg)
+{
+	return so->so_posted != msg->m_seq && !rds_op_is_over(msg->m_op);
+}
+
 /* What it fetches is to be here before the message goes out. */
 static bool rds_soft_is_in_order(const struct rds_op *op)
 {
@@ -476,27 +496,26 @@ bool rds_soft_waits(struct rds_cpath *cp, const struct rds_message *msg)
 int rds_soft_xmit(struct rds_cpath *cp, struct rds_message *msg)
 	__must_hold(&cp->cp_xmit_lock)
 {
-	enum rds_op_outlook outlook = rds_op_outlook(msg);
 	struct rds_soft *so = &cp->cp_soft;
-	int ret;
+	int ret = 0;
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	/* What has begun to be sent is sent, whatever comes. */
 	if (so->so_passed == msg->m_seq)
 		return 0;
-	if (so->so_request || (outlook == RDS_OP_TO_DO &&
-			       so->so_posted != msg->m_seq)) {
+	if (so->so_request || rds_soft_is_to_do(so, msg))
 		ret = cp->cp_loops ? rds_soft_do_here(cp, msg) :
 				     rds_soft_ask(cp, msg);
-		if (ret)
-			return ret;
-		outlook = rds_op_outlook(msg);
-	}
-	if (outlook == RDS_OP_GIVE_UP)
+	if (ret)
+		return ret;
+	/* How it has ended is known only when it has. */
+	if (!rds_op_is_over(msg->m_op)) {
+		if (!rds_soft_is_in_order(msg->m_op))
+			return rds_soft_wait(cp);
+	} else if (rds_op_outlook(msg) == RDS_OP_GIVE_UP) {
 		return -ECANCELED;
-	if (outlook == RDS_OP_TO_DO && !rds_soft_is_in_order(msg->m_op))
-		return rds_soft_wait(cp);
+	}
 	so->so_passed = msg->m_seq;
 	return 0;
 }
@@ -553,6 +572,7 @@ static bool rds_soft_answered(struct rds_cpath *cp, struct rds_incoming *inc,
 		status = sane ? RDS_RDMA_SUCCESS : RDS_RDMA_OTHER_ERROR;
 	}
 	rds_soft_claim_end(sc, status);
+	rds_send_ack_again(cp);
 	rds_cpath_kick(cp, 0);
 	return sane;
 }
@@ -757,34 +777,36 @@ static void rds_soft_job_end(struct rds_soft *so, struct rds_soft_job *job)
 	kfree(job);
 }
 
-/* Read what the peer has asked for into an answer, if it may. Returns NULL
- * without memory.
- */
+/* Read what the peer has asked for into an answer, if it may. */
+static bool rds_soft_fill_answer(struct rds_cpath *cp,
+				 const struct rds_soft_job *job,
+				 struct rds_message *frame)
+{
+	struct rds_soft_mr *sm = rds_soft_find(cp, &job->sj_frame);
+	struct iov_iter from;
+	bool done;
+
+	if (!sm)
+		return false;
+	done = rds_soft_mr_view(sm, false, job->sj_frame.sf_addr, job->sj_bytes,
+				&from) &&
+	       !rds_bag_copy_in(&frame->m_bag, &from);
+	rds_soft_mr_put(sm);
+	return done;
+}
+
+/* Returns NULL without memory. Nobody waits for that who ends a region. */
 static struct rds_message *rds_soft_read(struct rds_cpath *cp,
 					 const struct rds_soft_job *job,
 					 struct rds_soft_frame *says)
 {
-	struct rds_soft_mr *sm = rds_soft_find(cp, &job->sj_frame);
-	struct rds_message *frame = NULL;
-	struct iov_iter from;
+	struct rds_message *frame = rds_soft_new_frame(says, job->sj_bytes);
 
+	if (!frame || rds_soft_fill_answer(cp, job, frame))
+		return frame;
+	rds_message_put(frame);
 	says->sf_status = RDS_SOFT_REFUSED;
-	if (!sm)
-		return rds_soft_new_frame(says, 0);
-	if (!rds_soft_mr_view(sm, false, job->sj_frame.sf_addr, job->sj_bytes,
-			      &from)) {
-		frame = rds_soft_new_frame(says, 0);
-		goto out;
-	}
-	says->sf_status = RDS_SOFT_OK;
-	frame = rds_soft_new_frame(says, job->sj_bytes);
-	if (frame && rds_bag_copy_in(&frame->m_bag, &from)) {
-		rds_message_put(frame);
-		frame = NULL;
-	}
-out:
-	rds_soft_mr_put(sm);
-	return frame;
+	return rds_soft_new_frame(says, 0);
 }
 
 static struct rds_message *rds_soft_new_answer(struct rds_cpath *cp,
@@ -808,27 +830,32 @@ static struct rds_message *rds_soft_new_answer(struct rds_cpath *cp,
 	return frame;
 }
 
-static int rds_soft_answer_all(struct rds_cpath *cp)
+/* Returns -EBUSY when others should have a turn: a peer may go on asking. */
+static int rds_soft_answer_some(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
 	struct rds_soft *so = &cp->cp_soft;
 	struct rds_soft_job *job;
+	unsigned int left;
 	int ret;
 
-	for (;;) {
-		if (so->so_answer) {
-			ret = rds_soft_send(cp, &so->so_answer, true);
-			if (ret)
-				return ret;
+	for (left = RDS_SOFT_JOBS; left; left--) {
+		if (rds_cpath_state(cp) != RDS_PATH_UP)
+			return -ENOTCONN;
+		if (!so->so_answer) {
+			job = rds_soft_job_first(so);
+			if (!job)
+				return 0;
+			so->so_answer = rds_soft_new_answer(cp, job);
+			if (!so->so_answer)
+				return -ENOMEM;
+			rds_soft_job_end(so, job);
 		}
-		job = rds_soft_job_first(so);
-		if (!job)
-			return 0;
-		so->so_answer = rds_soft_new_answer(cp, job);
-		if (!so->so_answer)
-			return -ENOMEM;
-		rds_soft_job_end(so, job);
+		ret = rds_soft_send(cp, &so->so_answer, true);
+		if (ret)
+			return ret;
 	}
+	return -EBUSY;
 }
 
 /**
@@ -836,7 +863,8 @@ static int rds_soft_answer_all(struct rds_cpath *cp)
  * @cp: the path
  *
  * Context: process; cp_xmit_lock is held, and nothing else is being sent.
- * Return: 0 if nothing is left; otherwise as &rds_data_ops.xmit.
+ * Return: 0 if nothing is left, or other frames may be sent before; otherwise
+ * as &rds_data_ops.xmit.
  */
 int rds_soft_answer(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
@@ -845,11 +873,18 @@ int rds_soft_answer(struct rds_cpath *cp)
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
-	if (!test_and_clear_bit(RDS_PF_ANSWER, &cp->cp_flags))
+	if (likely(!test_bit(RDS_PF_ANSWER, &cp->cp_flags)))
 		return 0;
-	ret = rds_soft_answer_all(cp);
+	clear_bit(RDS_PF_ANSWER, &cp->cp_flags);
+	/* What is added to the list from here on sets it again. */
+	smp_mb__after_atomic();
+	ret = rds_soft_answer_some(cp);
 	if (ret)
 		set_bit(RDS_PF_ANSWER, &cp->cp_flags);
+	if (ret == -EBUSY) {
+		rds_cpath_kick(cp, 0);
+		ret = 0;
+	}
 	return ret;
 }
 
@@ -882,6 +917,7 @@ void rds_soft_reset(struct rds_cpath *cp)
 
 	clear_bit(RDS_PF_ANSWER, &cp->cp_flags);
 	rds_soft_drop_frames(so);
+	so->so_told = false;
 	so->so_posted = 0;
 	so->so_passed = 0;
 	so->so_failed = 0;

@@ -30,6 +30,7 @@ struct rds_sock;
  * @so_request: frame being sent, or NULL; guarded by cp_xmit_lock, as all that
  *	follow
  * @so_answer: likewise
+ * @so_told: the peer has been told on this connection what we are
  * @so_posted: number of the message whose request was sent last
  * @so_passed: number of the message that was let pass last
  */
@@ -47,6 +48,7 @@ struct rds_soft {
 
 	struct rds_message	*so_request;
 	struct rds_message	*so_answer;
+	bool			so_told;
 	u64			so_posted;
 	u64			so_passed;
 };
