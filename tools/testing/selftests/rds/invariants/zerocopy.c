@@ -179,7 +179,7 @@ TEST_F(loop, cve_2026_43502_fails_before_queueing)
 	EXPECT_EQ(-ENOBUFS, zcopy_send(self->a, &self->b_name, pages, PAGE));
 	zcopy_msg(&msg, &self->b_name, pages, 100);
 	rds_msg_add(&msg, SOL_RDS, RDS_CMSG_RDMA_MAP, &args, sizeof(args));
-	EXPECT_EQ(-EOPNOTSUPP, ERR(sendmsg(self->a, &msg.hdr, MSG_ZEROCOPY)));
+	EXPECT_EQ(-EINVAL, ERR(sendmsg(self->a, &msg.hdr, MSG_ZEROCOPY)));
 	EXPECT_EQ(0, zcopy_told(self->a));
 	rds_drain(self->b);
 	/* Who sends again has heard of the port. */
