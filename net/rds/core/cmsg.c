@@ -184,7 +184,7 @@ static int rds_cmsg_can_run(const struct rds_send_cmsgs *cmsgs,
 			    long timeo)
 {
 	if (!rs->rs_trans->rdma)
-		return rds_soft_admit(rs, conn, timeo);
+		return rds_soft_admit(conn, timeo);
 	if ((cmsgs->seen & RDS_CMSG_OPS) && conn->c_key.trans != rs->rs_trans)
 		return -EOPNOTSUPP;
 	return 0;

@@ -24,6 +24,7 @@
 #include "message.h"
 #include "mr.h"
 #include "recv_queue.h"
+#include "soft_job.h"
 #include "soft_op.h"
 
 #include <trace/events/rds.h>

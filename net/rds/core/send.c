@@ -35,6 +35,7 @@
 #include "message.h"
 #include "op.h"
 #include "send.h"
+#include "soft_job.h"
 #include "soft_op.h"
 
 #include <trace/events/rds.h>

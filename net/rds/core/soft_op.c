@@ -23,15 +23,10 @@
  * happens once, ends it: the answer, or the end of the connection. At most
  * RDS_SOFT_DEPTH are out on a path at a time.
  *
- * A job is what the peer has asked for. Writes and atomics are done as they
- * arrive, and only have to be answered; reads are done when the answer is
- * made, one at a time, so a peer cannot have us hold more than one of those.
- * Who asks for more than RDS_SOFT_JOBS without taking the answers breaks the
- * protocol, and loses the connection, as does who answers what was not asked.
+ * How a peer's requests are answered is told in soft_job.c.
  *
- * Nothing of what a peer says is believed but the key, and that only as far as
- * soft_mr.c allows. Who has not said on the connection that it does operations
- * itself is not listened to.
+ * Who has not said on the connection that it does operations itself is not
+ * listened to.
  */
 #include <linux/highmem.h>
 #include <linux/sched/mm.h>
@@ -46,14 +41,9 @@
 #include "op.h"
 #include "send.h"
 #include "soft_frame.h"
+#include "soft_job.h"
 #include "soft_mr.h"
 #include "soft_op.h"
-
-/* Operations that may be out on a path */
-#define RDS_SOFT_DEPTH		16
-
-/* What a peer may ask for and not be answered; more than it asks for */
-#define RDS_SOFT_JOBS		(4 * RDS_SOFT_DEPTH)
 
 /* How long a peer may take to say what it is. Who is there, and has not said so
  * by then, is none of ours.
@@ -70,20 +60,6 @@ struct rds_soft_claim {
 	struct list_head	sc_item;
 	u32			sc_id;
 	struct rds_message	*sc_msg;
-};
-
-/**
- * struct rds_soft_job - an operation that the peer has asked for
- * @sj_item: on &rds_soft.so_asked
- * @sj_frame: what it has asked for; then, the answer
- * @sj_bytes: how much is to be read
- * @sj_old: what an atomic operation has found
- */
-struct rds_soft_job {
-	struct list_head	sj_item;
-	struct rds_soft_frame	sj_frame;
-	u32			sj_bytes;
-	u64			sj_old;
 };
 
 /**
@@ -130,7 +106,6 @@ static int rds_soft_await_greeting(struct rds_conn *conn, long timeo)
 
 /**
  * rds_soft_admit() - can memory be reached over a connection without a device?
- * @rs: the socket, of a transport without RDMA
  * @conn: the connection
  * @timeo: how long it may take to learn what the peer is, in jiffies
  *
@@ -140,7 +115,7 @@ static int rds_soft_await_greeting(struct rds_conn *conn, long timeo)
  * Context: process, may sleep.
  * Return: 0; -EOPNOTSUPP if not; -EINTR or -ERESTARTSYS.
  */
-int rds_soft_admit(struct rds_sock *rs, struct rds_conn *conn, long timeo)
+int rds_soft_admit(struct rds_conn *conn, long timeo)
 {
 	int ret;
 
@@ -256,9 +231,19 @@ static bool rds_soft_fill_request(struct rds_message *frame,
 	return !rds_bag_copy_in(&frame->m_bag, &from);
 }
 
-/* A peer that is none of ours, which it never comes to, is to drop it. */
-static struct rds_message *rds_soft_new_frame(const struct rds_soft_frame *says,
-					      u32 len)
+/**
+ * rds_soft_new_frame() - get a frame to be sent
+ * @says: what its header says
+ * @len: bytes of payload, at most RDS_MAX_MSG_SIZE
+ *
+ * A peer that is none of ours, which it never comes to, is to drop it.
+ *
+ * Context: process, may sleep; cp_xmit_lock is held.
+ * Return: a message of the caller's, its payload uninitialised; NULL without
+ * memory.
+ */
+struct rds_message *rds_soft_new_frame(const struct rds_soft_frame *says,
+				       u32 len)
 {
 	unsigned int nofs = memalloc_nofs_save();
 	struct rds_message *frame;
@@ -422,12 +407,21 @@ static int rds_soft_begin(struct rds_cpath *cp, struct rds_message *msg)
 	return 0;
 }
 
-/* Returns 0 when all of it is with the transport. */
-static int rds_soft_send(struct rds_cpath *cp, struct rds_message **frame,
-			 bool more)
+/**
+ * rds_soft_send() - send a frame, or go on with it
+ * @cp: the path
+ * @frame: the frame; NULL when it is sent, and given up
+ *
+ * Another frame, or a message, follows, or the transport is flushed.
+ *
+ * Context: process, may sleep; cp_xmit_lock is held.
+ * Return: 0 when all of it is with the transport; otherwise as
+ * &rds_data_ops.xmit.
+ */
+int rds_soft_send(struct rds_cpath *cp, struct rds_message **frame)
 	__must_hold(&cp->cp_xmit_lock)
 {
-	int ret = cp->cp_trans->data->xmit(&cp->cp_pub, *frame, more);
+	int ret = cp->cp_trans->data->xmit(&cp->cp_pub, *frame, true);
 
 	if (ret < 0)
 		return ret;
@@ -445,7 +439,7 @@ static int rds_soft_ask(struct rds_cpath *cp, struct rds_message *msg)
 	if (!so->so_request)
 		ret = rds_soft_begin(cp, msg);
 	if (!ret)
-		ret = rds_soft_send(cp, &so->so_request, true);
+		ret = rds_soft_send(cp, &so->so_request);
 	if (!ret)
 		so->so_posted = msg->m_seq;
 	return ret;
@@ -537,6 +531,26 @@ static struct rds_soft_claim *rds_soft_claim_take(struct rds_soft *so, u32 id)
 	return found;
 }
 
+/**
+ * rds_soft_read_payload() - copy a payload of known size
+ * @inc: the frame that has it
+ * @to: where to
+ * @size: bytes
+ *
+ * Context: any.
+ * Return: false if it has another size.
+ */
+bool rds_soft_read_payload(struct rds_incoming *inc, void *to, size_t size)
+{
+	struct kvec vec = { to, size };
+	struct iov_iter iter;
+
+	if (inc->i_len != size)
+		return false;
+	iov_iter_kvec(&iter, ITER_DEST, &vec, 1, size);
+	return !inc->i_ops->copy(inc, size, &iter);
+}
+
 /* Put what the peer has sent where it was asked for. */
 static bool rds_soft_take_result(const struct rds_op *op,
 				 struct rds_incoming *inc)
@@ -546,13 +560,9 @@ static bool rds_soft_take_result(const struct rds_op *op,
 
 	if (inc->i_len != (rds_soft_is_fetch(op) ? op->op_bytes : 0))
 		return false;
-	if (rds_soft_is_atomic(op)) {
-		struct kvec vec = { &old, sizeof(old) };
-
-		iov_iter_kvec(&to, ITER_DEST, &vec, 1, sizeof(old));
-		return !inc->i_ops->copy(inc, sizeof(old), &to) &&
+	if (rds_soft_is_atomic(op))
+		return rds_soft_read_payload(inc, &old, sizeof(old)) &&
 		       rds_soft_put_result(op, be64_to_cpu(old));
-	}
 	iov_iter_bvec(&to, ITER_DEST, op->op_bvec, op->op_nr, op->op_bytes);
 	return !inc->i_len || !inc->i_ops->copy(inc, inc->i_len, &to);
 }
@@ -575,138 +585,6 @@ static bool rds_soft_answered(struct rds_cpath *cp, struct rds_incoming *inc,
 	rds_send_ack_again(cp);
 	rds_cpath_kick(cp, 0);
 	return sane;
-}
-
-static bool rds_soft_read_payload(struct rds_incoming *inc, void *to,
-				  size_t size)
-{
-	struct kvec vec = { to, size };
-	struct iov_iter iter;
-
-	if (inc->i_len != size)
-		return false;
-	iov_iter_kvec(&iter, ITER_DEST, &vec, 1, size);
-	return !inc->i_ops->copy(inc, size, &iter);
-}
-
-static struct rds_soft_mr *rds_soft_find(struct rds_cpath *cp,
-					 const struct rds_soft_frame *says)
-{
-	struct rds_path *path = &cp->cp_pub;
-
-	return rds_soft_mr_get(cp->cp_conn->c_rn, says->sf_key, &path->laddr,
-			       path->ifindex);
-}
-
-/* Write what the peer has sent, if it may. */
-static bool rds_soft_write(struct rds_cpath *cp, struct rds_incoming *inc,
-			   const struct rds_soft_frame *says)
-{
-	struct rds_soft_mr *sm = rds_soft_find(cp, says);
-	struct iov_iter to;
-	bool done;
-
-	if (!sm)
-		return false;
-	done = inc->i_len &&
-	       rds_soft_mr_view(sm, true, says->sf_addr, inc->i_len, &to) &&
-	       !inc->i_ops->copy(inc, inc->i_len, &to);
-	rds_soft_mr_put(sm);
-	return done;
-}
-
-static bool rds_soft_do_atomic(struct rds_cpath *cp,
-			       const struct rds_soft_operands *operands,
-			       struct rds_soft_job *job)
-{
-	struct rds_soft_mr *sm = rds_soft_find(cp, &job->sj_frame);
-	struct rds_op op = {
-		.op_kind	= rds_soft_op_of(job->sj_frame.sf_kind),
-		.op_addr	= job->sj_frame.sf_addr,
-	};
-	bool done;
-
-	if (!sm)
-		return false;
-	rds_soft_operands_read(operands, &op);
-	done = rds_soft_mr_atomic(sm, &op, &job->sj_old);
-	rds_soft_mr_put(sm);
-	return done;
-}
-
-/* What follows a write that was not done is not to be delivered. */
-static void rds_soft_failed(struct rds_cpath *cp,
-			    const struct rds_soft_frame *says)
-{
-	if (says->sf_kind == RDS_SOFT_WRITE)
-		cp->cp_soft.so_failed = says->sf_id | BIT_ULL(32);
-}
-
-/* Do what can be done at once. Returns false if it makes no sense. */
-static bool rds_soft_do_job(struct rds_cpath *cp, struct rds_incoming *inc,
-			    struct rds_soft_job *job)
-{
-	struct rds_soft_frame *says = &job->sj_frame;
-	struct rds_soft_operands operands;
-	struct rds_soft_length length;
-	bool done = true;
-
-	switch (says->sf_kind) {
-	case RDS_SOFT_WRITE:
-		done = rds_soft_write(cp, inc, says);
-		if (!done)
-			rds_soft_failed(cp, says);
-		break;
-	case RDS_SOFT_READ:
-		if (!rds_soft_read_payload(inc, &length, sizeof(length)))
-			return false;
-		job->sj_bytes = be32_to_cpu(length.len);
-		if (!job->sj_bytes || job->sj_bytes > RDS_MAX_MSG_SIZE)
-			return false;
-		break;
-	default:
-		if (!rds_soft_read_payload(inc, &operands, sizeof(operands)))
-			return false;
-		done = rds_soft_do_atomic(cp, &operands, job);
-	}
-	says->sf_status = done ? RDS_SOFT_OK : RDS_SOFT_REFUSED;
-	return true;
-}
-
-static bool rds_soft_job_add(struct rds_soft *so, struct rds_soft_job *job)
-{
-	bool room;
-
-	spin_lock(&so->so_lock);
-	room = so->so_nr_asked < RDS_SOFT_JOBS;
-	if (room) {
-		list_add_tail(&job->sj_item, &so->so_asked);
-		so->so_nr_asked++;
-	}
-	spin_unlock(&so->so_lock);
-	return room;
-}
-
-static bool rds_soft_asked(struct rds_cpath *cp, struct rds_incoming *inc,
-			   const struct rds_soft_frame *says)
-{
-	struct rds_soft_job *job;
-
-	job = kzalloc(sizeof(*job), GFP_ATOMIC | __GFP_NOWARN);
-	if (!job) {
-		/* What TCP has acknowledged is still delivered. */
-		rds_soft_failed(cp, says);
-		return false;
-	}
-	job->sj_frame = *says;
-	if (!rds_soft_do_job(cp, inc, job) ||
-	    !rds_soft_job_add(&cp->cp_soft, job)) {
-		kfree(job);
-		return false;
-	}
-	set_bit(RDS_PF_ANSWER, &cp->cp_flags);
-	rds_cpath_kick(cp, 0);
-	return true;
 }
 
 /**
@@ -738,167 +616,6 @@ bool rds_soft_receive(struct rds_cpath *cp, struct rds_incoming *inc)
 }
 
 /**
- * rds_soft_bars() - is a message not to be delivered?
- * @cp: the path that it came by
- * @inc: the message, no duplicate
- *
- * Context: deliver context, serial per path.
- * Return: true if what was to be written before it could not be.
- */
-bool rds_soft_bars(struct rds_cpath *cp, const struct rds_incoming *inc)
-{
-	struct rds_soft *so = &cp->cp_soft;
-	bool bars;
-
-	if (likely(!so->so_failed))
-		return false;
-	bars = lower_32_bits(so->so_failed) == lower_32_bits(inc->i_seq);
-	so->so_failed = 0;
-	return bars;
-}
-
-static struct rds_soft_job *rds_soft_job_first(struct rds_soft *so)
-{
-	struct rds_soft_job *job;
-
-	spin_lock_bh(&so->so_lock);
-	job = list_first_entry_or_null(&so->so_asked, struct rds_soft_job,
-				       sj_item);
-	spin_unlock_bh(&so->so_lock);
-	return job;
-}
-
-static void rds_soft_job_end(struct rds_soft *so, struct rds_soft_job *job)
-{
-	spin_lock_bh(&so->so_lock);
-	list_del(&job->sj_item);
-	so->so_nr_asked--;
-	spin_unlock_bh(&so->so_lock);
-	kfree(job);
-}
-
-/* Read what the peer has asked for into an answer, if it may. */
-static bool rds_soft_fill_answer(struct rds_cpath *cp,
-				 const struct rds_soft_job *job,
-				 struct rds_message *frame)
-{
-	struct rds_soft_mr *sm = rds_soft_find(cp, &job->sj_frame);
-	struct iov_iter from;
-	bool done;
-
-	if (!sm)
-		return false;
-	done = rds_soft_mr_view(sm, false, job->sj_frame.sf_addr, job->sj_bytes,
-				&from) &&
-	       !rds_bag_copy_in(&frame->m_bag, &from);
-	rds_soft_mr_put(sm);
-	return done;
-}
-
-/* Returns NULL without memory. Nobody waits for that who ends a region. */
-static struct rds_message *rds_soft_read(struct rds_cpath *cp,
-					 const struct rds_soft_job *job,
-					 struct rds_soft_frame *says)
-{
-	struct rds_message *frame = rds_soft_new_frame(says, job->sj_bytes);
-
-	if (!frame || rds_soft_fill_answer(cp, job, frame))
-		return frame;
-	rds_message_put(frame);
-	says->sf_status = RDS_SOFT_REFUSED;
-	return rds_soft_new_frame(says, 0);
-}
-
-static struct rds_message *rds_soft_new_answer(struct rds_cpath *cp,
-					       const struct rds_soft_job *job)
-{
-	struct rds_soft_frame says = {
-		.sf_kind	= RDS_SOFT_ANSWER,
-		.sf_status	= job->sj_frame.sf_status,
-		.sf_id		= job->sj_frame.sf_id,
-	};
-	struct rds_message *frame;
-	bool brings;
-
-	if (job->sj_frame.sf_kind == RDS_SOFT_READ)
-		return rds_soft_read(cp, job, &says);
-	brings = job->sj_frame.sf_kind != RDS_SOFT_WRITE &&
-		 says.sf_status == RDS_SOFT_OK;
-	frame = rds_soft_new_frame(&says, brings ? sizeof(__be64) : 0);
-	if (frame && brings)
-		put_unaligned_be64(job->sj_old, frame->m_bag.data);
-	return frame;
-}
-
-/* Returns -EBUSY when others should have a turn: a peer may go on asking. */
-static int rds_soft_answer_some(struct rds_cpath *cp)
-	__must_hold(&cp->cp_xmit_lock)
-{
-	struct rds_soft *so = &cp->cp_soft;
-	struct rds_soft_job *job;
-	unsigned int left;
-	int ret;
-
-	for (left = RDS_SOFT_JOBS; left; left--) {
-		if (rds_cpath_state(cp) != RDS_PATH_UP)
-			return -ENOTCONN;
-		if (!so->so_answer) {
-			job = rds_soft_job_first(so);
-			if (!job)
-				return 0;
-			so->so_answer = rds_soft_new_answer(cp, job);
-			if (!so->so_answer)
-				return -ENOMEM;
-			rds_soft_job_end(so, job);
-		}
-		ret = rds_soft_send(cp, &so->so_answer, true);
-		if (ret)
-			return ret;
-	}
-	return -EBUSY;
-}
-
-/**
- * rds_soft_answer() - answer what the peer has asked for
- * @cp: the path
- *
- * Context: process; cp_xmit_lock is held, and nothing else is being sent.
- * Return: 0 if nothing is left, or other frames may be sent before; otherwise
- * as &rds_data_ops.xmit.
- */
-int rds_soft_answer(struct rds_cpath *cp)
-	__must_hold(&cp->cp_xmit_lock)
-{
-	int ret;
-
-	lockdep_assert_held(&cp->cp_xmit_lock);
-
-	if (likely(!test_bit(RDS_PF_ANSWER, &cp->cp_flags)))
-		return 0;
-	clear_bit(RDS_PF_ANSWER, &cp->cp_flags);
-	/* What is added to the list from here on sets it again. */
-	smp_mb__after_atomic();
-	ret = rds_soft_answer_some(cp);
-	if (ret)
-		set_bit(RDS_PF_ANSWER, &cp->cp_flags);
-	if (ret == -EBUSY) {
-		rds_cpath_kick(cp, 0);
-		ret = 0;
-	}
-	return ret;
-}
-
-static void rds_soft_drop_frames(struct rds_soft *so)
-{
-	if (so->so_request)
-		rds_message_put(so->so_request);
-	if (so->so_answer)
-		rds_message_put(so->so_answer);
-	so->so_request = NULL;
-	so->so_answer = NULL;
-}
-
-/**
  * rds_soft_reset() - the connection is gone, and what belonged to it
  * @cp: the path; its transport is shut down
  *
@@ -909,30 +626,25 @@ void rds_soft_reset(struct rds_cpath *cp)
 {
 	struct rds_soft *so = &cp->cp_soft;
 	struct rds_soft_claim *sc, *next;
-	struct rds_soft_job *job, *then;
-	LIST_HEAD(asked);
 	LIST_HEAD(ops);
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
-	clear_bit(RDS_PF_ANSWER, &cp->cp_flags);
-	rds_soft_drop_frames(so);
+	rds_soft_jobs_drop(cp);
+	if (so->so_request)
+		rds_message_put(so->so_request);
+	so->so_request = NULL;
 	so->so_told = false;
 	so->so_posted = 0;
 	so->so_passed = 0;
-	so->so_failed = 0;
 
 	spin_lock_bh(&so->so_lock);
 	list_splice_init(&so->so_ops, &ops);
-	list_splice_init(&so->so_asked, &asked);
 	so->so_nr_ops = 0;
 	so->so_nr_fetches = 0;
 	so->so_nr_reads = 0;
-	so->so_nr_asked = 0;
 	spin_unlock_bh(&so->so_lock);
 
 	list_for_each_entry_safe(sc, next, &ops, sc_item)
 		rds_soft_claim_end(sc, RDS_RDMA_DROPPED);
-	list_for_each_entry_safe(job, then, &asked, sj_item)
-		kfree(job);
 }

@@ -11,7 +11,10 @@ struct rds_conn;
 struct rds_cpath;
 struct rds_incoming;
 struct rds_message;
-struct rds_sock;
+struct rds_soft_frame;
+
+/* Operations that may be out on a path */
+#define RDS_SOFT_DEPTH	16
 
 /**
  * struct rds_soft - a path's operations
@@ -54,12 +57,14 @@ struct rds_soft {
 };
 
 void rds_soft_init(struct rds_soft *so);
-int rds_soft_admit(struct rds_sock *rs, struct rds_conn *conn, long timeo);
+int rds_soft_admit(struct rds_conn *conn, long timeo);
 bool rds_soft_waits(struct rds_cpath *cp, const struct rds_message *msg);
 int rds_soft_xmit(struct rds_cpath *cp, struct rds_message *msg);
-int rds_soft_answer(struct rds_cpath *cp);
 bool rds_soft_receive(struct rds_cpath *cp, struct rds_incoming *inc);
-bool rds_soft_bars(struct rds_cpath *cp, const struct rds_incoming *inc);
 void rds_soft_reset(struct rds_cpath *cp);
+struct rds_message *rds_soft_new_frame(const struct rds_soft_frame *says,
+				       u32 len);
+int rds_soft_send(struct rds_cpath *cp, struct rds_message **frame);
+bool rds_soft_read_payload(struct rds_incoming *inc, void *to, size_t size);
 
 #endif /* _RDS_CORE_SOFT_OP_H */
