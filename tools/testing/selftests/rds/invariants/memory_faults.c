@@ -86,33 +86,31 @@ static void sweep_it(struct __test_metadata *_metadata,
 	TH_LOG("%lu failures", scene->failures);
 }
 
-TEST_F(rdma, i19_get_mr)
+/* What the device registers with is made the first time. */
+static void sweep_registering(struct __test_metadata *_metadata,
+			      FIXTURE_DATA(rdma) *self,
+			      long (*run)(struct scene *scene))
 {
-	static const struct faulty_call call = {
-		.prepare = prepare_nothing, .run = run_get_mr,
+	const struct faulty_call call = {
+		.prepare = prepare_nothing, .run = run,
 		.verify = verify_get_mr,
 	};
 	struct scene scene;
 
 	scene_init(&scene, self);
-	/* What the device registers with is made the first time. */
-	ASSERT_EQ(0, run_get_mr(&scene));
+	ASSERT_EQ(0, run(&scene));
 	ASSERT_EQ(0, rds_free_mr(self->b, scene.cookie));
 	sweep_it(_metadata, self, &scene, &call);
 }
 
+TEST_F(rdma, i19_get_mr)
+{
+	sweep_registering(_metadata, self, run_get_mr);
+}
+
 TEST_F(rdma, i19_get_mr_for_dest)
 {
-	static const struct faulty_call call = {
-		.prepare = prepare_nothing, .run = run_get_mr_for_dest,
-		.verify = verify_get_mr,
-	};
-	struct scene scene;
-
-	scene_init(&scene, self);
-	ASSERT_EQ(0, run_get_mr(&scene));
-	ASSERT_EQ(0, rds_free_mr(self->b, scene.cookie));
-	sweep_it(_metadata, self, &scene, &call);
+	sweep_registering(_metadata, self, run_get_mr_for_dest);
 }
 
 static void prepare_mr(struct scene *scene)
