@@ -61,8 +61,11 @@ static bool rds_send_control_is_first(struct rds_cpath *cp)
 static bool rds_send_may_pick(struct rds_cpath *cp)
 	__must_hold(&cp->cp_lock)
 {
-	return !(READ_ONCE(cp->cp_flags) & RDS_PF_AHEAD) &&
-	       (!cp->cp_gated || rds_send_control_is_first(cp));
+	unsigned long ahead = READ_ONCE(cp->cp_flags) & RDS_PF_AHEAD;
+
+	if (unlikely(cp->cp_soft.so_yields))
+		ahead &= ~BIT(RDS_PF_ANSWER);
+	return !ahead && (!cp->cp_gated || rds_send_control_is_first(cp));
 }
 
 /* Has the peer acknowledged all of it? */
@@ -104,6 +107,7 @@ static struct rds_message *rds_send_step(struct rds_cpath *cp,
 	if (msg) {
 		list_del(&msg->m_path_item);
 		rds_send_pick(cp, msg);
+		cp->cp_soft.so_yields = false;
 	}
 	*more = !list_empty(&cp->cp_send_queue);
 	cp->cp_xmit_acked = false;
@@ -224,7 +228,7 @@ static int rds_send_ahead(struct rds_cpath *cp)
 	int ret = 0;
 
 	if (unlikely(cp->cp_soft.so_answer))
-		ret = rds_soft_answer(cp);
+		ret = rds_soft_send(cp, &cp->cp_soft.so_answer);
 	if (!ret)
 		ret = rds_send_cong_map(cp);
 	if (!ret && cp->cp_multi)

@@ -7,6 +7,7 @@
  * made, one at a time, so a peer cannot have us hold more than one of those.
  * Who asks for more than RDS_SOFT_JOBS without taking the answers breaks the
  * protocol, and loses the connection, as does who answers what was not asked.
+ * Answers go before messages, but take turns with them.
  *
  * Nothing of what a peer says is believed but the key, and that only as far as
  * soft_mr.c allows.
@@ -25,6 +26,9 @@
 
 /* What a peer may ask for and not be answered; more than it asks for */
 #define RDS_SOFT_JOBS		(4 * RDS_SOFT_DEPTH)
+
+/* Answers to be sent in turn when messages wait */
+#define RDS_SOFT_TURN		4
 
 /**
  * struct rds_soft_job - an operation that the peer has asked for
@@ -262,16 +266,25 @@ static struct rds_message *rds_soft_new_answer(struct rds_cpath *cp,
 	return frame;
 }
 
-/* Returns -EBUSY when others should have a turn: a peer may go on asking. */
+/* Has it been our turn for long enough? A peer may go on asking. */
+static bool rds_soft_turn_ends(struct rds_cpath *cp, unsigned int sent)
+{
+	if (sent < RDS_SOFT_TURN)
+		return false;
+	return sent >= RDS_SOFT_JOBS ||
+	       !list_empty_careful(&cp->cp_send_queue);
+}
+
+/* Returns -EBUSY when others should have a turn. */
 static int rds_soft_answer_some(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
 	struct rds_soft *so = &cp->cp_soft;
 	struct rds_soft_job *job;
-	unsigned int left;
+	unsigned int sent;
 	int ret;
 
-	for (left = RDS_SOFT_JOBS; left; left--) {
+	for (sent = 0; !rds_soft_turn_ends(cp, sent); sent++) {
 		if (rds_cpath_state(cp) != RDS_PATH_UP)
 			return -ENOTCONN;
 		if (!so->so_answer) {
@@ -301,10 +314,12 @@ static int rds_soft_answer_some(struct rds_cpath *cp)
 int rds_soft_answer(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
+	struct rds_soft *so = &cp->cp_soft;
 	int ret;
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
+	so->so_yields = false;
 	if (likely(!test_bit(RDS_PF_ANSWER, &cp->cp_flags)))
 		return 0;
 	clear_bit(RDS_PF_ANSWER, &cp->cp_flags);
@@ -314,6 +329,7 @@ int rds_soft_answer(struct rds_cpath *cp)
 	if (ret)
 		set_bit(RDS_PF_ANSWER, &cp->cp_flags);
 	if (ret == -EBUSY) {
+		so->so_yields = true;
 		rds_cpath_kick(cp, 0);
 		ret = 0;
 	}

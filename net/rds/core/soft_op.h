@@ -34,6 +34,7 @@ struct rds_soft_frame;
  *	follow
  * @so_answer: likewise
  * @so_told: the peer has been told on this connection what we are
+ * @so_yields: after many answers it is a message's turn
  * @so_posted: number of the message whose request was sent last
  * @so_passed: number of the message that was let pass last
  */
@@ -53,6 +54,7 @@ struct rds_soft {
 	struct rds_message	*so_answer;
 	bool			so_told;
 	u64			so_posted;
+	bool			so_yields;
 	u64			so_passed;
 };
 

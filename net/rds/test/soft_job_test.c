@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RDMA in software, when what peers ask for is answered:
+ * net/rds/core/soft_job.c. They ask to write by a key that nobody has, so that
+ * all is refused.
+ */
+#include "../core/soft_frame.h"
+#include "../core/soft_op.h"
+#include "rig.h"
+
+/* One is being answered, and so many may wait. */
+#define WAITING		(4 * RDS_SOFT_DEPTH)
+#define ONE		1U
+
+/* How many are answered while a message waits, and how many are asked then */
+#define TURN		4U
+#define MANY		1000
+
+static const struct rig_peer ours = { RIG_OURS, 1, 77, 5 };
+
+static struct fake *fake;
+static u32 asked;
+
+static void ask(struct rds_path *path)
+{
+	const struct rds_soft_frame says = {
+		.sf_kind = RDS_SOFT_WRITE, .sf_id = ++asked, .sf_key = 1,
+	};
+	struct rds_header hdr = {
+		.h_len		= htonl(1),
+		.h_flags	= RDS_FLAG_RETRANSMITTED,
+	};
+
+	rds_soft_frame_write(hdr.h_exthdr, &says);
+	fake_deliver(path, &hdr);
+}
+
+/* As each answer goes out another question comes. */
+static void ask_again(struct rds_path *path, struct rds_message *msg)
+{
+	ask(path);
+	if (asked < MANY)
+		fake->in_xmit = ask_again;
+}
+
+/* Both have greeted, and nothing is left to be said. */
+static struct socket *greeted(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	fake = rig_fake(test);
+	asked = 0;
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_MAPPED, 1);
+	rig_map_from(test, 0);
+	rig_reply(test, 0, 1, &ours);
+	fake_settle(fake);
+	fake_forget(fake);
+	return sock;
+}
+
+/* The transport takes nothing, and an answer waits for it. */
+static void block(struct kunit *test)
+{
+	fake_fail(&fake->xmit, -EAGAIN, FAKE_FOR_EVER);
+	ask(rig_path(test));
+	fake_settle(fake);
+}
+
+/* In turn; what was not an answer is passed over. */
+static void expect_answers(struct kunit *test, unsigned int count)
+{
+	const struct fake_call *call;
+	struct rds_soft_frame says;
+	unsigned int n, id = 0;
+
+	for (n = 0; (call = fake_nth(fake, FAKE_SENT, n)); n++) {
+		if (call->seq || !rds_soft_frame_read(call->exthdr, &says))
+			continue;
+		KUNIT_ASSERT_EQ(test, says.sf_id, ++id);
+		KUNIT_EXPECT_EQ(test, says.sf_kind, RDS_SOFT_ANSWER);
+		KUNIT_EXPECT_EQ(test, says.sf_status, RDS_SOFT_REFUSED);
+		KUNIT_EXPECT_EQ(test, call->len, 0U);
+	}
+	KUNIT_EXPECT_EQ(test, id, count);
+}
+
+/* How many frames went out before the first message */
+static unsigned int sent_before(struct kunit *test)
+{
+	const struct fake_call *call;
+	unsigned int n = 0;
+
+	while ((call = fake_nth(fake, FAKE_SENT, n)) && !call->seq)
+		n++;
+	KUNIT_ASSERT_NOT_NULL(test, call);
+	return n;
+}
+
+static void answers_go_before_messages(struct kunit *test)
+{
+	struct socket *sock = greeted(test);
+
+	block(test);
+	rig_send(test, sock, 1);
+	while (asked < TURN)
+		ask(rig_path(test));
+	fake_unblock(fake);
+	fake_settle(fake);
+	KUNIT_EXPECT_EQ(test, sent_before(test), TURN);
+	expect_answers(test, TURN);
+}
+
+static void who_goes_on_asking_holds_nothing_up(struct kunit *test)
+{
+	struct socket *sock = greeted(test);
+
+	block(test);
+	rig_send(test, sock, 1);
+	fake->in_xmit = ask_again;
+	fake_unblock(fake);
+	rig_await(test, FAKE_SENT, MANY + 1);
+	KUNIT_EXPECT_EQ(test, sent_before(test), ONE + TURN);
+	expect_answers(test, MANY);
+}
+
+static void as_many_as_are_allowed(struct kunit *test)
+{
+	greeted(test);
+	block(test);
+	while (asked < WAITING + ONE)
+		ask(rig_path(test));
+	fake_unblock(fake);
+	fake_settle(fake);
+	expect_answers(test, WAITING + ONE);
+	KUNIT_EXPECT_EQ(test, fake_count(fake, FAKE_SHUTDOWN), 0U);
+}
+
+static void one_more_is_too_much(struct kunit *test)
+{
+	greeted(test);
+	block(test);
+	while (asked < WAITING + ONE + 1)
+		ask(rig_path(test));
+	rig_await(test, FAKE_SHUTDOWN, 1);
+	fake_unblock(fake);
+	fake_settle(fake);
+	expect_answers(test, 0);
+}
+
+static struct kunit_case soft_job_cases[] = {
+	KUNIT_CASE(answers_go_before_messages),
+	KUNIT_CASE(who_goes_on_asking_holds_nothing_up),
+	KUNIT_CASE(as_many_as_are_allowed),
+	KUNIT_CASE(one_more_is_too_much),
+	{}
+};
+
+/* With as many lanes as the peer, so that nobody offers others. */
+static int soft_job_init(struct kunit *test)
+{
+	int ret = rig_init_lanes(test);
+
+	if (!ret)
+		rig_fake(test)->max_paths = 1;
+	return ret;
+}
+
+static struct kunit_suite soft_job_suite = {
+	.name		= "rds_soft_job",
+	.init		= soft_job_init,
+	.exit		= rig_exit,
+	.test_cases	= soft_job_cases,
+};
+
+kunit_test_suite(soft_job_suite);
