@@ -46,8 +46,10 @@ rds_bind_transport(struct rds_sock *rs, const struct rds_transport *chosen,
 	}
 
 	ret = rds_transport_owns(chosen, net, &addr->ip, addr->ifindex);
+	if (ret == -EPROTOTYPE || ret == -ENOMEM)
+		return ERR_PTR(ret);
 	if (ret)
-		return ERR_PTR(ret == -EPROTOTYPE ? ret : -ENOPROTOOPT);
+		return ERR_PTR(-ENOPROTOOPT);
 	__module_get(chosen->owner);
 	return chosen;
 }

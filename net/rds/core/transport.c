@@ -195,12 +195,15 @@ static const struct rds_transport *
 rds_transport_try(const struct rds_transport *trans, struct net *net,
 		  const struct in6_addr *ip, u32 ifindex)
 {
+	int ret;
+
 	if (!trans)
 		return NULL;
-	if (!rds_transport_owns(trans, net, ip, ifindex))
+	ret = rds_transport_owns(trans, net, ip, ifindex);
+	if (!ret)
 		return trans;
 	rds_transport_put(trans);
-	return NULL;
+	return ret == -ENOMEM ? ERR_PTR(ret) : NULL;
 }
 
 /**
@@ -214,7 +217,8 @@ rds_transport_try(const struct rds_transport *trans, struct net *net,
  * this host only, is the last.
  *
  * Context: process, may sleep; may load modules.
- * Return: the transport, to be given up by rds_transport_put(), or NULL.
+ * Return: the transport, to be given up by rds_transport_put(); NULL; -ENOMEM
+ * as a pointer if one could not tell, for then it may be that one's.
  */
 const struct rds_transport *rds_transport_for_laddr(struct net *net,
 						    const struct in6_addr *ip,
