@@ -138,10 +138,11 @@ TEST_F(refused, unknown_types)
 	char data[128] = {};
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(types); i++)
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
 		EXPECT_EQ(-EINVAL, send_with_rds(self->fd, &self->name,
 						 types[i], data, sizeof(data)))
 			TH_LOG("type %d", types[i]);
+	}
 }
 
 TEST_F(refused, malformed)

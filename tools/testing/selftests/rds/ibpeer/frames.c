@@ -55,10 +55,11 @@ TEST_F(frames, of_honest_messages_are_delivered)
 	};
 	unsigned int i;
 
-	for (i = 0; i < sizeof(lens) / sizeof(*lens); i++)
+	for (i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
 		EXPECT_TRUE(site_talks(&self->site, lens[i])) {
 			TH_LOG("of %u bytes", lens[i]);
 		}
+	}
 	EXPECT_BORNE();
 }
 

@@ -403,9 +403,10 @@ TEST_F(loop, i19_lists)
 	scene.len = 100;
 	prepare_recv(&scene);
 	for (scene.option = RDS_INFO_FIRST; scene.option <= RDS_INFO_LAST;
-	     scene.option++)
+	     scene.option++) {
 		EXPECT_TRUE(sweep(&scene, &call, 1))
 			TH_LOG("list %d", scene.option);
+	}
 	EXPECT_LT(0, scene.failures);
 	rds_drain(self->b);
 }

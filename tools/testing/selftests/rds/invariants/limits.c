@@ -186,13 +186,15 @@ TEST_F(loop, short_cmsg_in_size_pass)
 	unsigned int i;
 	size_t len;
 
-	for (i = 0; i < ARRAY_SIZE(kinds); i++)
-		for (len = 0; len < kinds[i].size; len++)
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		for (len = 0; len < kinds[i].size; len++) {
 			EXPECT_EQ(-EINVAL,
 				  send_cmsg(self->a, &self->b_name,
 					    kinds[i].type, zeros, len))
 				TH_LOG("type %d, %zu bytes", kinds[i].type,
 				       len);
+		}
+	}
 	EXPECT_TRUE(rds_silent(self->b));
 }
 
