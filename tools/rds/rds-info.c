@@ -473,7 +473,7 @@ static void format_reason(char *text, size_t size, uint64_t reason)
 		"none", "xmit-failed", "peer-closed", "peer-reset", "timeout",
 		"unreachable", "local-abort", "connect-failed", "yield",
 		"raced", "peer-restarted", "tuned", "protocol", "oversized",
-		"idle", "unregister", "net-exit",
+		"idle", "unregister", "net-exit", "no-memory",
 	};
 
 	format_word(text, size, reason, words,

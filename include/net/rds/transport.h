@@ -47,6 +47,7 @@ struct ubuf_info;
  * @RDS_DROP_IDLE: nobody uses it, and room is needed for others
  * @RDS_DROP_UNREGISTER: the transport is being unloaded
  * @RDS_DROP_NET_EXIT: the network namespace is going away
+ * @RDS_DROP_NO_MEMORY: there is no memory for what the peer asked for
  */
 enum rds_drop_reason {
 	RDS_DROP_NONE,
@@ -66,6 +67,7 @@ enum rds_drop_reason {
 	RDS_DROP_IDLE,
 	RDS_DROP_UNREGISTER,
 	RDS_DROP_NET_EXIT,
+	RDS_DROP_NO_MEMORY,
 };
 
 /**

@@ -27,7 +27,8 @@
 	EM(RDS_DROP_OVERSIZED,		"oversized")		\
 	EM(RDS_DROP_IDLE,		"idle")			\
 	EM(RDS_DROP_UNREGISTER,		"unregister")		\
-	EMe(RDS_DROP_NET_EXIT,		"net-exit")
+	EM(RDS_DROP_NET_EXIT,		"net-exit")		\
+	EMe(RDS_DROP_NO_MEMORY,		"no-memory")
 
 #define RDS_MSG_FATES						\
 	EM(RDS_MSG_CANCELED,		"canceled")		\

@@ -181,7 +181,7 @@ static int rds_cmsg_run_op(const struct rds_send_cmsgs *cmsgs,
 /* Can either of the two reach the other's memory? */
 static int rds_cmsg_can_run(const struct rds_send_cmsgs *cmsgs,
 			    struct rds_sock *rs, struct rds_conn *conn,
-			    long timeo)
+			    long *timeo)
 {
 	if (!rs->rs_trans->rdma)
 		return rds_soft_admit(conn, timeo);
@@ -197,7 +197,7 @@ static int rds_cmsg_can_run(const struct rds_send_cmsgs *cmsgs,
  * @conn: the connection that the message goes by
  * @rm: the message, which is told of it
  * @mapped: set to the cookie of memory that was registered
- * @timeo: how long it may take to learn what the peer is, in jiffies
+ * @timeo: see rds_soft_admit()
  *
  * Context: process, may sleep.
  * Return: 0 if all is done; -EINVAL for what came twice or names a key that
@@ -207,7 +207,7 @@ static int rds_cmsg_can_run(const struct rds_send_cmsgs *cmsgs,
  */
 int rds_cmsg_run_all(const struct rds_send_cmsgs *cmsgs, struct rds_sock *rs,
 		     struct rds_conn *conn, struct rds_message *rm,
-		     rds_rdma_cookie_t *mapped, long timeo)
+		     rds_rdma_cookie_t *mapped, long *timeo)
 {
 	int ret;
 

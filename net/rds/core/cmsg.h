@@ -56,7 +56,7 @@ struct rds_sock;
 void rds_cmsg_read(struct msghdr *msg, struct rds_send_cmsgs *cmsgs);
 int rds_cmsg_run_all(const struct rds_send_cmsgs *cmsgs, struct rds_sock *rs,
 		     struct rds_conn *conn, struct rds_message *rm,
-		     rds_rdma_cookie_t *mapped, long timeo);
+		     rds_rdma_cookie_t *mapped, long *timeo);
 
 /**
  * rds_cmsg_expected() - are control messages there, or missing?
@@ -78,7 +78,7 @@ static inline bool rds_cmsg_expected(const struct msghdr *msg)
  * @rm: the message, which is told of it
  * @mapped: set to the cookie of memory that was registered, for rds_mr_free()
  *	if the message is not sent after all; otherwise 0
- * @timeo: how long it may take to learn what the peer is, in jiffies
+ * @timeo: see rds_soft_admit()
  *
  * Context: process, may sleep.
  * Return: 0 if they ask for nothing, or for what comes later; otherwise as
@@ -87,7 +87,7 @@ static inline bool rds_cmsg_expected(const struct msghdr *msg)
 static inline int rds_cmsg_run(const struct rds_send_cmsgs *cmsgs,
 			       struct rds_sock *rs,
 			       struct rds_conn *conn, struct rds_message *rm,
-			       rds_rdma_cookie_t *mapped, long timeo)
+			       rds_rdma_cookie_t *mapped, long *timeo)
 {
 	*mapped = 0;
 	if (likely(!cmsgs->seen))

@@ -12,6 +12,7 @@
 #include "lanes.h"
 #include "path_work.h"
 #include "send.h"
+#include "soft_op.h"
 
 #include <trace/events/rds.h>
 
@@ -256,6 +257,7 @@ static void rds_path_rearm(struct rds_cpath *cp)
 	    rds_path_may_dial(cp) && rds_cpath_state(cp) == RDS_PATH_DOWN)
 		delay = (long)(READ_ONCE(cp->cp_connect_at) - jiffies);
 	delay = min(delay, rds_gate_delay(cp));
+	delay = min(delay, rds_soft_watch(cp));
 	if (delay == LONG_MAX)
 		return;
 

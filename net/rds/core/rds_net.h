@@ -23,6 +23,7 @@
  * @max_unacked_bytes: bytes on a path between two requests for an ack
  * @ping_enable: answer pings
  * @rx_held_max: bytes of memory that unread messages may hold
+ * @op_timeout_ms: how long a peer may leave operations in software unanswered
  * @autoload: load transport modules on demand; meaningful in init_net
  */
 struct rds_sysctl {
@@ -32,6 +33,7 @@ struct rds_sysctl {
 	int	max_unacked_bytes;
 	int	ping_enable;
 	int	rx_held_max;
+	int	op_timeout_ms;
 	int	autoload;
 };
 

@@ -405,7 +405,7 @@ static int rds_sendmsg_message(struct socket *sock, struct msghdr *msg,
 		goto err_message;
 	}
 
-	ret = rds_cmsg_run(cmsgs, rs, conn, rm, &mapped, timeo);
+	ret = rds_cmsg_run(cmsgs, rs, conn, rm, &mapped, &timeo);
 	if (ret)
 		goto err_conn;
 	ret = rds_sendmsg_suit(rm, conn);

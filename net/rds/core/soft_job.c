@@ -149,10 +149,10 @@ static bool rds_soft_job_add(struct rds_soft *so, struct rds_soft_job *job)
  * @says: what the header of that says
  *
  * Context: deliver context, serial per path. Takes so_lock.
- * Return: false if it makes no sense, is too much, or there is no memory.
+ * Return: 0; -EPROTO if it makes no sense, or is too much; -ENOMEM.
  */
-bool rds_soft_asked(struct rds_cpath *cp, struct rds_incoming *inc,
-		    const struct rds_soft_frame *says)
+int rds_soft_asked(struct rds_cpath *cp, struct rds_incoming *inc,
+		   const struct rds_soft_frame *says)
 {
 	struct rds_soft_job *job;
 
@@ -160,17 +160,17 @@ bool rds_soft_asked(struct rds_cpath *cp, struct rds_incoming *inc,
 	if (!job) {
 		/* What TCP has acknowledged is still delivered. */
 		rds_soft_failed(cp, says);
-		return false;
+		return -ENOMEM;
 	}
 	job->sj_frame = *says;
 	if (!rds_soft_do_job(cp, inc, job) ||
 	    !rds_soft_job_add(&cp->cp_soft, job)) {
 		kfree(job);
-		return false;
+		return -EPROTO;
 	}
 	set_bit(RDS_PF_ANSWER, &cp->cp_flags);
 	rds_cpath_kick(cp, 0);
-	return true;
+	return 0;
 }
 
 /**

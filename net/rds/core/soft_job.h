@@ -9,8 +9,8 @@ struct rds_cpath;
 struct rds_incoming;
 struct rds_soft_frame;
 
-bool rds_soft_asked(struct rds_cpath *cp, struct rds_incoming *inc,
-		    const struct rds_soft_frame *says);
+int rds_soft_asked(struct rds_cpath *cp, struct rds_incoming *inc,
+		   const struct rds_soft_frame *says);
 bool rds_soft_bars(struct rds_cpath *cp, const struct rds_incoming *inc);
 int rds_soft_answer(struct rds_cpath *cp);
 void rds_soft_jobs_drop(struct rds_cpath *cp);

@@ -13,7 +13,8 @@
  *	  ...					 answer, with what was read
  *
  * As with a device, an operation belongs to one connection: if that is lost
- * before the answer, the operation is DROPPED, and nothing is sent again. A
+ * before the answer, the operation is DROPPED, and nothing is sent again. If no
+ * answer has come for a while that is given up (rds_soft_watch()). A
  * message that waits for what it fetches has the path wait, as the fence does
  * that a device is given. Answers and all else that goes ahead of messages do
  * not wait for it, so that two who wait for each other's answers get them.
@@ -91,23 +92,35 @@ static bool rds_soft_is_greeted(const struct rds_conn *conn)
 	return smp_load_acquire(&conn->c_greeted);
 }
 
-static int rds_soft_await_greeting(struct rds_conn *conn, long timeo)
+/* Whoever is not there is waited for once, not by each message. */
+static int rds_soft_await_greeting(struct rds_conn *conn, long *timeo)
 {
-	long ret;
+	long wait = min_t(long, *timeo, RDS_SOFT_PATIENCE);
+	long left;
 
 	if (likely(rds_soft_is_greeted(conn)))
 		return 0;
 	rds_cpath_connect_soon(&conn->c_path);
-	ret = wait_event_interruptible_timeout(conn->c_fcong->cm_waitq,
-					       rds_soft_is_greeted(conn),
-					       min(timeo, RDS_SOFT_PATIENCE));
-	return ret < 0 ? sock_intr_errno(timeo) : 0;
+	if (!wait || READ_ONCE(conn->c_hoped))
+		return 0;
+	left = wait_event_interruptible_timeout(conn->c_fcong->cm_waitq,
+						rds_soft_is_greeted(conn),
+						wait);
+	if (left < 0)
+		return sock_intr_errno(*timeo);
+	if (!left && wait == RDS_SOFT_PATIENCE)
+		WRITE_ONCE(conn->c_hoped, true);
+	/* 0 would mean that nothing is waited for. */
+	if (*timeo != MAX_SCHEDULE_TIMEOUT)
+		*timeo = max(*timeo - (wait - left), 1L);
+	return 0;
 }
 
 /**
  * rds_soft_admit() - can memory be reached over a connection without a device?
  * @conn: the connection
- * @timeo: how long it may take to learn what the peer is, in jiffies
+ * @timeo: how long it may take to learn what the peer is, in jiffies; what it
+ *	takes is subtracted
  *
  * Of a peer that is not there, as of one that there was no time to ask, it is
  * hoped for.
@@ -115,7 +128,7 @@ static int rds_soft_await_greeting(struct rds_conn *conn, long timeo)
  * Context: process, may sleep.
  * Return: 0; -EOPNOTSUPP if not; -EINTR or -ERESTARTSYS.
  */
-int rds_soft_admit(struct rds_conn *conn, long timeo)
+int rds_soft_admit(struct rds_conn *conn, long *timeo)
 {
 	int ret;
 
@@ -287,15 +300,32 @@ static void rds_soft_count(struct rds_soft *so, const struct rds_op *op,
 	so->so_nr_reads += op->op_kind == RDS_OP_READ ? by : 0;
 }
 
-static void rds_soft_claim_add(struct rds_soft *so, struct rds_soft_claim *sc,
+static unsigned long rds_soft_limit(const struct rds_cpath *cp)
+{
+	const struct rds_sysctl *ctl = &cp->cp_conn->c_rn->rn_sysctl;
+
+	return msecs_to_jiffies(READ_ONCE(ctl->op_timeout_ms));
+}
+
+static void rds_soft_claim_add(struct rds_cpath *cp, struct rds_soft_claim *sc,
 			       struct rds_message *msg)
 {
+	struct rds_soft *so = &cp->cp_soft;
+	bool first;
+
 	sc->sc_id = lower_32_bits(msg->m_seq);
 	sc->sc_msg = rds_message_get(msg);
 	spin_lock_bh(&so->so_lock);
+	first = list_empty(&so->so_ops);
+	if (first)
+		so->so_since = jiffies;
 	list_add_tail(&sc->sc_item, &so->so_ops);
 	rds_soft_count(so, msg->m_op, 1);
 	spin_unlock_bh(&so->so_lock);
+
+	/* Each answer has the path's work run, which looks for the next. */
+	if (first)
+		rds_cpath_kick(cp, rds_soft_limit(cp));
 }
 
 static void rds_soft_claim_end(struct rds_soft_claim *sc, int status)
@@ -402,7 +432,7 @@ static int rds_soft_begin(struct rds_cpath *cp, struct rds_message *msg)
 		kfree(sc);
 		return -ECANCELED;
 	}
-	rds_soft_claim_add(so, sc, msg);
+	rds_soft_claim_add(cp, sc, msg);
 	so->so_request = frame;
 	return 0;
 }
@@ -523,6 +553,7 @@ static struct rds_soft_claim *rds_soft_claim_take(struct rds_soft *so, u32 id)
 		if (sc->sc_id != id)
 			continue;
 		found = sc;
+		so->so_since = jiffies;
 		list_del(&sc->sc_item);
 		rds_soft_count(so, sc->sc_msg->m_op, -1);
 		break;
@@ -567,8 +598,9 @@ static bool rds_soft_take_result(const struct rds_op *op,
 	return !inc->i_len || !inc->i_ops->copy(inc, inc->i_len, &to);
 }
 
-static bool rds_soft_answered(struct rds_cpath *cp, struct rds_incoming *inc,
-			      const struct rds_soft_frame *says)
+/* Returns 0, or -EPROTO. */
+static int rds_soft_answered(struct rds_cpath *cp, struct rds_incoming *inc,
+			     const struct rds_soft_frame *says)
 {
 	struct rds_soft_claim *sc = rds_soft_claim_take(&cp->cp_soft,
 							says->sf_id);
@@ -576,7 +608,7 @@ static bool rds_soft_answered(struct rds_cpath *cp, struct rds_incoming *inc,
 	bool sane = true;
 
 	if (!sc)
-		return false;
+		return -EPROTO;
 	if (says->sf_status == RDS_SOFT_OK) {
 		sane = rds_soft_take_result(sc->sc_msg->m_op, inc);
 		status = sane ? RDS_RDMA_SUCCESS : RDS_RDMA_OTHER_ERROR;
@@ -584,7 +616,7 @@ static bool rds_soft_answered(struct rds_cpath *cp, struct rds_incoming *inc,
 	rds_soft_claim_end(sc, status);
 	rds_send_ack_again(cp);
 	rds_cpath_kick(cp, 0);
-	return sane;
+	return sane ? 0 : -EPROTO;
 }
 
 /**
@@ -601,18 +633,48 @@ static bool rds_soft_answered(struct rds_cpath *cp, struct rds_incoming *inc,
 bool rds_soft_receive(struct rds_cpath *cp, struct rds_incoming *inc)
 {
 	struct rds_soft_frame says;
-	bool sane;
+	int ret;
 
 	if (likely(inc->i_seq) || !cp->cp_soft.so_known ||
 	    !rds_soft_frame_read(inc->i_exthdr, &says))
 		return false;
 	if (says.sf_kind == RDS_SOFT_ANSWER)
-		sane = rds_soft_answered(cp, inc, &says);
+		ret = rds_soft_answered(cp, inc, &says);
 	else
-		sane = rds_soft_asked(cp, inc, &says);
-	if (!sane)
-		rds_path_drop(&cp->cp_pub, RDS_DROP_PROTOCOL);
+		ret = rds_soft_asked(cp, inc, &says);
+	if (ret)
+		rds_path_drop(&cp->cp_pub, ret == -ENOMEM ?
+			      RDS_DROP_NO_MEMORY : RDS_DROP_PROTOCOL);
 	return true;
+}
+
+/**
+ * rds_soft_watch() - does the peer answer?
+ * @cp: the path
+ *
+ * If it has not for too long the connection is given up, as a device's is. But
+ * while we do not read it is not to blame.
+ *
+ * Context: process, the path's work item. Takes so_lock, cp_lock.
+ * Return: in how many jiffies to look again; LONG_MAX if a kick will come.
+ */
+long rds_soft_watch(struct rds_cpath *cp)
+{
+	struct rds_soft *so = &cp->cp_soft;
+	long left = LONG_MAX;
+
+	spin_lock_bh(&so->so_lock);
+	if (so->so_nr_ops) {
+		if (test_bit(RDS_PF_RX_STOPPED, &cp->cp_flags))
+			so->so_since = jiffies;
+		left = (long)(so->so_since + rds_soft_limit(cp) - jiffies);
+	}
+	spin_unlock_bh(&so->so_lock);
+	if (left > 0)
+		return left;
+
+	rds_path_drop(&cp->cp_pub, RDS_DROP_TIMEOUT);
+	return LONG_MAX;
 }
 
 /**

@@ -21,6 +21,7 @@ struct rds_soft_frame;
  * @so_lock: guards all up to @so_nr_asked; a leaf
  * @so_ops: what we have asked the peer for, and it has not answered
  * @so_nr_ops: how many those are
+ * @so_since: since when the peer has not answered any, in jiffies
  * @so_nr_fetches: those that bring something back
  * @so_nr_reads: those that the peer does only when it answers
  * @so_asked: what the peer has asked for, and was not answered
@@ -33,8 +34,8 @@ struct rds_soft_frame;
  * @so_request: frame being sent, or NULL; guarded by cp_xmit_lock, as all that
  *	follow
  * @so_answer: likewise
- * @so_told: the peer has been told on this connection what we are
  * @so_yields: after many answers it is a message's turn
+ * @so_told: the peer has been told on this connection what we are
  * @so_posted: number of the message whose request was sent last
  * @so_passed: number of the message that was let pass last
  */
@@ -42,6 +43,7 @@ struct rds_soft {
 	spinlock_t		so_lock;	/* guards the lists */
 	struct list_head	so_ops;
 	unsigned int		so_nr_ops;
+	unsigned long		so_since;
 	unsigned int		so_nr_fetches;
 	unsigned int		so_nr_reads;
 	struct list_head	so_asked;
@@ -52,17 +54,18 @@ struct rds_soft {
 
 	struct rds_message	*so_request;
 	struct rds_message	*so_answer;
+	bool			so_yields;
 	bool			so_told;
 	u64			so_posted;
-	bool			so_yields;
 	u64			so_passed;
 };
 
 void rds_soft_init(struct rds_soft *so);
-int rds_soft_admit(struct rds_conn *conn, long timeo);
+int rds_soft_admit(struct rds_conn *conn, long *timeo);
 bool rds_soft_waits(struct rds_cpath *cp, const struct rds_message *msg);
 int rds_soft_xmit(struct rds_cpath *cp, struct rds_message *msg);
 bool rds_soft_receive(struct rds_cpath *cp, struct rds_incoming *inc);
+long rds_soft_watch(struct rds_cpath *cp);
 void rds_soft_reset(struct rds_cpath *cp);
 struct rds_message *rds_soft_new_frame(const struct rds_soft_frame *says,
 				       u32 len);

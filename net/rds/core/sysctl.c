@@ -14,11 +14,13 @@
 
 #define RDS_DELAY_MAX_MS	(24 * 60 * 60 * 1000)
 #define RDS_RX_HELD_MIN		(64 * 1024)
+#define RDS_OP_TIMEOUT_MIN_MS	100
 
 static int rds_pf = PF_RDS;
 static int rds_sol = SOL_RDS;
 static int rds_delay_max = RDS_DELAY_MAX_MS;
 static int rds_rx_held_min = RDS_RX_HELD_MIN;
+static int rds_op_timeout_min = RDS_OP_TIMEOUT_MIN_MS;
 
 static const struct rds_sysctl rds_sysctl_defaults = {
 	.reconnect_min_ms	= 1,
@@ -27,6 +29,7 @@ static const struct rds_sysctl rds_sysctl_defaults = {
 	.max_unacked_bytes	= 16 << 20,
 	.ping_enable		= 1,
 	.rx_held_max		= 16 << 20,
+	.op_timeout_ms		= 30 * 1000,
 	.autoload		= 1,
 };
 
@@ -91,6 +94,8 @@ static const struct ctl_table rds_sysctl_table[] = {
 	RDS_SYSCTL("ping_enable", ping_enable, SYSCTL_ZERO, SYSCTL_ONE),
 	RDS_SYSCTL("rx_held_max", rx_held_max,
 		   &rds_rx_held_min, SYSCTL_INT_MAX),
+	RDS_SYSCTL("op_timeout_ms", op_timeout_ms,
+		   &rds_op_timeout_min, &rds_delay_max),
 	/* Modules are the host's: the last entry is for init_net only. */
 	RDS_SYSCTL("autoload", autoload, SYSCTL_ZERO, SYSCTL_ONE),
 };

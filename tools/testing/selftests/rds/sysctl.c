@@ -17,6 +17,7 @@ static const struct {
 	{ "max_unacked_bytes", 16777216, 0644 },
 	{ "ping_enable", 1, 0644 },
 	{ "rx_held_max", 16777216, 0644 },
+	{ "op_timeout_ms", 30000, 0644 },
 };
 
 TEST_F(solo, defaults_in_a_new_namespace)
@@ -24,9 +25,10 @@ TEST_F(solo, defaults_in_a_new_namespace)
 	size_t i;
 
 	solo_move(_metadata, self);
-	for (i = 0; i < ARRAY_SIZE(defaults); i++)
+	for (i = 0; i < ARRAY_SIZE(defaults); i++) {
 		EXPECT_EQ(defaults[i].value, rds_sysctl_get(defaults[i].name))
 			TH_LOG("%s", defaults[i].name);
+	}
 }
 
 TEST(the_initial_namespace_has_them_too)
@@ -34,9 +36,10 @@ TEST(the_initial_namespace_has_them_too)
 	size_t i;
 
 	ASSERT_EQ(0, ERR(rds_initial_netns()));
-	for (i = 0; i < ARRAY_SIZE(defaults); i++)
+	for (i = 0; i < ARRAY_SIZE(defaults); i++) {
 		EXPECT_LE(0, rds_sysctl_get(defaults[i].name))
 			TH_LOG("%s", defaults[i].name);
+	}
 	EXPECT_EQ(21, rds_sysctl_get("pf_rds"));
 	EXPECT_EQ(276, rds_sysctl_get("sol_rds"));
 }
@@ -45,9 +48,10 @@ TEST_F(solo, modes)
 {
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(defaults); i++)
+	for (i = 0; i < ARRAY_SIZE(defaults); i++) {
 		EXPECT_EQ(defaults[i].mode, rds_sysctl_mode(defaults[i].name))
 			TH_LOG("%s", defaults[i].name);
+	}
 }
 
 /* A program reads them to learn what to pass to socket(2) and setsockopt(2) */
@@ -100,6 +104,8 @@ TEST_F(solo, bounds)
 		{ "ping_enable", "2" },
 		{ "rx_held_max", "-1" },
 		{ "rx_held_max", "0" },
+		{ "op_timeout_ms", "99" },
+		{ "op_timeout_ms", "86400001" },
 		{ "reconnect_min_delay_ms", "0" },
 		{ "reconnect_min_delay_ms", "-5" },
 		{ "reconnect_max_delay_ms", "0" },

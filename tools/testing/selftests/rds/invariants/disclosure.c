@@ -417,7 +417,7 @@ TEST_F(loop, hardened_usercopy_of_control_messages)
 static const char * const sysctls[] = {
 	"reconnect_min_delay_ms", "reconnect_max_delay_ms",
 	"max_unacked_packets", "max_unacked_bytes", "ping_enable",
-	"rx_held_max",
+	"rx_held_max", "op_timeout_ms",
 };
 
 static void read_sysctls(long value[ARRAY_SIZE(sysctls)])
@@ -452,7 +452,7 @@ static int write_sysctl(unsigned int which, long value)
 TEST_F(loop, cve_2015_2042_sysctl_sizes)
 {
 	static const long other[ARRAY_SIZE(sysctls)] = {
-		2, 2000, 17, 0x7fffffff, 0, 0x7fffffff,
+		2, 2000, 17, 0x7fffffff, 0, 0x7fffffff, 100,
 	};
 	long before[ARRAY_SIZE(sysctls)];
 	unsigned int i;
@@ -491,10 +491,12 @@ TEST_F(loop, cve_2015_2042_sysctl_values)
 	unsigned int i, j;
 
 	read_sysctls(before);
-	for (i = 0; i < ARRAY_SIZE(sysctls); i++)
-		for (j = 0; j < ARRAY_SIZE(bad); j++)
+	for (i = 0; i < ARRAY_SIZE(sysctls); i++) {
+		for (j = 0; j < ARRAY_SIZE(bad); j++) {
 			EXPECT_EQ(-EINVAL, rds_sysctl_set(sysctls[i], bad[j]))
 				TH_LOG("value %u to number %u", j, i);
+		}
+	}
 	EXPECT_TRUE(only_changed(before, 0, before[0]));
 }
 

@@ -13,6 +13,7 @@ import socket
 import struct
 import subprocess
 import sys
+import termios
 
 PF_RDS = 21
 SOL_RDS = 276
@@ -208,6 +209,13 @@ class RdsSocket:
         sent = libc.sendto(self.sock.fileno(), payload, len(payload),
                            0 if wait else socket.MSG_DONTWAIT, name, len(name))
         return 0 if sent >= 0 else ctypes.get_errno()
+
+    def unsent(self):
+        """Bytes of payload that are not done with"""
+        room = ctypes.c_int()
+        check(libc.ioctl(self.sock.fileno(), termios.TIOCOUTQ,
+                         ctypes.byref(room)))
+        return room.value
 
     # Memory
 

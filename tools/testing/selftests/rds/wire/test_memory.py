@@ -12,7 +12,7 @@ import wire
 from kernel import FENCE, NOTIFY_ME, READWRITE, SILENT, Memory
 from lab import KERNEL6, LEGACY, MEMORY, MODERN, OURS
 from peer import GENERATION, Closed
-from tap import Failure, expect, same, test, within
+from tap import Failure, expect, same, say, test, within
 from test_handshake import need_ours
 from test_lanes import dial_all, readable
 
@@ -737,7 +737,97 @@ def early_answer(lab):
     same("what is told", [], sock.statuses(wait=False))
 
 
+@test("memory: a message counts as unsent until its write is answered")
+def unsent(lab):
+    peer, link, sock = meet(lab)
+    mine = Memory(8)
+    same("sending", 0, sock.rdma(peer.address, 78, b"text", PLACE, mine,
+                                 TELLS, TOKEN))
+    number = peer.asked(link, wire.WRITE, PLACE[0], THERE, bytes(8))
+    peer.message(link, PORT, 78, b"text")
+    # One that was sent later is not, once TCP has acknowledged it.
+    same("sending", 0, sock.send(peer.address, 78, b"behind"))
+    peer.message(link, PORT, 78, b"behind")
+    within(5, "what is behind it", lambda: sock.unsent() == len(b"text"))
+    peer.ping(link)
+    same("what is unsent", len(b"text"), sock.unsent())
+    peer.answer(link, number)
+    within(5, "nothing is", lambda: not sock.unsent())
+
+
 # Connections that end
+
+@test("memory: a peer that does not answer is given up in bounded time",
+      timeout=180)
+def unanswered(lab):
+    peer, link, sock = meet(lab)
+    # The default takes the long form.
+    limit = 30 if lab.full else 1
+    old = kernel.sysctl("net/rds/op_timeout_ms", limit * 1000)
+    try:
+        for flags, kind, text, result in (
+                (0, wire.READ, wire.length(8), bytes(8)),
+                (READWRITE, wire.WRITE, bytes(8), b"")):
+            for token in range(3):
+                bare(peer, sock, Memory(8), flags, token)
+            out = []
+            for _ in range(3):
+                out.append(peer.asked(link, kind, PLACE[0], THERE, text))
+                peer.skip(link)
+            # With each answer it has as long again; whatever else it says.
+            for token in range(2):
+                time.sleep(0.7 * limit)
+                peer.answer(link, out.pop(0), result)
+                same("how it ends", [(token, kernel.SUCCESS)],
+                     sock.statuses())
+            start = time.monotonic()
+            time.sleep(0.5 * limit)
+            peer.ping(link)
+            expect(link.ended(5 + limit), "it is waited for for ever")
+            took = time.monotonic() - start
+            say(f"given up after {took:.1f} s")
+            expect(took > 0.9 * limit, "given up too early")
+            same("how it ends", [(2, kernel.DROPPED)], sock.statuses())
+            link.close()
+            link = peer.dial()
+        # What was answered in time is not remembered.
+        bare(peer, sock, Memory(8))
+        peer.answer(link, peer.asked(link, wire.READ, PLACE[0], THERE,
+                                     wire.length(8)), bytes(8))
+        peer.skip(link)
+        same("how it ends", [(TOKEN, kernel.SUCCESS)], sock.statuses())
+        time.sleep(1.2 * limit)
+        peer.ping(link)
+    finally:
+        kernel.sysctl("net/rds/op_timeout_ms", old)
+
+
+@test("memory: a peer that we do not listen to is not given up for that")
+def unheard(lab):
+    peer, link, sock = meet(lab)
+    other = lab.socket(PORT + 1, rcvbuf=4096)
+    held = kernel.sysctl("net/rds/rx_held_max", 65536)
+    old = kernel.sysctl("net/rds/op_timeout_ms", 500)
+    stopped = kernel.counters()["recv_path_stopped"]
+    sent = 0
+    try:
+        bare(peer, sock, Memory(8))
+        number = peer.asked(link, wire.READ, PLACE[0], THERE, wire.length(8))
+        peer.skip(link)
+        while kernel.counters()["recv_path_stopped"] == stopped:
+            peer.data(link, 9, other.port, bytes(4096))
+            sent += 1
+            expect(sent < 1000, "all is taken")
+        peer.answer(link, number, bytes(8))
+        time.sleep(2)
+        same("what is told", [], sock.statuses(wait=False))
+        for _ in range(sent):
+            other.recv()
+        same("how it ends", [(TOKEN, kernel.SUCCESS)], sock.statuses())
+    finally:
+        kernel.sysctl("net/rds/op_timeout_ms", old)
+        kernel.sysctl("net/rds/rx_held_max", held)
+
 
 @test("memory: what is out when the connection is lost is dropped, once")
 def dropped(lab):
