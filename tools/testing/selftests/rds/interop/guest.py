@@ -22,7 +22,7 @@ Environment:
                  messages acknowledged
   RDS_FAILOVER   if set, addresses also move from guest to guest at the end
   RDS_REACH      if set, a program by which both ends work on each other's memory
-                 at the end
+                 at the end; or find, over TCP with others, that they cannot
   RDS_TRACE      tracepoints of ours to be recorded, with blanks between them
 """
 import functools
@@ -284,12 +284,15 @@ def current(case=None):
 
 
 def reach(pair):
-    """Each end writes to the other's memory, and reads it."""
+    """Each end writes to the other's memory, and reads it, if it can."""
+    how = "works"
+    if TRANSPORT == "tcp" and not OURS:
+        how = "fails" if os.environ["RDS_MODULES"] == "ours" else "meets"
     mine, other = ("10.100.0.1", "10.100.0.2")[::1 if ME == "a" else -1]
     pair.address("add", mine)
-    done = subprocess.run([os.environ["RDS_REACH"], ME, mine, other],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          encoding="utf-8")
+    done = subprocess.run([os.environ["RDS_REACH"], ME, how, TRANSPORT, mine,
+                           other], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, encoding="utf-8")
     (RESULTS / f"reach.{ME}").write_text(
         f"{done.returncode} {done.stdout.strip()}")
     print(f"reach: status {done.returncode}, {done.stdout.strip()}",

@@ -4,13 +4,18 @@
  * other reach some, by a message that maps it; the other writes to it, or reads
  * it, and says so by the message that goes with that. Needs nothing that not
  * every RDS over RDMA devices has.
+ *
+ * Where the two cannot, which over TCP is so unless both are of ours, whoever
+ * "fails" sees that nothing is promised to it; whoever "meets" is only there.
  */
 #include <err.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+#include <linux/sockios.h>
 
 #include "rds_test.h"
 
@@ -119,6 +124,52 @@ static void meet(void)
 	say(&talk, 0, NULL, 0);
 }
 
+/* What the peer is to hear has not arrived yet, and would go with the socket;
+ * other RDS does not tell.
+ */
+static void linger(void)
+{
+	int left;
+
+	do {
+		usleep(1000);
+		if (ioctl(fd, SIOCOUTQ, &left))
+			left = sleep(1);
+	} while (left);
+}
+
+static void expect_refusal(int type, const void *data, size_t len)
+{
+	struct talk talk = plan(0);
+	struct rds_msg msg;
+
+	rds_msg_init(&msg, &talk, sizeof(talk));
+	rds_msg_to(&msg, &peer);
+	rds_msg_add(&msg, SOL_RDS, type, data, len);
+	if (sendmsg(fd, &msg.hdr, 0) >= 0)
+		errx(1, "control message %d is taken", type);
+	if (errno != EOPNOTSUPP)
+		err(1, "control message %d", type);
+}
+
+static void fail(void)
+{
+	struct rds_iovec vec = { (uintptr_t)memory, PAGE };
+	struct rds_get_mr_args map = { .vec = vec };
+	struct rds_rdma_args args = {
+		.cookie = 1,
+		.remote_vec = { 0, PAGE },
+		.local_vec_addr = (uintptr_t)&vec,
+		.nr_local = 1,
+	};
+
+	expect_refusal(RDS_CMSG_RDMA_MAP, &map, sizeof(map));
+	expect_refusal(RDS_CMSG_RDMA_ARGS, &args, sizeof(args));
+	args.flags = RDS_RDMA_READWRITE;
+	expect_refusal(RDS_CMSG_RDMA_ARGS, &args, sizeof(args));
+	printf("refused\n");
+}
+
 static void late(int signal)
 {
 	errx(1, "round %u: not through after %d s", now, PATIENCE);
@@ -174,28 +225,39 @@ static void work(uint32_t round)
 	say(&talk, 0, NULL, 0);
 }
 
-int main(int argc, char **argv)
+static void reach(char me)
 {
-	char me;
-
-	if (argc != 4)
-		errx(2, "usage: reach a|b LOCAL REMOTE");
-	me = *argv[1];
-	signal(SIGALRM, late);
-	alarm(PATIENCE);
-	peer = rds_name(argv[3], PORT);
-	fd = rds_socket();
-	if (fd < 0 || rds_set(fd, SOL_RDS, SO_RDS_TRANSPORT, RDS_TRANS_IB) ||
-	    rds_bind(fd, rds_name(argv[2], PORT)))
-		err(1, "bind to %s", argv[2]);
-
-	now = HELLO;
-	meet();
 	for (now = 0; now < ROUNDS; now++)
 		if (now % 2 == (me == 'b'))
 			own(now);
 		else
 			work(now);
 	printf("%u rounds\n", ROUNDS);
+}
+
+int main(int argc, char **argv)
+{
+	int transport;
+
+	if (argc != 6)
+		errx(2, "usage: reach a|b works|fails|meets tcp|ib FROM TO");
+	transport = strcmp(argv[3], "ib") ? RDS_TRANS_TCP : RDS_TRANS_IB;
+	signal(SIGALRM, late);
+	alarm(PATIENCE);
+	peer = rds_name(argv[5], PORT);
+	fd = rds_socket();
+	if (fd < 0 || rds_set(fd, SOL_RDS, SO_RDS_TRANSPORT, transport) ||
+	    rds_bind(fd, rds_name(argv[4], PORT)))
+		err(1, "bind to %s", argv[4]);
+
+	now = HELLO;
+	meet();
+	if (!strcmp(argv[2], "works")) {
+		reach(*argv[1]);
+		return 0;
+	}
+	if (!strcmp(argv[2], "fails"))
+		fail();
+	linger();
 	return 0;
 }
