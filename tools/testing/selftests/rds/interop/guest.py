@@ -22,7 +22,8 @@ Environment:
                  messages acknowledged
   RDS_FAILOVER   if set, addresses also move from guest to guest at the end
   RDS_REACH      if set, a program by which both ends work on each other's memory
-                 at the end; or find, over TCP with others, that they cannot
+                 at the end; or find, over TCP with others and over
+                 soft-iWARP, that they cannot
   RDS_TRACE      tracepoints of ours to be recorded, with blanks between them
 """
 import functools
@@ -285,7 +286,7 @@ def current(case=None):
 
 def reach(pair):
     """Each end writes to the other's memory, and reads it, if it can."""
-    how = "works"
+    how = "unmapped" if RDMA == "siw" else "works"
     if TRANSPORT == "tcp" and not OURS:
         how = "fails" if os.environ["RDS_MODULES"] == "ours" else "meets"
     mine, other = ("10.100.0.1", "10.100.0.2")[::1 if ME == "a" else -1]

@@ -7,6 +7,7 @@
  *
  * Where the two cannot, which over TCP is so unless both are of ours, whoever
  * "fails" sees that nothing is promised to it; whoever "meets" is only there.
+ * Over iWARP memory is "unmapped": peers can be let reach none.
  */
 #include <err.h>
 #include <errno.h>
@@ -152,6 +153,22 @@ static void expect_refusal(int type, const void *data, size_t len)
 		err(1, "control message %d", type);
 }
 
+static void stay_unmapped(void)
+{
+	uint64_t cookie;
+	struct rds_get_mr_args map = {
+		.vec = { (uintptr_t)memory, PAGE },
+		.cookie_addr = (uintptr_t)&cookie,
+	};
+
+	expect_refusal(RDS_CMSG_RDMA_MAP, &map, sizeof(map));
+	if (!setsockopt(fd, SOL_RDS, RDS_GET_MR, &map, sizeof(map)))
+		errx(1, "memory is registered");
+	if (errno != EOPNOTSUPP)
+		err(1, "RDS_GET_MR");
+	printf("refused\n");
+}
+
 static void fail(void)
 {
 	struct rds_iovec vec = { (uintptr_t)memory, PAGE };
@@ -240,7 +257,7 @@ int main(int argc, char **argv)
 	int transport;
 
 	if (argc != 6)
-		errx(2, "usage: reach a|b works|fails|meets tcp|ib FROM TO");
+		errx(2, "usage: reach a|b HOW tcp|ib FROM TO");
 	transport = strcmp(argv[3], "ib") ? RDS_TRANS_TCP : RDS_TRANS_IB;
 	signal(SIGALRM, late);
 	alarm(PATIENCE);
@@ -258,6 +275,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[2], "fails"))
 		fail();
+	else if (!strcmp(argv[2], "unmapped"))
+		stay_unmapped();
 	linger();
 	return 0;
 }

@@ -81,7 +81,7 @@ run_pairing() {
 	# Of others RDMA operations are not asked where theirs is the kernel of
 	# 6.12, on which soft-RoCE comes to a stop now and then.
 	case $TRANSPORT-$name in
-	ib-ours-ours | ib-ours-6.1 | tcp-ours-*)
+	ib-ours-ours | ib-ours-ours+siw | ib-ours-6.1 | tcp-ours-*)
 		set -- --env RDS_REACH="$PROGRAMS/reach" "$@" ;;
 	esac
 	# Not over RDMA devices: the third host is a namespace, and they are
