@@ -97,7 +97,8 @@ begin_aside() {
 	timeout -k 30 "$(seconds_left)" bash -c '
 		took=$0
 		SECONDS=0
-		trap "" INT
+		# Whoever is told to stop waits for it.
+		trap : TERM
 		"$@" && status=0 || status=$?
 		echo "$SECONDS" >"$took"
 		exit "$status"' "$log.took" "$@" >"$log" 2>&1 &
