@@ -133,19 +133,28 @@ static bool rds_cpath_runs_before(const struct rds_cpath *cp,
  * @cp: the path; the caller has a reference to its connection
  * @delay: in jiffies; a run that is due earlier remains so
  *
- * Nothing happens to a dead path any more.
+ * One that is due later is brought forward to now, and finds out itself when
+ * the next is to be: to move it to @delay might postpone another that somebody
+ * has asked for at once. Nothing happens to a dead path any more.
  *
  * Context: any.
  */
 void rds_cpath_kick(struct rds_cpath *cp, unsigned long delay)
 {
 	/* Whoever destroys it waits for the work: peers must not add to it. */
-	if (READ_ONCE(cp->cp_dead) ||
-	    (delay && rds_cpath_runs_before(cp, jiffies + delay)))
+	if (READ_ONCE(cp->cp_dead))
 		return;
 
 	rds_conn_hold(cp->cp_conn);
-	if (mod_delayed_work(rds_wq, &cp->cp_work, delay))
+	if (delay) {
+		if (queue_delayed_work(rds_wq, &cp->cp_work, delay))
+			return;
+		if (rds_cpath_runs_before(cp, jiffies + delay)) {
+			rds_conn_put(cp->cp_conn);
+			return;
+		}
+	}
+	if (mod_delayed_work(rds_wq, &cp->cp_work, 0))
 		rds_conn_put(cp->cp_conn);
 }
 
