@@ -64,7 +64,8 @@ enum rds_fan {
  * @c_is_lower: our address is the lower of the two
  * @c_called: the peer has asked us to dial
  * @c_called_at: when it did so last, in jiffies
- * @c_hoped: somebody has waited in vain to learn what the peer is
+ * @c_asked_at: when somebody first waited to learn what the peer is, in
+ *	jiffies; 0 if nobody has
  * @c_rx_held: bytes of memory that unread messages hold which came for a port
  *	that was congested already
  * @c_evicted: it is to go although it is connected
@@ -106,7 +107,7 @@ struct rds_conn {
 	bool			c_evicted;
 	bool			c_called;
 	unsigned long		c_called_at;
-	bool			c_hoped;
+	unsigned long		c_asked_at;
 	atomic_long_t		c_rx_held;
 	u32			c_hash;
 	bool			c_is_lower;

@@ -131,8 +131,11 @@ static bool rds_deliver_stop(struct rds_cpath *cp)
 	smp_mb__after_atomic();
 	if (atomic_long_read(&cp->cp_conn->c_rx_held) <
 	    READ_ONCE(rn->rn_sysctl.rx_held_max) / 2 &&
-	    test_and_clear_bit(RDS_PF_RX_STOPPED, &cp->cp_flags))
+	    test_and_clear_bit(RDS_PF_RX_STOPPED, &cp->cp_flags)) {
+		/* Its work may have seen the flag. */
+		rds_cpath_kick(cp, 0);
 		return false;
+	}
 
 	rds_stat_inc(rn, recv_path_stopped);
 	net_warn_ratelimited("rds: %pI6c -> %pI6c: too many unread messages; not reading on\n",

@@ -243,8 +243,10 @@ static void rds_path_heed_offer(struct rds_cpath *cp)
 
 static void rds_path_receive(struct rds_cpath *cp)
 {
-	if (test_and_clear_bit(RDS_PF_RX, &cp->cp_flags))
-		cp->cp_trans->data->rx_resume(&cp->cp_pub);
+	if (!test_and_clear_bit(RDS_PF_RX, &cp->cp_flags))
+		return;
+	rds_soft_listen(cp);
+	cp->cp_trans->data->rx_resume(&cp->cp_pub);
 }
 
 /* What is still ahead must not be lost to the kick that made us run. */
@@ -258,12 +260,8 @@ static void rds_path_rearm(struct rds_cpath *cp)
 		delay = (long)(READ_ONCE(cp->cp_connect_at) - jiffies);
 	delay = min(delay, rds_gate_delay(cp));
 	delay = min(delay, rds_soft_watch(cp));
-	if (delay == LONG_MAX)
-		return;
-
-	rds_conn_hold(cp->cp_conn);
-	if (!queue_delayed_work(rds_wq, &cp->cp_work, max(delay, 0L)))
-		rds_conn_put(cp->cp_conn);
+	if (delay != LONG_MAX)
+		rds_cpath_kick(cp, max(delay, 0L));
 }
 
 static void rds_path_run(struct rds_cpath *cp)

@@ -228,7 +228,7 @@ static int rds_send_ahead(struct rds_cpath *cp)
 	int ret = 0;
 
 	if (unlikely(cp->cp_soft.so_answer))
-		ret = rds_soft_send(cp, &cp->cp_soft.so_answer);
+		ret = rds_soft_go_on(cp);
 	if (!ret)
 		ret = rds_send_cong_map(cp);
 	if (!ret && cp->cp_multi)

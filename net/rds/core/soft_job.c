@@ -267,12 +267,31 @@ static struct rds_message *rds_soft_new_answer(struct rds_cpath *cp,
 }
 
 /* Has it been our turn for long enough? A peer may go on asking. */
-static bool rds_soft_turn_ends(struct rds_cpath *cp, unsigned int sent)
+static bool rds_soft_turn_ends(struct rds_cpath *cp)
 {
+	unsigned int sent = cp->cp_soft.so_in_turn;
+
 	if (sent < RDS_SOFT_TURN)
 		return false;
-	return sent >= RDS_SOFT_JOBS ||
+	return sent >= RDS_SOFT_JOBS || cp->cp_xmit_msg ||
 	       !list_empty_careful(&cp->cp_send_queue);
+}
+
+/**
+ * rds_soft_go_on() - go on with an answer that was begun
+ * @cp: the path, with one
+ *
+ * Context: process; cp_xmit_lock is held.
+ * Return: 0 when it is sent; otherwise as &rds_data_ops.xmit.
+ */
+int rds_soft_go_on(struct rds_cpath *cp)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	int ret = rds_soft_send(cp, &cp->cp_soft.so_answer);
+
+	if (!ret)
+		cp->cp_soft.so_in_turn++;
+	return ret;
 }
 
 /* Returns -EBUSY when others should have a turn. */
@@ -281,10 +300,9 @@ static int rds_soft_answer_some(struct rds_cpath *cp)
 {
 	struct rds_soft *so = &cp->cp_soft;
 	struct rds_soft_job *job;
-	unsigned int sent;
 	int ret;
 
-	for (sent = 0; !rds_soft_turn_ends(cp, sent); sent++) {
+	while (!rds_soft_turn_ends(cp)) {
 		if (rds_cpath_state(cp) != RDS_PATH_UP)
 			return -ENOTCONN;
 		if (!so->so_answer) {
@@ -296,7 +314,7 @@ static int rds_soft_answer_some(struct rds_cpath *cp)
 				return -ENOMEM;
 			rds_soft_job_end(so, job);
 		}
-		ret = rds_soft_send(cp, &so->so_answer);
+		ret = rds_soft_go_on(cp);
 		if (ret)
 			return ret;
 	}
@@ -328,6 +346,8 @@ int rds_soft_answer(struct rds_cpath *cp)
 	ret = rds_soft_answer_some(cp);
 	if (ret)
 		set_bit(RDS_PF_ANSWER, &cp->cp_flags);
+	if (!ret || ret == -EBUSY)
+		so->so_in_turn = 0;
 	if (ret == -EBUSY) {
 		so->so_yields = true;
 		rds_cpath_kick(cp, 0);
@@ -355,6 +375,7 @@ void rds_soft_jobs_drop(struct rds_cpath *cp)
 	if (so->so_answer)
 		rds_message_put(so->so_answer);
 	so->so_answer = NULL;
+	so->so_in_turn = 0;
 	so->so_failed = 0;
 
 	spin_lock_bh(&so->so_lock);

@@ -92,24 +92,35 @@ static bool rds_soft_is_greeted(const struct rds_conn *conn)
 	return smp_load_acquire(&conn->c_greeted);
 }
 
-/* Whoever is not there is waited for once, not by each message. */
+/* Whoever is not there is waited for once, not by each message anew. */
+static long rds_soft_patience(struct rds_conn *conn)
+{
+	unsigned long at = READ_ONCE(conn->c_asked_at);
+
+	if (!at) {
+		at = jiffies | 1;
+		WRITE_ONCE(conn->c_asked_at, at);
+	}
+	return (long)(at + RDS_SOFT_PATIENCE - jiffies);
+}
+
 static int rds_soft_await_greeting(struct rds_conn *conn, long *timeo)
 {
-	long wait = min_t(long, *timeo, RDS_SOFT_PATIENCE);
-	long left;
+	long wait, left;
 
 	if (likely(rds_soft_is_greeted(conn)))
 		return 0;
 	rds_cpath_connect_soon(&conn->c_path);
-	if (!wait || READ_ONCE(conn->c_hoped))
+	if (!*timeo)
+		return 0;
+	wait = min(*timeo, rds_soft_patience(conn));
+	if (wait <= 0)
 		return 0;
 	left = wait_event_interruptible_timeout(conn->c_fcong->cm_waitq,
 						rds_soft_is_greeted(conn),
 						wait);
 	if (left < 0)
 		return sock_intr_errno(*timeo);
-	if (!left && wait == RDS_SOFT_PATIENCE)
-		WRITE_ONCE(conn->c_hoped, true);
 	/* 0 would mean that nothing is waited for. */
 	if (*timeo != MAX_SCHEDULE_TIMEOUT)
 		*timeo = max(*timeo - (wait - left), 1L);
@@ -553,7 +564,9 @@ static struct rds_soft_claim *rds_soft_claim_take(struct rds_soft *so, u32 id)
 		if (sc->sc_id != id)
 			continue;
 		found = sc;
-		so->so_since = jiffies;
+		/* Who leaves the first one out has not done with it. */
+		if (list_is_first(&sc->sc_item, &so->so_ops))
+			so->so_since = jiffies;
 		list_del(&sc->sc_item);
 		rds_soft_count(so, sc->sc_msg->m_op, -1);
 		break;
@@ -649,6 +662,23 @@ bool rds_soft_receive(struct rds_cpath *cp, struct rds_incoming *inc)
 }
 
 /**
+ * rds_soft_listen() - the path is read again
+ * @cp: the path
+ *
+ * From now on the peer has as long as ever to answer.
+ *
+ * Context: process. Takes so_lock.
+ */
+void rds_soft_listen(struct rds_cpath *cp)
+{
+	struct rds_soft *so = &cp->cp_soft;
+
+	spin_lock_bh(&so->so_lock);
+	so->so_since = jiffies;
+	spin_unlock_bh(&so->so_lock);
+}
+
+/**
  * rds_soft_watch() - does the peer answer?
  * @cp: the path
  *
@@ -663,14 +693,15 @@ long rds_soft_watch(struct rds_cpath *cp)
 	struct rds_soft *so = &cp->cp_soft;
 	long left = LONG_MAX;
 
+	if (test_bit(RDS_PF_RX_STOPPED, &cp->cp_flags))
+		return LONG_MAX;
+
 	spin_lock_bh(&so->so_lock);
-	if (so->so_nr_ops) {
-		if (test_bit(RDS_PF_RX_STOPPED, &cp->cp_flags))
-			so->so_since = jiffies;
+	if (so->so_nr_ops)
 		left = (long)(so->so_since + rds_soft_limit(cp) - jiffies);
-	}
 	spin_unlock_bh(&so->so_lock);
-	if (left > 0)
+	/* It may just now be to be read again. */
+	if (left > 0 || test_bit(RDS_PF_RX, &cp->cp_flags))
 		return left;
 
 	rds_path_drop(&cp->cp_pub, RDS_DROP_TIMEOUT);

@@ -21,7 +21,7 @@ struct rds_soft_frame;
  * @so_lock: guards all up to @so_nr_asked; a leaf
  * @so_ops: what we have asked the peer for, and it has not answered
  * @so_nr_ops: how many those are
- * @so_since: since when the peer has not answered any, in jiffies
+ * @so_since: since when the first of them is to be answered, in jiffies
  * @so_nr_fetches: those that bring something back
  * @so_nr_reads: those that the peer does only when it answers
  * @so_asked: what the peer has asked for, and was not answered
@@ -34,7 +34,8 @@ struct rds_soft_frame;
  * @so_request: frame being sent, or NULL; guarded by cp_xmit_lock, as all that
  *	follow
  * @so_answer: likewise
- * @so_yields: after many answers it is a message's turn
+ * @so_in_turn: answers sent since a message could be
+ * @so_yields: it is a message's turn
  * @so_told: the peer has been told on this connection what we are
  * @so_posted: number of the message whose request was sent last
  * @so_passed: number of the message that was let pass last
@@ -54,6 +55,7 @@ struct rds_soft {
 
 	struct rds_message	*so_request;
 	struct rds_message	*so_answer;
+	unsigned int		so_in_turn;
 	bool			so_yields;
 	bool			so_told;
 	u64			so_posted;
@@ -65,6 +67,7 @@ int rds_soft_admit(struct rds_conn *conn, long *timeo);
 bool rds_soft_waits(struct rds_cpath *cp, const struct rds_message *msg);
 int rds_soft_xmit(struct rds_cpath *cp, struct rds_message *msg);
 bool rds_soft_receive(struct rds_cpath *cp, struct rds_incoming *inc);
+void rds_soft_listen(struct rds_cpath *cp);
 long rds_soft_watch(struct rds_cpath *cp);
 void rds_soft_reset(struct rds_cpath *cp);
 struct rds_message *rds_soft_new_frame(const struct rds_soft_frame *says,

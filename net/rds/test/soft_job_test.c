@@ -120,7 +120,36 @@ static void who_goes_on_asking_holds_nothing_up(struct kunit *test)
 	fake->in_xmit = ask_again;
 	fake_unblock(fake);
 	rig_await(test, FAKE_SENT, MANY + 1);
-	KUNIT_EXPECT_EQ(test, sent_before(test), ONE + TURN);
+	KUNIT_EXPECT_EQ(test, sent_before(test), TURN);
+	expect_answers(test, MANY);
+}
+
+/* The same, but each second time the transport takes nothing for a moment. */
+static void ask_or_block(struct rds_path *path, struct rds_message *msg)
+{
+	static bool blocked;
+
+	if (blocked) {
+		rds_path_kick(path);
+	} else {
+		ask(path);
+		fake_fail(&fake->xmit, -EAGAIN, 1);
+	}
+	blocked = !blocked;
+	if (asked < MANY || blocked)
+		fake->in_xmit = ask_or_block;
+}
+
+static void slow_transport_gives_all_a_turn(struct kunit *test)
+{
+	struct socket *sock = greeted(test);
+
+	block(test);
+	rig_send(test, sock, 1);
+	fake->in_xmit = ask_or_block;
+	fake_unblock(fake);
+	rig_await(test, FAKE_SENT, MANY + 1);
+	KUNIT_EXPECT_EQ(test, sent_before(test), TURN);
 	expect_answers(test, MANY);
 }
 
@@ -151,6 +180,7 @@ static void one_more_is_too_much(struct kunit *test)
 static struct kunit_case soft_job_cases[] = {
 	KUNIT_CASE(answers_go_before_messages),
 	KUNIT_CASE(who_goes_on_asking_holds_nothing_up),
+	KUNIT_CASE(slow_transport_gives_all_a_turn),
 	KUNIT_CASE(as_many_as_are_allowed),
 	KUNIT_CASE(one_more_is_too_much),
 	{}

@@ -762,7 +762,7 @@ def unsent(lab):
 def unanswered(lab):
     peer, link, sock = meet(lab)
     # The default takes the long form.
-    limit = 30 if lab.full else 1
+    limit = 30 if lab.full else 2
     old = kernel.sysctl("net/rds/op_timeout_ms", limit * 1000)
     try:
         for flags, kind, text, result in (
@@ -774,19 +774,20 @@ def unanswered(lab):
             for _ in range(3):
                 out.append(peer.asked(link, kind, PLACE[0], THERE, text))
                 peer.skip(link)
-            # With each answer it has as long again; whatever else it says.
+            # With each answer it has as long again, and with nothing else.
             for token in range(2):
                 time.sleep(0.7 * limit)
                 peer.answer(link, out.pop(0), result)
                 same("how it ends", [(token, kernel.SUCCESS)],
                      sock.statuses())
             start = time.monotonic()
-            time.sleep(0.5 * limit)
+            time.sleep(0.9 * limit)
             peer.ping(link)
-            expect(link.ended(5 + limit), "it is waited for for ever")
+            expect(link.ended(2 * limit), "it is waited for for ever")
             took = time.monotonic() - start
             say(f"given up after {took:.1f} s")
-            expect(took > 0.9 * limit, "given up too early")
+            expect(0.9 * limit < took < 1.7 * limit,
+                   f"given up after {took:.1f} s")
             same("how it ends", [(2, kernel.DROPPED)], sock.statuses())
             link.close()
             link = peer.dial()
@@ -798,6 +799,35 @@ def unanswered(lab):
         same("how it ends", [(TOKEN, kernel.SUCCESS)], sock.statuses())
         time.sleep(1.2 * limit)
         peer.ping(link)
+    finally:
+        kernel.sysctl("net/rds/op_timeout_ms", old)
+
+
+@test("memory: who leaves one operation out is given up, whatever it answers")
+def left_out(lab):
+    peer, link, sock = meet(lab)
+    old = kernel.sysctl("net/rds/op_timeout_ms", 2000)
+    try:
+        bare(peer, sock, Memory(8), token=1)
+        peer.asked(link, wire.READ, PLACE[0], THERE, wire.length(8))
+        peer.skip(link)
+        start = time.monotonic()
+        while not link.ended(0.3):
+            expect(time.monotonic() - start < 4, "it is waited for for ever")
+            bare(peer, sock, Memory(8), token=2)
+            try:
+                number = peer.asked(link, wire.READ, PLACE[0], THERE,
+                                    wire.length(8))
+                peer.skip(link)
+                peer.answer(link, number, bytes(8))
+            except Closed:
+                break
+            same("how it ends", [(2, kernel.SUCCESS)], sock.statuses())
+        expect(time.monotonic() - start > 1.8, "given up too early")
+        link.close()
+        found = []
+        while (1, kernel.DROPPED) not in found:
+            found += sock.statuses()
     finally:
         kernel.sysctl("net/rds/op_timeout_ms", old)
 
