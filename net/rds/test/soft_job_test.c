@@ -111,17 +111,25 @@ static void answers_go_before_messages(struct kunit *test)
 	expect_answers(test, TURN);
 }
 
-static void who_goes_on_asking_holds_nothing_up(struct kunit *test)
+/* A message waits while a peer goes on asking, which it does in @in_xmit. */
+static void expect_turns(struct kunit *test,
+			 void (*in_xmit)(struct rds_path *path,
+					 struct rds_message *msg))
 {
 	struct socket *sock = greeted(test);
 
 	block(test);
 	rig_send(test, sock, 1);
-	fake->in_xmit = ask_again;
+	fake->in_xmit = in_xmit;
 	fake_unblock(fake);
 	rig_await(test, FAKE_SENT, MANY + 1);
 	KUNIT_EXPECT_EQ(test, sent_before(test), TURN);
 	expect_answers(test, MANY);
+}
+
+static void who_goes_on_asking_holds_nothing_up(struct kunit *test)
+{
+	expect_turns(test, ask_again);
 }
 
 /* The same, but each second time the transport takes nothing for a moment. */
@@ -142,15 +150,7 @@ static void ask_or_block(struct rds_path *path, struct rds_message *msg)
 
 static void slow_transport_gives_all_a_turn(struct kunit *test)
 {
-	struct socket *sock = greeted(test);
-
-	block(test);
-	rig_send(test, sock, 1);
-	fake->in_xmit = ask_or_block;
-	fake_unblock(fake);
-	rig_await(test, FAKE_SENT, MANY + 1);
-	KUNIT_EXPECT_EQ(test, sent_before(test), TURN);
-	expect_answers(test, MANY);
+	expect_turns(test, ask_or_block);
 }
 
 static void as_many_as_are_allowed(struct kunit *test)
