@@ -7,13 +7,7 @@
 #   # budget: MINUTES
 #
 # and which prints its results in TAP, one per line from the first column,
-# among whatever else it has to say. One that keeps one processor busy, and does
-# not mind others, may also say
-#
-#   # aside: yes
-#
-# Then it runs beside those that follow, up to the first that does not say so,
-# and tells its results when that has ended.
+# among whatever else it has to say.
 
 PASSED=0
 FAILED=0
@@ -21,7 +15,6 @@ SKIPPED=0
 TABLE=()
 RAN=()
 STAGE=
-ASIDE=()
 
 # stage_head FILE NAME: a value from its head.
 stage_head() {
@@ -40,13 +33,7 @@ count_lines() {
 
 # stop_stage: for a trap; timeout passes the signal on to all of the stage.
 stop_stage() {
-	local job pids=$STAGE
-
-	for job in "${ASIDE[@]}"; do
-		pids+=" ${job%% *}"
-	done
-	# shellcheck disable=SC2086 # words are wanted
-	[ -z "$pids" ] || { kill -TERM $pids && wait $pids; } || :
+	[ -z "$STAGE" ] || { kill -TERM "$STAGE" && wait "$STAGE"; } || :
 }
 
 # stream LOG SECONDS COMMAND...: run it in the background, so that signals are
@@ -66,69 +53,21 @@ stream() {
 	return "$status"
 }
 
-# seconds_left: until everything stops; at least one
-seconds_left() {
-	local left=$((HARD_STOP * 60 - SECONDS))
-
-	say $((left > 0 ? left : 1))
-}
-
 # run_stage NAME TITLE BUDGET COMMAND...: run it, count its results, take its
 # time.
 run_stage() {
-	local name=$1 title=$2 budget=$3 status=0 start=$SECONDS
+	local name=$1 title=$2 budget=$3 log=$RDS_BUILD/log/$1 status=0
+	local start=$SECONDS left ok bad skip took late=
 
 	shift 3
+	left=$((HARD_STOP * 60 - SECONDS))
+	[ "$left" -gt 0 ] || left=1
 	say "=== $name: $title (budget $budget min)"
 	mkdir -p "$RDS_BUILD/log"
-	stream "$RDS_BUILD/log/$name" "$(seconds_left)" "$@" || status=$?
-	count_stage "$name" "$budget" "$status" $((SECONDS - start))
-}
-
-# begin_aside NAME TITLE BUDGET COMMAND...: run it in the background.
-begin_aside() {
-	local name=$1 title=$2 budget=$3 log=$RDS_BUILD/log/$1
-
-	shift 3
-	say "=== $name: $title (budget $budget min); beside what follows"
-	mkdir -p "$RDS_BUILD/log"
-	rm -f "$log.took"
-	# shellcheck disable=SC2016 # for the inner shell
-	timeout -k 30 "$(seconds_left)" bash -c '
-		took=$0
-		SECONDS=0
-		# Whoever is told to stop waits for it.
-		trap : TERM
-		"$@" && status=0 || status=$?
-		echo "$SECONDS" >"$took"
-		exit "$status"' "$log.took" "$@" >"$log" 2>&1 &
-	ASIDE+=("$! $name $budget")
-}
-
-# await_aside: tell the results of all that is in the background.
-await_aside() {
-	local job pid name budget status log
-
-	for job in "${ASIDE[@]}"; do
-		read -r pid name budget <<<"$job"
-		log=$RDS_BUILD/log/$name
-		status=0
-		wait "$pid" || status=$?
-		say "=== $name, which ran beside"
-		cat "$log"
-		count_stage "$name" "$budget" "$status" \
-			"$(cat "$log.took" 2>/dev/null || say 0)"
-		rm -f "$log.took"
-	done
-	ASIDE=()
-}
-
-# count_stage NAME BUDGET STATUS SECONDS: add the results in its log to all.
-count_stage() {
-	local name=$1 budget=$2 status=$3 took=$4 log=$RDS_BUILD/log/$1
-	local ok bad skip late=
-
 	RAN+=("$name")
+	stream "$log" "$left" "$@" || status=$?
+	took=$((SECONDS - start))
+
 	skip=$(count_lines '^ok .*# SKIP' "$log")
 	ok=$(($(count_lines '^ok ' "$log") - skip))
 	bad=$(count_lines '^not ok ' "$log")
@@ -153,7 +92,7 @@ count_stage() {
 
 # run_stages DIR PATTERN: those whose name matches.
 run_stages() {
-	local stage name budget run
+	local stage name budget
 
 	for stage in "$1"/[0-9][0-9]-*; do
 		name=${stage##*/}
@@ -166,13 +105,9 @@ run_stages() {
 			RAN+=("$name")
 			continue
 		fi
-		run=run_stage
-		[ -z "$(stage_head "$stage" aside)" ] || run=begin_aside
-		"$run" "$name" "$(stage_head "$stage" title)" \
+		run_stage "$name" "$(stage_head "$stage" title)" \
 			"${budget:-5}" "$stage"
-		[ "$run" = begin_aside ] || await_aside
 	done
-	await_aside
 }
 
 # summary: the table and the last line. Returns non-zero if anything failed.
