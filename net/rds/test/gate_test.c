@@ -244,16 +244,6 @@ static void no_gate_without_lanes(struct kunit *test)
 	rig_expect_said(test, 0, "M 1");
 }
 
-/* With as many lanes as the peer, so that nobody offers others. */
-static int gate_init(struct kunit *test)
-{
-	int ret = rig_init_lanes(test);
-
-	if (!ret)
-		rig_fake(test)->max_paths = 1;
-	return ret;
-}
-
 static struct kunit_case gate_cases[] = {
 	KUNIT_CASE(dialler_waits_for_a_map),
 	KUNIT_CASE(dialler_waits_for_anything),
@@ -278,7 +268,7 @@ static struct kunit_case gate_cases[] = {
 
 static struct kunit_suite gate_suite = {
 	.name		= "rds_gate",
-	.init		= gate_init,
+	.init		= rig_init_one_lane,
 	.exit		= rig_exit,
 	.test_cases	= gate_cases,
 };

@@ -66,6 +66,23 @@ int rig_init_lanes(struct kunit *test)
 }
 
 /**
+ * rig_init_one_lane() - likewise, with as many lanes as the peer
+ * @test: the test; its priv is the rig afterwards
+ *
+ * So nobody offers others.
+ *
+ * Return: 0 or an errno.
+ */
+int rig_init_one_lane(struct kunit *test)
+{
+	int ret = rig_init_lanes(test);
+
+	if (!ret)
+		rig_fake(test)->max_paths = 1;
+	return ret;
+}
+
+/**
  * rig_exit() - take the fixture down and see that nothing is left
  * @test: the test
  */

@@ -155,6 +155,7 @@ static inline struct rds_cpath *rig_lane(struct kunit *test, unsigned int i)
 }
 
 int rig_init_lanes(struct kunit *test);
+int rig_init_one_lane(struct kunit *test);
 struct socket *rig_open(struct kunit *test);
 int rig_bind(struct socket *sock, u32 ip, u16 port);
 struct socket *rig_socket(struct kunit *test, u16 port);

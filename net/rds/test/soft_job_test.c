@@ -20,6 +20,7 @@ static const struct rig_peer ours = { RIG_OURS, 1, 77, 5 };
 
 static struct fake *fake;
 static u32 asked;
+static bool blocked;
 
 static void ask(struct rds_path *path)
 {
@@ -50,6 +51,7 @@ static struct socket *greeted(struct kunit *test)
 
 	fake = rig_fake(test);
 	asked = 0;
+	blocked = false;
 	rig_send(test, sock, 1);
 	rig_await(test, FAKE_MAPPED, 1);
 	rig_map_from(test, 0);
@@ -135,8 +137,6 @@ static void who_goes_on_asking_holds_nothing_up(struct kunit *test)
 /* The same, but each second time the transport takes nothing for a moment. */
 static void ask_or_block(struct rds_path *path, struct rds_message *msg)
 {
-	static bool blocked;
-
 	if (blocked) {
 		rds_path_kick(path);
 	} else {
@@ -186,19 +186,9 @@ static struct kunit_case soft_job_cases[] = {
 	{}
 };
 
-/* With as many lanes as the peer, so that nobody offers others. */
-static int soft_job_init(struct kunit *test)
-{
-	int ret = rig_init_lanes(test);
-
-	if (!ret)
-		rig_fake(test)->max_paths = 1;
-	return ret;
-}
-
 static struct kunit_suite soft_job_suite = {
 	.name		= "rds_soft_job",
-	.init		= soft_job_init,
+	.init		= rig_init_one_lane,
 	.exit		= rig_exit,
 	.test_cases	= soft_job_cases,
 };
