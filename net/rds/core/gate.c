@@ -10,15 +10,17 @@
  * - for a peer of this implementation, until it has greeted us on this very
  *   connection: it might be another incarnation, for which neither the
  *   messages nor their numbers are meant. It greets at once;
- * - for one that announces a generation, likewise, if this is not the first
- *   connection; on lane 0, for it greets there only;
+ * - for one that announces a generation, likewise; but on lane 0, for it greets
+ *   there only, and may have come back with this lane right behind;
  * - for one that we do not know yet, likewise, if this is not the first
  *   connection;
  * - for others, if we dialled, until anything has come from them: an acceptor
  *   of the stock kind may still reset a connection after it has acknowledged
  *   what came by it. It sends its congestion map first.
  *
- * All but the first of these end after a while.
+ * Greeted it has when its greeting was heeded: if it is another incarnation,
+ * what waits on any lane is marked by then as not meant for it. All but the
+ * first of these end after a while.
  */
 #include "conn.h"
 #include "gate.h"
@@ -50,10 +52,16 @@ unsigned long rds_gate_patience(const struct rds_cpath *cp)
 
 	if (READ_ONCE(conn->c_peer.ours))
 		return RDS_GATE_OURS;
-	if (cp->cp_established &&
-	    (!READ_ONCE(conn->c_greeted) || READ_ONCE(conn->c_peer.id)))
+	if (READ_ONCE(conn->c_peer.id) ||
+	    (cp->cp_established && !READ_ONCE(conn->c_greeted)))
 		return RDS_GATE_GREETING;
 	return RDS_GATE_FIRST_BYTE;
+}
+
+static bool rds_gate_awaits_greeting(const struct rds_cpath *cp)
+{
+	/* Pairs with the release in rds_lanes_news(). */
+	return !smp_load_acquire(&cp->cp_known);
 }
 
 static bool rds_gate_awaits_peer(const struct rds_cpath *cp)
@@ -61,14 +69,12 @@ static bool rds_gate_awaits_peer(const struct rds_cpath *cp)
 	const struct rds_conn *conn = cp->cp_conn;
 
 	if (READ_ONCE(conn->c_peer.ours))
-		return !READ_ONCE(cp->cp_greeted);
-	if (rds_gate_is_second(cp)) {
-		if (!READ_ONCE(conn->c_greeted))
-			return !READ_ONCE(cp->cp_greeted);
-		if (READ_ONCE(conn->c_peer.id) &&
-		    !READ_ONCE(rds_conn_lane(conn, 0)->cp_greeted))
-			return true;
-	}
+		return rds_gate_awaits_greeting(cp);
+	if (READ_ONCE(conn->c_peer.id) &&
+	    rds_gate_awaits_greeting(rds_conn_lane(conn, 0)))
+		return true;
+	if (rds_gate_is_second(cp) && !READ_ONCE(conn->c_greeted))
+		return rds_gate_awaits_greeting(cp);
 	return !test_bit(RDS_PF_TAKEN, &cp->cp_flags) &&
 	       !READ_ONCE(cp->cp_heard);
 }
@@ -88,12 +94,15 @@ static bool rds_gate_awaits_work(const struct rds_cpath *cp)
 	       test_bit(RDS_PF_FLUSH, &cp->cp_flags);
 }
 
+/* The peer first: what there is to be done, and whether there is a barrier, is
+ * said before it is known.
+ */
 static bool rds_gate_is_shut(const struct rds_cpath *cp)
 {
-	if (rds_gate_awaits_work(cp) || rds_gate_awaits_barrier(cp))
+	if (rds_gate_awaits_peer(cp) &&
+	    time_before(jiffies, READ_ONCE(cp->cp_gate_at)))
 		return true;
-	return rds_gate_awaits_peer(cp) &&
-	       time_before(jiffies, READ_ONCE(cp->cp_gate_at));
+	return rds_gate_awaits_work(cp) || rds_gate_awaits_barrier(cp);
 }
 
 /**

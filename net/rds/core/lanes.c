@@ -125,7 +125,8 @@ void rds_lanes_path_up(struct rds_cpath *cp)
 	WRITE_ONCE(cp->cp_gate_at, jiffies + rds_gate_patience(cp));
 	if (READ_ONCE(peer->ours)) {
 		set_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);
-	} else if (cp->cp_established && !cp->cp_pub.index) {
+	} else if (!cp->cp_pub.index &&
+		   (cp->cp_established || READ_ONCE(peer->id))) {
 		set_bit(RDS_PF_PROBE, &cp->cp_flags);
 		if (READ_ONCE(peer->id))
 			set_bit(RDS_PF_ASK, &cp->cp_flags);
@@ -450,6 +451,8 @@ static void rds_lanes_news(struct rds_cpath *cp)
 		smp_store_release(&conn->c_greeted, true);
 		wake_up_all(&conn->c_fcong->cm_waitq);
 	}
+	/* Pairs with the acquire in rds_gate_awaits_greeting(). */
+	smp_store_release(&cp->cp_known, true);
 
 	/* From one to many, once in a life of the peer: a pair of sockets
 	 * that has more than one lane to come from has no order to keep.

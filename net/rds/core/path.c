@@ -459,6 +459,7 @@ void rds_cpath_forget_connection(struct rds_cpath *cp)
 	cp->cp_soft.so_known = false;
 	WRITE_ONCE(cp->cp_heard, false);
 	WRITE_ONCE(cp->cp_mapped, false);
+	WRITE_ONCE(cp->cp_known, false);
 	cp->cp_gated = cp->cp_multi;
 	clear_bit(RDS_PF_TAKEN, &cp->cp_flags);
 	clear_bit(RDS_PF_NEWS, &cp->cp_flags);

@@ -120,6 +120,8 @@ enum rds_path_flag {
  * @cp_gated: messages have to wait; see gate.c
  * @cp_gate_at: until then, in jiffies
  * @cp_named: the lane that the peer's port names, if we did not
+ * @cp_known: the peer has greeted us on this connection, and what follows for
+ *	any lane has been done or marked; stored by @cp_work
  * @cp_work: all else that happens to the path, one at a time; holds a
  *	reference to the connection while queued
  * @cp_flags: enum rds_path_flag
@@ -183,6 +185,7 @@ struct rds_cpath {
 	unsigned long		cp_gate_at;
 	u8			cp_named;
 
+	bool			cp_known;
 	struct delayed_work	cp_work;
 	unsigned long		cp_flags;
 	unsigned long		cp_connect_at;

@@ -3,6 +3,7 @@
  * The lanes of a connection, net/rds/core/lanes.c: the handshake, growing, the
  * barrier, and peers that come back as another.
  */
+#include <linux/completion.h>
 #include <linux/delay.h>
 
 #include "../core/cong.h"
@@ -17,6 +18,7 @@ static const struct rig_peer reborn_8 = { RIG_OURS, 8, 78, 6 };
 static const struct rig_peer forgetful = { RIG_OURS, 1, 77, 6 };
 static const struct rig_peer new_1 = { RIG_NEW, 1, 79, 0 };
 static const struct rig_peer new_8 = { RIG_NEW, 8, 79, 0 };
+static const struct rig_peer new_8_reborn = { RIG_NEW, 8, 80, 0 };
 static const struct rig_peer old_8 = { RIG_OLD, 8, 0, 0 };
 static const struct rig_peer old_1 = { RIG_OLD, 1, 0, 0 };
 
@@ -1037,6 +1039,88 @@ static void lanes_come_back(struct kunit *test)
 	}
 }
 
+static DECLARE_COMPLETION(stands);
+static DECLARE_COMPLETION(go_on);
+
+static void stand_still(struct rds_path *path, struct rds_message *msg)
+{
+	complete(&stands);
+	wait_for_completion_timeout(&go_on, 20 * HZ);
+}
+
+/* fake_settle() would wait for those that stand still. */
+static void settle_lane(struct rds_cpath *cp)
+{
+	unsigned int round;
+
+	for (round = 0; round < 3; round++)
+		flush_delayed_work(&cp->cp_work);
+}
+
+/* Whether lane 3 was ever UP when the peer goes */
+struct start_row {
+	const char	*name;
+	bool		was_up;
+};
+
+static const struct start_row starts[] = {
+	{ "was_up",	true },
+	{ "is_new",	false },
+};
+
+static void start_desc(const struct start_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(starts, starts, start_desc);
+
+/* A peer of another kind, restarted, has another lane before lane 0, by which
+ * it greets. It does not get by that what was meant for its former self, not
+ * even in the moment between the greeting and what follows from it.
+ */
+static void lanes_wait_until_it_is_known(struct kunit *test)
+{
+	const struct start_row *row = test->param_value;
+	struct socket *sock = accepted(test, 0);
+	struct rds_cpath *lane;
+	unsigned int i;
+
+	rig_reply(test, 0, 1, &new_8);
+	for (i = 1; i < 8; i++) {
+		if (i != 3 || row->was_up)
+			rig_offer(test, i, offers + i);
+	}
+	rig_reply(test, 0, 2, &new_8);
+	KUNIT_ASSERT_EQ(test, rig_conn(test)->c_fan, RDS_FAN_OPEN);
+	rds_path_ack(rig_path(test), 3);
+	rds_path_drop(&rig_lane(test, 3)->cp_pub, RDS_DROP_PEER_RESET);
+	fake_settle(rig_fake(test));
+	send_by(test, sock, 3);
+	KUNIT_ASSERT_EQ(test, rig_msgs(sock), 1);
+	drop_all(test, RDS_DROP_PEER_RESET);
+	fake_forget(rig_fake(test));
+
+	lane = rig_lane(test, 3);
+	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 3, offers + 3));
+	rig_expect_said(test, 3, "M");
+	reinit_completion(&stands);
+	reinit_completion(&go_on);
+	rig_fake(test)->in_xmit = stand_still;
+	KUNIT_EXPECT_EQ(test, 0, rig_offer_only(test, 0, offers));
+	KUNIT_EXPECT_NE(test, 0,
+			wait_for_completion_timeout(&stands, 20 * HZ));
+	rig_probe_only(test, 0, 1, &new_8_reborn);
+	rds_path_kick(&lane->cp_pub);
+	settle_lane(lane);
+	rig_expect_said(test, 3, "M");
+
+	complete(&go_on);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, data_sent(test), 0U);
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
+}
+
 /* An address that moves to another host, and back again */
 static void former_self_may_return(struct kunit *test)
 {
@@ -1090,6 +1174,7 @@ static struct kunit_case lanes_cases[] = {
 	KUNIT_CASE(map_read_late_is_made_good),
 	KUNIT_CASE(lanes_wait_for_lane_0),
 	KUNIT_CASE(lanes_come_back),
+	KUNIT_CASE_PARAM(lanes_wait_until_it_is_known, starts_gen_params),
 	KUNIT_CASE(former_self_may_return),
 	{}
 };

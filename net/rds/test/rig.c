@@ -430,15 +430,49 @@ static void rig_write_exthdr(u8 *exthdr, const struct rig_peer *peer)
 	rds_exthdr_add(exthdr, &pos, RDS_EXTHDR_SPORT_IDX, &zero);
 }
 
-static void rig_greet(struct kunit *test, unsigned int lane,
-		      struct rds_header *hdr, const struct rig_peer *peer)
+static bool rig_greet_only(struct kunit *test, unsigned int lane,
+			   struct rds_header *hdr, const struct rig_peer *peer)
 {
 	struct rds_cpath *cp = rig_lane(test, lane);
 
 	KUNIT_ASSERT_NOT_NULL(test, cp);
 	rig_write_exthdr(hdr->h_exthdr, peer);
-	KUNIT_EXPECT_TRUE(test, rig_receive(test, &cp->cp_pub, hdr));
+	return rig_receive(test, &cp->cp_pub, hdr);
+}
+
+static void rig_greet(struct kunit *test, unsigned int lane,
+		      struct rds_header *hdr, const struct rig_peer *peer)
+{
+	rig_greet_only(test, lane, hdr, peer);
 	fake_settle(rig_fake(test));
+}
+
+static bool rig_probe_unsettled(struct kunit *test, unsigned int lane, u64 seq,
+				u8 flags, const struct rig_peer *peer)
+{
+	struct rds_header hdr = {
+		.h_sequence	= cpu_to_be64(seq),
+		.h_sport	= htons(RDS_PORT_PROBE),
+		.h_dport	= htons(RDS_PORT_PING),
+		.h_flags	= flags,
+	};
+
+	return rig_greet_only(test, lane, &hdr, peer);
+}
+
+/**
+ * rig_probe_only() - let a probe arrive; what follows may take a while
+ * @test: the test
+ * @lane: the lane that it comes by
+ * @seq: its number; 0 if it has none
+ * @peer: what it says
+ *
+ * Return: whether the transport is to read on.
+ */
+bool rig_probe_only(struct kunit *test, unsigned int lane, u64 seq,
+		    const struct rig_peer *peer)
+{
+	return rig_probe_unsettled(test, lane, seq, 0, peer);
 }
 
 /**
@@ -452,14 +486,8 @@ static void rig_greet(struct kunit *test, unsigned int lane,
 void rig_probe_flags(struct kunit *test, unsigned int lane, u64 seq, u8 flags,
 		     const struct rig_peer *peer)
 {
-	struct rds_header hdr = {
-		.h_sequence	= cpu_to_be64(seq),
-		.h_sport	= htons(RDS_PORT_PROBE),
-		.h_dport	= htons(RDS_PORT_PING),
-		.h_flags	= flags,
-	};
-
-	rig_greet(test, lane, &hdr, peer);
+	rig_probe_unsettled(test, lane, seq, flags, peer);
+	fake_settle(rig_fake(test));
 }
 
 /**

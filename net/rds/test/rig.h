@@ -176,6 +176,8 @@ void rig_map_with(struct kunit *test, unsigned int lane, const u16 *ports,
 bool rig_receive(struct kunit *test, struct rds_path *path,
 		 const struct rds_header *hdr);
 void rig_map_from(struct kunit *test, unsigned int lane);
+bool rig_probe_only(struct kunit *test, unsigned int lane, u64 seq,
+		    const struct rig_peer *peer);
 void rig_probe_flags(struct kunit *test, unsigned int lane, u64 seq, u8 flags,
 		     const struct rig_peer *peer);
 void rig_probe(struct kunit *test, unsigned int lane, u64 seq,
