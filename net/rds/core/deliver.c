@@ -283,12 +283,18 @@ static bool rds_deliver_is_hello(const struct rds_cpath *cp,
 		rds_hello_is_reply(inc->i_sport, inc->i_dport));
 }
 
-static void rds_deliver_hello(struct rds_cpath *cp, struct rds_incoming *inc)
+/* What follows is perhaps for sockets that will answer it. If the peer has
+ * turned out to be another, those answers must come after what is given up.
+ */
+static bool rds_deliver_hello(struct rds_cpath *cp, struct rds_incoming *inc)
 {
-	if (rds_lanes_receive(cp, inc))
+	bool turn;
+
+	if (rds_lanes_receive(cp, inc, &turn))
 		rds_incoming_put(inc);
 	else
 		rds_deliver_drop(&cp->cp_pub, inc, RDS_MSG_OLD_SEQ);
+	return !turn;
 }
 
 /**
@@ -317,10 +323,8 @@ bool rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 
 	if (unlikely(rds_cpath_heard(cp)))
 		rds_cong_make_good(cp);
-	if (unlikely(rds_deliver_is_hello(cp, inc))) {
-		rds_deliver_hello(cp, inc);
-		return true;
-	}
+	if (unlikely(rds_deliver_is_hello(cp, inc)))
+		return rds_deliver_hello(cp, inc);
 
 	if (cp->cp_multi)
 		rds_deliver_follow_restart(cp);

@@ -11,8 +11,9 @@
  * c_lane_lock:
  *
  * - Another generation: the peer has forgotten us. What was queued for its
- *   former self is given up, and connections to that one are dropped. Numbers
- *   go on; gaps are legal. Another epoch alone: it has only forgotten a
+ *   former self is given up, and connections to that one are dropped. Nothing
+ *   is read until that is done, lest an answer to the new one be among it.
+ *   Numbers go on; gaps are legal. Another epoch alone: it has only forgotten a
  *   connection that nobody there used, and has received nothing by it, so
  *   nothing is given up. Its own numbers begin anew in both cases.
  * - More lanes: they are made, and the lower address dials them. All messages
@@ -150,6 +151,9 @@ void rds_lanes_verify(struct rds_cpath *cp)
  * rds_lanes_receive() - a probe or an answer has arrived
  * @cp: the lane that it came by
  * @inc: the frame; stays the caller's
+ * @turn: set to whether the peer is another than before: then nothing may be
+ *	read until the path's work has heeded that, and has the transport read
+ *	on
  *
  * Whether it is a duplicate is judged here, for the judgement depends on what
  * it says.
@@ -157,7 +161,8 @@ void rds_lanes_verify(struct rds_cpath *cp)
  * Context: deliver context, serial per path.
  * Return: true if it was processed; false if it is a duplicate.
  */
-bool rds_lanes_receive(struct rds_cpath *cp, struct rds_incoming *inc)
+bool rds_lanes_receive(struct rds_cpath *cp, struct rds_incoming *inc,
+		       bool *turn)
 {
 	struct rds_conn *conn = cp->cp_conn;
 	struct rds_hello hello;
@@ -195,6 +200,11 @@ bool rds_lanes_receive(struct rds_cpath *cp, struct rds_incoming *inc)
 	}
 	spin_unlock(&cp->cp_lock);
 
+	/* Before the work can see the news */
+	*turn = READ_ONCE(conn->c_greeted) &&
+		rds_hello_gen(&hello) != READ_ONCE(conn->c_peer.id) >> 32;
+	if (*turn)
+		set_bit(RDS_PF_RX_TURN, &cp->cp_flags);
 	if (!inc->i_seq && !inc->i_dport)
 		set_bit(RDS_PF_REPLY_NOW, &cp->cp_flags);
 	else if (inc->i_seq && !dup && inc->i_dport && !asked)
@@ -561,14 +571,18 @@ static void rds_lanes_offer_again(struct rds_conn *conn)
 static void rds_lanes_learn(struct rds_cpath *cp)
 {
 	struct rds_conn *conn = cp->cp_conn;
-	bool news;
+	bool news, turn;
 
 	mutex_lock(&conn->c_lane_lock);
 	/* Only of the connection that it came by, while that lasts. */
 	news = rds_cpath_state(cp) == RDS_PATH_UP &&
 	       test_and_clear_bit(RDS_PF_NEWS, &cp->cp_flags);
+	/* Before the greeting is looked at: another may come while it is. */
+	turn = news && test_and_clear_bit(RDS_PF_RX_TURN, &cp->cp_flags);
 	if (news)
 		rds_lanes_news(cp);
+	if (turn)
+		set_bit(RDS_PF_RX, &cp->cp_flags);
 	rds_lanes_check_barrier(cp);
 	rds_lanes_queue_replies(cp);
 	if (news && !test_bit(RDS_PF_REPLY_NOW, &cp->cp_flags))

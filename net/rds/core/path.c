@@ -467,6 +467,7 @@ void rds_cpath_forget_connection(struct rds_cpath *cp)
 	clear_bit(RDS_PF_REPLY_NOW, &cp->cp_flags);
 	clear_bit(RDS_PF_ASK, &cp->cp_flags);
 	clear_bit(RDS_PF_RX, &cp->cp_flags);
+	clear_bit(RDS_PF_RX_TURN, &cp->cp_flags);
 
 	spin_lock_bh(&cp->cp_lock);
 	cp->cp_greeted = false;

@@ -36,6 +36,8 @@ struct rds_conn;
  * @RDS_PF_ANSWER: answer operations that the peer has asked for
  * @RDS_PF_RX: have the transport read on
  * @RDS_PF_RX_STOPPED: too much waits for readers; the transport does not read
+ * @RDS_PF_RX_TURN: the peer is another than before; the transport does not read
+ *	until that has been heeded
  */
 enum rds_path_flag {
 	RDS_PF_CONNECT,
@@ -52,6 +54,7 @@ enum rds_path_flag {
 	RDS_PF_ANSWER,
 	RDS_PF_RX,
 	RDS_PF_RX_STOPPED,
+	RDS_PF_RX_TURN,
 };
 
 /* What goes before all messages */

@@ -241,9 +241,11 @@ static void rds_path_heed_offer(struct rds_cpath *cp)
 		rds_cpath_give_way(cp, RDS_PATH_CONNECTING, RDS_DROP_RACED);
 }
 
+/* What was to be read on for something else waits for the turn, too. */
 static void rds_path_receive(struct rds_cpath *cp)
 {
-	if (!test_and_clear_bit(RDS_PF_RX, &cp->cp_flags))
+	if (test_bit(RDS_PF_RX_TURN, &cp->cp_flags) ||
+	    !test_and_clear_bit(RDS_PF_RX, &cp->cp_flags))
 		return;
 	rds_soft_listen(cp);
 	cp->cp_trans->data->rx_resume(&cp->cp_pub);

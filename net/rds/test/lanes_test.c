@@ -1121,6 +1121,30 @@ static void lanes_wait_until_it_is_known(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
 }
 
+/* What comes behind the greeting may be answered at once, and the answer is not
+ * for who was there before.
+ */
+static void nothing_is_read_until_it_is_known(struct kunit *test)
+{
+	dialled(test);
+	KUNIT_EXPECT_TRUE(test, rig_probe_only(test, 0, 1, &ours_1));
+	fake_settle(rig_fake(test));
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_MAPPED, 1);
+	KUNIT_EXPECT_TRUE(test, rig_probe_only(test, 0, 0, &ours_1));
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_RESUME), 0U);
+
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_MAPPED, 2);
+	KUNIT_EXPECT_FALSE(test, rig_probe_only(test, 0, 1, &reborn));
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_RESUME), 1U);
+	KUNIT_EXPECT_TRUE(test, rig_probe_only(test, 0, 0, &reborn));
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_RESUME), 1U);
+}
+
 /* An address that moves to another host, and back again */
 static void former_self_may_return(struct kunit *test)
 {
@@ -1175,6 +1199,7 @@ static struct kunit_case lanes_cases[] = {
 	KUNIT_CASE(lanes_wait_for_lane_0),
 	KUNIT_CASE(lanes_come_back),
 	KUNIT_CASE_PARAM(lanes_wait_until_it_is_known, starts_gen_params),
+	KUNIT_CASE(nothing_is_read_until_it_is_known),
 	KUNIT_CASE(former_self_may_return),
 	{}
 };
