@@ -9,7 +9,8 @@
  * with the transport, as do those of lanes that we have not heard of yet: a
  * lane must not change under the numbers of its messages. So do those for a
  * lane that is in use; a probe on its connection finds out whether the peer
- * still knows that one.
+ * still knows that one. And so do all while lane 0 is about to tell who is
+ * there.
  *
  * The higher address cannot but knock, and is called back.
  *
@@ -146,6 +147,20 @@ static int rds_accept_place_unnamed(const struct rds_conn *conn,
 	return -EAGAIN;
 }
 
+/* Who it is, peers of other kinds tell by lane 0 only. If they are another than
+ * before, and the lane was taken before that is known, it would have to be
+ * dropped again, and what was read from it meanwhile be judged by old numbers.
+ */
+static bool rds_accept_is_early(const struct rds_conn *conn, u8 named)
+{
+	const struct rds_cpath *first = conn->c_lanes[0];
+
+	return named && READ_ONCE(conn->c_peer.id) &&
+	       !READ_ONCE(conn->c_peer.ours) &&
+	       rds_cpath_state(first) == RDS_PATH_UP &&
+	       !READ_ONCE(first->cp_known);
+}
+
 /* Number of the lane, or an errno. */
 static int rds_accept_place(const struct rds_conn *conn,
 			    const struct rds_peer *peer)
@@ -155,7 +170,8 @@ static int rds_accept_place(const struct rds_conn *conn,
 	if (!READ_ONCE(conn->c_peer.names_lanes))
 		return rds_accept_place_unnamed(conn, peer);
 
-	if (named >= READ_ONCE(conn->c_wanted))
+	if (named >= READ_ONCE(conn->c_wanted) ||
+	    rds_accept_is_early(conn, named))
 		return -EAGAIN;
 	if (!rds_accept_is_free(conn->c_lanes[named]))
 		return rds_accept_wait(conn->c_lanes[named], peer);

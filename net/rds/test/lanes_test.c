@@ -1121,6 +1121,29 @@ static void lanes_wait_until_it_is_known(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
 }
 
+/* And once lane 0 is there it is asked first. */
+static void lanes_are_taken_when_it_is_known(struct kunit *test)
+{
+	unsigned int i;
+	int again;
+
+	accepted(test, 0);
+	rig_reply(test, 0, 1, &new_8);
+	for (i = 1; i < 8; i++)
+		KUNIT_EXPECT_EQ(test, 0, rig_offer(test, i, offers + i));
+	rig_reply(test, 0, 2, &new_8);
+	drop_all(test, RDS_DROP_PEER_RESET);
+
+	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 0, offers));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 3, offers + 3));
+	again = atomic_read(&rig_fake(test)->again_calls);
+	rig_probe(test, 0, 1, &new_8_reborn);
+	KUNIT_EXPECT_LT(test, again,
+			atomic_read(&rig_fake(test)->again_calls));
+	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 3, offers + 3));
+	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, 3)), RDS_PATH_UP);
+}
+
 /* What comes behind the greeting may be answered at once, and the answer is not
  * for who was there before.
  */
@@ -1199,6 +1222,7 @@ static struct kunit_case lanes_cases[] = {
 	KUNIT_CASE(lanes_wait_for_lane_0),
 	KUNIT_CASE(lanes_come_back),
 	KUNIT_CASE_PARAM(lanes_wait_until_it_is_known, starts_gen_params),
+	KUNIT_CASE(lanes_are_taken_when_it_is_known),
 	KUNIT_CASE(nothing_is_read_until_it_is_known),
 	KUNIT_CASE(former_self_may_return),
 	{}
