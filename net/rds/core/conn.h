@@ -85,7 +85,6 @@ enum rds_fan {
  * @c_first_probe: the probe that opens the connection has not been queued;
  *	touched by the first path's work only
  * @c_probes: numbered probes that have not been answered
- * @c_probes_queued: those that have not been acknowledged
  * @c_map_acked: state of our congestion map that the peer has
  * @c_rx_epoch: counts restarts of a peer whose lanes do not tell one by one
  * @c_lanes: the lanes, by number; those that were needed so far. Set under
@@ -126,7 +125,6 @@ struct rds_conn {
 	u64			c_fan_seq;
 	bool			c_first_probe;
 	atomic_t		c_probes;
-	atomic_t		c_probes_queued;
 
 	u32			c_map_acked;
 	u32			c_rx_epoch;

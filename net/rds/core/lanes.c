@@ -44,7 +44,7 @@
 /* Until what lacked memory is tried again */
 #define RDS_LANES_NOMEM_DELAY	2
 
-/* Numbered probes that may wait; more would say the same */
+/* Numbered probes that may wait on a path; more would say the same */
 #define RDS_MAX_PROBES		2
 
 /* Answers to probes that may wait on a path */
@@ -332,7 +332,7 @@ static struct rds_message *rds_lanes_new_probe(struct rds_cpath *cp)
 	if (!msg)
 		return NULL;
 	msg->m_kind = RDS_MSG_PROBE;
-	atomic_inc(&cp->cp_conn->c_probes_queued);
+	atomic_inc(&cp->cp_nprobes);
 	rds_lanes_write_hello(cp->cp_conn, msg, false);
 	return msg;
 }
@@ -519,7 +519,7 @@ static void rds_lanes_queue_probe(struct rds_cpath *cp)
 	struct rds_message *msg;
 
 	if (!test_and_clear_bit(RDS_PF_PROBE, &cp->cp_flags) ||
-	    atomic_read(&conn->c_probes_queued) >= RDS_MAX_PROBES)
+	    atomic_read(&cp->cp_nprobes) >= RDS_MAX_PROBES)
 		return;
 
 	msg = rds_lanes_new_probe(cp);

@@ -66,6 +66,7 @@ void rds_cpath_init(struct rds_cpath *cp, struct rds_conn *conn, u8 index,
 	cp->cp_gated = cp->cp_multi;
 	cp->cp_since = jiffies;
 	cp->cp_lost_at = jiffies;
+	cp->cp_remind_at = jiffies;
 }
 
 static void rds_cpath_count_reset(struct rds_cpath *cp)
@@ -340,10 +341,17 @@ void rds_path_rx_retry(struct rds_path *path)
 }
 EXPORT_SYMBOL_GPL(rds_path_rx_retry);
 
-/* Only the lower address dials the other lanes. It may have to be called, and
+/**
+ * rds_cpath_only_waits() - is a lane the peer's to dial?
+ * @cp: the path
+ *
+ * Only the lower address dials the other lanes. It may have to be called, and
  * that is lane 0's.
+ *
+ * Context: any.
+ * Return: true if it is.
  */
-static bool rds_cpath_only_waits(const struct rds_cpath *cp)
+bool rds_cpath_only_waits(const struct rds_cpath *cp)
 {
 	return cp->cp_pub.index &&
 	       (cp->cp_trans->caps & RDS_CAP_LOWER_DIALS) &&
@@ -360,8 +368,11 @@ static bool rds_cpath_only_waits(const struct rds_cpath *cp)
  */
 void rds_cpath_connect_soon(struct rds_cpath *cp)
 {
-	if (rds_cpath_only_waits(cp))
+	if (rds_cpath_only_waits(cp)) {
+		/* If that is UP already, the peer has to be reminded. */
+		rds_cpath_kick(cp, 0);
 		cp = rds_conn_lane(cp->cp_conn, 0);
+	}
 	if (rds_cpath_state(cp) != RDS_PATH_DOWN ||
 	    test_bit(RDS_PF_CONNECT, &cp->cp_flags))
 		return;

@@ -104,6 +104,7 @@ enum rds_path_flag {
  * @cp_pongs: answers to pings, to be queued by the path's work
  * @cp_replies: answers to numbered probes, to be queued likewise
  * @cp_nreplies: those queued and not yet acknowledged
+ * @cp_nprobes: numbered probes queued and not yet acknowledged
  * @cp_npongs: pongs waiting so, and those queued and not yet acknowledged
  * @cp_next_rx_seq: number of the message expected next; touched by
  *	deliveries only, and those are serial
@@ -129,6 +130,8 @@ enum rds_path_flag {
  *	reference to the connection while queued
  * @cp_flags: enum rds_path_flag
  * @cp_connect_at: when %RDS_PF_CONNECT is due, in jiffies
+ * @cp_remind_at: when the peer may be reminded to dial this lane, in jiffies;
+ *	touched by @cp_work only
  * @cp_backoff_ms: grows with each failed attempt; see rds_backoff_next()
  */
 struct rds_cpath {
@@ -169,6 +172,7 @@ struct rds_cpath {
 	int			cp_unacked_bytes;
 
 	struct llist_head	cp_pongs;
+	atomic_t		cp_nprobes;
 	atomic_t		cp_npongs;
 	atomic_t		cp_replies;
 	atomic_t		cp_nreplies;
@@ -192,6 +196,7 @@ struct rds_cpath {
 	struct delayed_work	cp_work;
 	unsigned long		cp_flags;
 	unsigned long		cp_connect_at;
+	unsigned long		cp_remind_at;
 	u32			cp_backoff_ms;
 };
 
@@ -257,6 +262,7 @@ static inline bool rds_cpath_heard(struct rds_cpath *cp)
 void rds_cpath_init(struct rds_cpath *cp, struct rds_conn *conn, u8 index,
 		    work_func_t work);
 bool rds_cpath_event(struct rds_cpath *cp, enum rds_path_event event);
+bool rds_cpath_only_waits(const struct rds_cpath *cp);
 void rds_cpath_connect_soon(struct rds_cpath *cp);
 void rds_cpath_connect_now(struct rds_cpath *cp);
 void rds_cpath_connect_later(struct rds_cpath *cp);

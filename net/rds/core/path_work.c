@@ -19,6 +19,9 @@
 /* For how long a connection that the peer asked for is dialled again */
 #define RDS_CALL_LASTS		(30 * HZ)
 
+/* A peer that does not dial a lane is reminded of it this often, in jiffies */
+#define RDS_REMIND_DELAY	HZ
+
 /* Lanes that the peer does not offer any more only take what it makes. */
 static bool rds_path_is_agreed(const struct rds_cpath *cp)
 {
@@ -183,6 +186,29 @@ static bool rds_path_may_dial(const struct rds_cpath *cp)
 	       rds_path_peer_knows_us(cp, first);
 }
 
+/* Messages wait on a lane that only the peer may dial, though it could. It may
+ * not have noticed yet that the lane is lost.
+ */
+static bool rds_path_is_overdue(const struct rds_cpath *cp)
+{
+	const struct rds_cpath *first = rds_conn_lane(cp->cp_conn, 0);
+
+	return rds_cpath_only_waits(cp) && rds_path_is_agreed(cp) &&
+	       rds_cpath_state(cp) == RDS_PATH_DOWN &&
+	       rds_cpath_state(first) == RDS_PATH_UP &&
+	       !list_empty_careful(&cp->cp_send_queue);
+}
+
+/* A probe reminds it how many lanes there are. */
+static void rds_path_remind(struct rds_cpath *cp)
+{
+	if (!rds_path_is_overdue(cp) ||
+	    time_before(jiffies, cp->cp_remind_at))
+		return;
+	cp->cp_remind_at = jiffies + RDS_REMIND_DELAY;
+	rds_lanes_verify(rds_conn_lane(cp->cp_conn, 0));
+}
+
 /* What the peer has made does not wait for our back-off. But a path that was
  * not read on waits for its readers: each new connection would bring more.
  */
@@ -260,6 +286,8 @@ static void rds_path_rearm(struct rds_cpath *cp)
 	    !test_bit(RDS_PF_RX_STOPPED, &cp->cp_flags) &&
 	    rds_path_may_dial(cp) && rds_cpath_state(cp) == RDS_PATH_DOWN)
 		delay = (long)(READ_ONCE(cp->cp_connect_at) - jiffies);
+	if (rds_path_is_overdue(cp))
+		delay = min(delay, (long)(cp->cp_remind_at - jiffies));
 	delay = min(delay, rds_gate_delay(cp));
 	delay = min(delay, rds_soft_watch(cp));
 	if (delay != LONG_MAX)
@@ -273,6 +301,7 @@ static void rds_path_run(struct rds_cpath *cp)
 	if (cp->cp_multi)
 		rds_lanes_work(cp);
 	rds_path_connect(cp);
+	rds_path_remind(cp);
 	rds_path_receive(cp);
 	rds_send_queue_pongs(cp);
 	rds_send_run_waiting(cp);

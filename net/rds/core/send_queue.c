@@ -84,7 +84,7 @@ static void rds_send_uncount(const struct rds_message *msg)
 		atomic_dec(&cp->cp_npongs);
 		break;
 	case RDS_MSG_PROBE:
-		atomic_dec(&cp->cp_conn->c_probes_queued);
+		atomic_dec(&cp->cp_nprobes);
 		break;
 	case RDS_MSG_REPLY:
 		atomic_dec(&cp->cp_nreplies);

@@ -1144,6 +1144,49 @@ static void lanes_are_taken_when_it_is_known(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, 3)), RDS_PATH_UP);
 }
 
+static unsigned int probes_sent(struct kunit *test)
+{
+	const struct fake_call *call;
+	unsigned int i, n = 0;
+
+	for (i = 0; (call = fake_nth(rig_fake(test), FAKE_SENT, i)); i++)
+		n += call->lane == 0 && call->sport == RDS_PORT_PROBE;
+	return n;
+}
+
+static void ack_all(struct kunit *test)
+{
+	const struct rds_cpath *cp = to_cpath(rig_path(test));
+
+	rds_path_ack(rig_path(test), READ_ONCE(cp->cp_sent_seq));
+}
+
+/* The peer dials the others, if it has noticed that they are lost. */
+static void peer_is_reminded_of_its_lanes(struct kunit *test)
+{
+	struct socket *sock = accepted(test, 0);
+	unsigned int i, tries;
+
+	rig_reply(test, 0, 1, &new_8);
+	for (i = 1; i < 8; i++)
+		KUNIT_EXPECT_EQ(test, 0, rig_offer(test, i, offers + i));
+	rig_reply(test, 0, 2, &new_8);
+	rds_path_ack(rig_path(test), 3);
+	rds_path_drop(&rig_lane(test, 3)->cp_pub, RDS_DROP_PEER_RESET);
+	fake_settle(rig_fake(test));
+	ack_all(test);
+	fake_forget(rig_fake(test));
+
+	send_by(test, sock, 3);
+	for (tries = 0; tries < 1000 && probes_sent(test) < 3; tries++) {
+		ack_all(test);
+		msleep(20);
+	}
+	KUNIT_EXPECT_GE(test, probes_sent(test), 3U);
+	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 3, offers + 3));
+	KUNIT_EXPECT_EQ(test, data_sent(test), 1U);
+}
+
 /* What comes behind the greeting may be answered at once, and the answer is not
  * for who was there before.
  */
@@ -1223,6 +1266,7 @@ static struct kunit_case lanes_cases[] = {
 	KUNIT_CASE(lanes_come_back),
 	KUNIT_CASE_PARAM(lanes_wait_until_it_is_known, starts_gen_params),
 	KUNIT_CASE(lanes_are_taken_when_it_is_known),
+	KUNIT_CASE(peer_is_reminded_of_its_lanes),
 	KUNIT_CASE(nothing_is_read_until_it_is_known),
 	KUNIT_CASE(former_self_may_return),
 	{}
