@@ -288,12 +288,13 @@ static void rds_lanes_restart(struct rds_cpath *by,
 		cp = rds_conn_lane(conn, i);
 		if (!cp)
 			continue;
+		/* First, for what its work flushes has to be all there is. */
+		if (cp != by && rds_lane_is_stale(cp, hello))
+			rds_cpath_renew(cp, RDS_DROP_PEER_RESTARTED);
 		spin_lock_bh(&cp->cp_lock);
 		cp->cp_flush_seq = cp->cp_next_tx_seq;
 		set_bit(RDS_PF_FLUSH, &cp->cp_flags);
 		spin_unlock_bh(&cp->cp_lock);
-		if (cp != by && rds_lane_is_stale(cp, hello))
-			rds_cpath_renew(cp, RDS_DROP_PEER_RESTARTED);
 		rds_cpath_kick(cp, 0);
 	}
 }

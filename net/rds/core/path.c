@@ -434,8 +434,12 @@ void rds_cpath_connect(struct rds_cpath *cp)
 	bool used;
 	int ret;
 
-	if (!rds_cpath_event(cp, RDS_EV_CONNECT))
+	if (!rds_cpath_event(cp, RDS_EV_CONNECT)) {
+		/* Somebody has dropped it; what is on offer still is. */
+		if (cp->cp_multi && test_bit(RDS_PF_TAKEN, &cp->cp_flags))
+			set_bit(RDS_PF_OFFER, &cp->cp_flags);
 		return;
+	}
 
 	used = rds_path_is_used(&cp->cp_pub);
 	ret = cp->cp_trans->conn->path_connect(&cp->cp_pub);
