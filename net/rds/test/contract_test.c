@@ -272,6 +272,34 @@ static void chosen_transport_is_pinned(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), refs);
 }
 
+static int laddr_check_without_memory(struct net *net,
+				      const struct in6_addr *addr, int ifindex)
+{
+	return -ENOMEM;
+}
+
+/* The address may be there all the same: the next transport is not asked. */
+static void want_of_memory_is_told(struct kunit *test)
+{
+	struct rds_conn_ops *ops = &rig_fake(test)->conn_ops;
+	struct socket *chosen = rig_open(test);
+	struct socket *sock = rig_open(test);
+	int refs = rig_of(test)->module_refs;
+	typeof(ops->laddr_check) laddr_check;
+	int tcp = RDS_TRANS_TCP;
+
+	KUNIT_EXPECT_EQ(test, 0, rig_setsockopt(chosen, SO_RDS_TRANSPORT, &tcp,
+						sizeof(tcp)));
+	laddr_check = ops->laddr_check;
+	ops->laddr_check = laddr_check_without_memory;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, rig_bind(sock, RIG_LADDR, RIG_PORT));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, rig_bind(chosen, RIG_LADDR, RIG_PORT));
+	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), refs + 1);
+	ops->laddr_check = laddr_check;
+	KUNIT_EXPECT_EQ(test, 0, rig_bind(sock, RIG_LADDR, RIG_PORT));
+	KUNIT_EXPECT_EQ(test, 0, rig_bind(chosen, RIG_LADDR, RIG_PORT + 1));
+}
+
 static void unread_message_pins_the_module(struct kunit *test)
 {
 	int refs = rig_of(test)->module_refs;
@@ -341,6 +369,7 @@ static struct kunit_case contract_cases[] = {
 	KUNIT_CASE(sockets_share_the_path),
 	KUNIT_CASE(bound_socket_pins_the_module),
 	KUNIT_CASE(chosen_transport_is_pinned),
+	KUNIT_CASE(want_of_memory_is_told),
 	KUNIT_CASE(unread_message_pins_the_module),
 	KUNIT_CASE(unregister_with_messages),
 	KUNIT_CASE(unregister_while_connecting),
