@@ -1211,6 +1211,36 @@ static void nothing_is_read_until_it_is_known(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_RESUME), 1U);
 }
 
+/* Nor for another reason, by a run of the path's work that began before. */
+static void nothing_else_has_it_read_on(struct kunit *test)
+{
+	struct rds_cpath *cp;
+	unsigned int tries;
+
+	dialled(test);
+	cp = to_cpath(rig_path(test));
+	rig_probe(test, 0, 1, &ours_1);
+	rds_path_drop(&cp->cp_pub, RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_MAPPED, 1);
+	fake_settle(rig_fake(test));
+
+	/* It has looked for greetings when it waits for this lock. */
+	mutex_lock(&cp->cp_xmit_lock);
+	set_bit(RDS_PF_FLUSH, &cp->cp_flags);
+	rds_path_kick(&cp->cp_pub);
+	for (tries = 0; tries < 1000; tries++) {
+		if (work_busy(&cp->cp_work.work) & WORK_BUSY_RUNNING)
+			break;
+		msleep(20);
+	}
+	msleep(50);
+	KUNIT_EXPECT_FALSE(test, rig_probe_only(test, 0, 1, &reborn));
+	rds_path_rx_retry(&cp->cp_pub);
+	mutex_unlock(&cp->cp_xmit_lock);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_RESUME), 1U);
+}
+
 /* An address that moves to another host, and back again */
 static void former_self_may_return(struct kunit *test)
 {
@@ -1268,6 +1298,7 @@ static struct kunit_case lanes_cases[] = {
 	KUNIT_CASE(lanes_are_taken_when_it_is_known),
 	KUNIT_CASE(peer_is_reminded_of_its_lanes),
 	KUNIT_CASE(nothing_is_read_until_it_is_known),
+	KUNIT_CASE(nothing_else_has_it_read_on),
 	KUNIT_CASE(former_self_may_return),
 	{}
 };
