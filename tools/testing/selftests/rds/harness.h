@@ -21,6 +21,9 @@
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 150
 
+/* For tests that are told how long to go on: no limit but the guest's own */
+#define LONG 86400
+
 /*
  * Every program runs in a network namespace of its own, which its tests
  * share: they use ports of their own, or such as they free again. What needs

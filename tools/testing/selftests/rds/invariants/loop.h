@@ -15,9 +15,6 @@
 
 #define PAGE 4096UL
 
-/* For tests that are told how long to go on: no limit but the guest's own */
-#define LONG 86400
-
 /*
  * A kernel with all its checks on takes many times as long for everything, and
  * finds in few rounds what others need many for.

@@ -367,7 +367,7 @@ static bool keep_none(void)
 }
 
 /* With what they were registered by */
-TEST_F(rdma, i19_memory_kept_while_devices_come_and_go)
+TEST_F_TIMEOUT(rdma, i19_memory_kept_while_devices_come_and_go, LONG)
 {
 	ASSERT_TRUE(keep("1024"));
 	register_and_go(_metadata, rounds());
