@@ -13,6 +13,7 @@
  */
 #include "../pair.h"
 
+#include <stdarg.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -56,9 +57,22 @@ struct mix {
 	uint64_t random;
 	unsigned int done[3];
 	unsigned int failed;
+	char wrong[100];
 };
 
 static char payload[100];
+
+/* Returns false, for its caller to return. */
+__attribute__((format(printf, 2, 3)))
+static bool wrong(struct mix *mix, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(mix->wrong, sizeof(mix->wrong), format, args);
+	va_end(args);
+	return false;
+}
 
 static unsigned int dice(struct mix *mix, unsigned int faces)
 {
@@ -174,9 +188,8 @@ static void job_model(struct job *job, unsigned char *there)
 }
 
 /* Returns 0, or an errno that there is no excuse for. */
-static long mix_begin(struct mix *mix, struct job *job)
+static long mix_begin(struct mix *mix, struct job *job, struct region *r)
 {
-	struct region *r = &mix->region[dice(mix, REGIONS)];
 	size_t off;
 	long ret;
 
@@ -203,16 +216,18 @@ static long mix_begin(struct mix *mix, struct job *job)
 static bool job_end(struct mix *mix, struct job *job, int status)
 {
 	if (!job->busy)
-		return false;
+		return wrong(mix, "told of what is not under way");
 	job->busy = false;
 	mix->busy--;
 	if (status != RDS_RDMA_SUCCESS) {
 		mix->failed++;
-		return mix->lost;
+		return mix->lost || wrong(mix, "operation %d ended as %d",
+					  job->kind, status);
 	}
 	mix->done[job->kind]++;
 	return mix->lost || job->kind == WRITE ||
-	       !memcmp(job->local, job->want, job->len);
+	       !memcmp(job->local, job->want, job->len) ||
+	       wrong(mix, "operation %d read other bytes", job->kind);
 }
 
 /* Whatever is told by now; or, if @all, until nothing is under way. */
@@ -230,15 +245,18 @@ static bool mix_hear(struct mix *mix, bool all)
 				       all && mix->busy ? 0 : MSG_DONTWAIT));
 		if (ret == -EAGAIN)
 			return true;
+		if (ret < 0)
+			return wrong(mix, "recvmsg: %ld", ret);
 		if (ret)
-			return false;
+			return wrong(mix, "a message from nobody");
 		for (cmsg = CMSG_FIRSTHDR(&msg.hdr); cmsg;
 		     cmsg = CMSG_NXTHDR(&msg.hdr, cmsg)) {
 			if (cmsg->cmsg_type != RDS_CMSG_RDMA_STATUS)
 				continue;
 			memcpy(&notify, CMSG_DATA(cmsg), sizeof(notify));
-			if (notify.user_token >= JOBS ||
-			    !job_end(mix, &mix->job[notify.user_token],
+			if (notify.user_token >= JOBS)
+				return wrong(mix, "no token of ours");
+			if (!job_end(mix, &mix->job[notify.user_token],
 				     notify.status))
 				return false;
 		}
@@ -270,9 +288,32 @@ static bool mix_settle(struct mix *mix)
 	if (!mix_hear(mix, true))
 		return false;
 	if (!mix->lost)
-		return mix_matches(mix);
+		return mix_matches(mix) || wrong(mix, "memory has other bytes");
 	mix_learn(mix);
 	return true;
+}
+
+/* Until what the device goes on with for a socket that was closed is over. It
+ * comes before what is sent now, by the same connection; or ends that, if it is
+ * for memory that was given back.
+ */
+static bool mix_pass(struct mix *mix)
+{
+	struct region *r = mix->region;
+	long ret;
+
+	if (region_register(mix, r))
+		return wrong(mix, "RDS_GET_MR: %m");
+	do {
+		if (!mix_hear(mix, false))
+			return false;
+		ret = mix_begin(mix, mix->job, r);
+		if (ret)
+			return wrong(mix, "sendmsg: %ld", ret);
+	} while (!mix->busy);
+	if (!mix_settle(mix))
+		return false;
+	return !region_free(mix, r) || wrong(mix, "RDS_FREE_MR: %m");
 }
 
 /* Close it, with all that is under way; what that was is never told. */
@@ -290,23 +331,25 @@ static bool mix_reopen(struct mix *mix)
 		munmap(mix->job[i].local, LARGEST);
 		mix->job[i].local = pages();
 		if (!mix->job[i].local)
-			return false;
+			return wrong(mix, "mmap: %m");
 	}
 	mix->busy = 0;
 	mix->lost = true;
 	for (i = 0; i < REGIONS; i++)
 		if (mix->region[i].cookie &&
 		    region_free(mix, &mix->region[i]))
-			return false;
-	mix_learn(mix);
-	return mix->a >= 0;
+			return wrong(mix, "RDS_FREE_MR: %m");
+	if (mix->a < 0)
+		return wrong(mix, "bind: %m");
+	return mix_pass(mix);
 }
 
 static bool mix_cancel(struct mix *mix)
 {
 	mix->lost = true;
-	return !ERR(setsockopt(mix->a, SOL_RDS, RDS_CANCEL_SENT_TO, NULL, 0)) &&
-	       mix_settle(mix);
+	if (setsockopt(mix->a, SOL_RDS, RDS_CANCEL_SENT_TO, NULL, 0))
+		return wrong(mix, "RDS_CANCEL_SENT_TO: %m");
+	return mix_settle(mix);
 }
 
 /* Somebody may be at it. */
@@ -317,16 +360,21 @@ static bool mix_free(struct mix *mix)
 	/* What is registered by is kept, or not. */
 	if (mix->device &&
 	    rds_sysctl_set("ib/mr_pool_software", dice(mix, 3) ? "1" : "0"))
-		return false;
+		return wrong(mix, "mr_pool_software: %m");
 	if (!r->cookie)
-		return !region_register(mix, r);
+		return !region_register(mix, r) ||
+		       wrong(mix, "RDS_GET_MR: %m");
 	mix->lost = mix->lost || mix->busy;
-	return !region_free(mix, r) && mix_settle(mix);
+	if (region_free(mix, r))
+		return wrong(mix, "RDS_FREE_MR: %m");
+	return mix_settle(mix);
 }
 
 /* A step; false if something is not as it should be */
 static bool mix_step(struct mix *mix)
 {
+	long ret;
+
 	switch (dice(mix, 200)) {
 	case 0:
 		return mix_reopen(mix);
@@ -337,8 +385,11 @@ static bool mix_step(struct mix *mix)
 	case 10 ... 19:
 		return mix_settle(mix);
 	default:
-		return mix_hear(mix, false) &&
-		       !mix_begin(mix, &mix->job[dice(mix, JOBS)]);
+		if (!mix_hear(mix, false))
+			return false;
+		ret = mix_begin(mix, &mix->job[dice(mix, JOBS)],
+				&mix->region[dice(mix, REGIONS)]);
+		return !ret || wrong(mix, "sendmsg: %ld", ret);
 	}
 }
 
@@ -366,17 +417,20 @@ TEST_F_TIMEOUT(pair, i8_random_operations, LONG)
 	TH_LOG("RDS_SEED=%llu", (unsigned long long)mix.random);
 	ASSERT_TRUE(mix_open(&mix));
 	while (time(NULL) < end) {
-		ASSERT_TRUE(mix_step(&mix)) TH_LOG("step %lu", steps);
+		ASSERT_TRUE(mix_step(&mix))
+			TH_LOG("step %lu: %s", steps, mix.wrong);
 		steps++;
 	}
-	EXPECT_TRUE(mix_settle(&mix));
+	EXPECT_TRUE(mix_settle(&mix))
+		TH_LOG("%s", mix.wrong);
 	TH_LOG("%lu steps; %u reads, %u writes, %u atomics done, %u failed",
 	       steps, mix.done[READ], mix.done[WRITE], mix.done[ADD],
 	       mix.failed);
 	EXPECT_LT(0, mix.done[READ]);
 	EXPECT_LT(0, mix.done[WRITE]);
 	EXPECT_LT(0, mix.done[ADD]);
-	EXPECT_TRUE(mix_reopen(&mix));
+	EXPECT_TRUE(mix_reopen(&mix))
+		TH_LOG("%s", mix.wrong);
 	EXPECT_TRUE(!mix.device ||
 		    !rds_sysctl_set("ib/mr_pool_software", "0"));
 	self->a = mix.a;
