@@ -287,8 +287,9 @@ enum peer_fate peer_accept(struct peer *peer, const void *hello,
 		return PEER_FAILED;
 	if (halfway)
 		return PEER_ANSWERED;
-	return expect_event(peer, RDMA_CM_EVENT_ESTABLISHED) ? PEER_UP :
-							       PEER_FAILED;
+	if (expect_event(peer, RDMA_CM_EVENT_ESTABLISHED))
+		return PEER_UP;
+	return peer->over ? PEER_ENDED : PEER_FAILED;
 }
 
 bool peer_reject(struct peer *peer, const void *data, unsigned int len)

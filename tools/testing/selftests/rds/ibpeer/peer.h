@@ -27,6 +27,8 @@ enum peer_fate {
 	PEER_ANSWERED,
 	/* The kernel has said nothing yet. */
 	PEER_WAITS,
+	/* The kernel has ended it, which was told before that it was up. */
+	PEER_ENDED,
 	/* Anything else */
 	PEER_FAILED,
 };
