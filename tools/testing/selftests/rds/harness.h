@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rds_test.h"
@@ -23,6 +24,14 @@
 
 /* For tests that are told how long to go on: no limit but the guest's own */
 #define LONG 86400
+
+static inline long now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
 
 /*
  * Every program runs in a network namespace of its own, which its tests

@@ -12,7 +12,6 @@
 #include <sched.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #define PEER_PORT	4001
 #define MAX_LEN		40000
@@ -33,14 +32,6 @@ static unsigned int rounds(void)
 	const char *text = getenv("RDS_ROUNDS");
 
 	return text ? atoi(text) : 100;
-}
-
-static long now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
 /* The near end of the wire is the test's; the far end is another process's. */

@@ -15,7 +15,6 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #define SPARE_DEV	"roce1"
 #define SPARE_RDMA_DEV	"rxe1"
@@ -123,14 +122,6 @@ static inline int spare_add(void)
 static inline int spare_del(void)
 {
 	return nldev_del(SPARE_RDMA_DEV);
-}
-
-static inline long now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
 /* One in ten of RDS_ROUNDS, but two */
