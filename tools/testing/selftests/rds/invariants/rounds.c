@@ -99,27 +99,37 @@ struct caches {
 	struct {
 		char name[64];
 		long objects;
+		long per_slab;
 	} cache[CACHES];
 };
 
 /* How many objects each cache of the kernel's has in use */
 static bool count_objects(struct caches *caches)
 {
+	unsigned int pass;
 	char line[512];
 	FILE *file;
 
-	/* Some are freed a grace period later, or when memory is wanted. */
-	if (system("echo 2 >/proc/sys/vm/drop_caches"))
-		return false;
-	usleep(500000);
-	shrink_caches();
+	/*
+	 * Some are freed a grace period later, or when memory is wanted, and
+	 * what was used lately only when it is wanted again. Shrinking makes
+	 * hundreds of inodes the first time.
+	 */
+	for (pass = 0; pass < 2; pass++) {
+		if (system("echo 3 >/proc/sys/vm/drop_caches"))
+			return false;
+		usleep(500000);
+	}
+	for (pass = 0; pass < 2; pass++)
+		shrink_caches();
 	caches->count = 0;
 	file = fopen("/proc/slabinfo", "r");
 	while (file && caches->count < CACHES &&
 	       fgets(line, sizeof(line), file))
-		if (sscanf(line, "%63s %ld",
+		if (sscanf(line, "%63s %ld %*d %*d %ld",
 			   caches->cache[caches->count].name,
-			   &caches->cache[caches->count].objects) == 2)
+			   &caches->cache[caches->count].objects,
+			   &caches->cache[caches->count].per_slab) == 3)
 			caches->count++;
 	if (file)
 		fclose(file);
@@ -138,20 +148,24 @@ static long objects_of(const struct caches *caches, const char *name)
 
 /*
  * The caches that have grown by @least objects or more, and once more after
- * that: what grows for other reasons does not go on with every round.
+ * that: what grows for other reasons does not go on with every round. In the
+ * slabs that the CPUs allocate from, the free slots count as objects.
  */
 static unsigned int caches_grown(const struct caches seen[3], long least)
 {
+	long count[3], slots, slabs = 2 * sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned int i, grown = 0;
 	const char *name;
-	long count[3];
 
 	for (i = 0; i < seen[2].count; i++) {
 		name = seen[2].cache[i].name;
+		slots = slabs * seen[2].cache[i].per_slab;
 		count[0] = objects_of(&seen[0], name);
 		count[1] = objects_of(&seen[1], name);
 		count[2] = objects_of(&seen[2], name);
-		if (count[1] - count[0] < least || count[2] - count[1] < least)
+		if (count[1] - count[0] < least ||
+		    count[2] - count[1] < least ||
+		    count[2] - count[0] < slots)
 			continue;
 		printf("# %s: %ld, %ld, %ld objects\n", name, count[0],
 		       count[1], count[2]);
