@@ -110,14 +110,15 @@ static bool rds_accept_is_free(const struct rds_cpath *cp)
 }
 
 /* A peer that makes another connection: has it lost the one that there is, or
- * does it want one more? What it said before that does not tell.
+ * does it want one more? What it said before that does not tell, and in the
+ * same jiffy it may have said it before; if it is alive, it says more.
  */
 static bool rds_accept_is_alive(const struct rds_cpath *cp,
 				const struct rds_peer *peer)
 {
 	return rds_cpath_state(cp) == RDS_PATH_UP &&
 	       READ_ONCE(cp->cp_greeted) &&
-	       time_after_eq(READ_ONCE(cp->cp_greeted_at), peer->since);
+	       time_after(READ_ONCE(cp->cp_greeted_at), peer->since);
 }
 
 /* A lane that is in use may be so for us only. */

@@ -249,7 +249,7 @@ static void offer_beside_one_that_is_alive(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
 	rig_reply(test, 0, 1, &ours_1);
 	fake_forget(rig_fake(test));
-	rig_of(test)->offers_age = 3600 * HZ;
+	rig_of(test)->offers_since = jiffies - 3600 * HZ;
 	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 0, offers + 1));
 	rig_expect_ops(test, "");
 }
@@ -325,6 +325,19 @@ static void old_peer_comes_back_by_its_lane(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_SENT), 1U);
 }
 
+/* What it said may have been said before that, and is no proof. */
+static void offer_in_the_jiffy_of_the_greeting(struct kunit *test)
+{
+	in_use(test);
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 3, offers));
+	rig_reply(test, 0, 1, &old_1);
+	fake_forget(rig_fake(test));
+	rig_of(test)->offers_since = rig_lane(test, 0)->cp_greeted_at;
+	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 6, offers + 1));
+	rig_expect_said(test, 0, "3p");
+	KUNIT_EXPECT_EQ(test, live_paths(test), 1);
+}
+
 static void old_peer_s_lanes_in_turn(struct kunit *test)
 {
 	unsigned int i;
@@ -333,7 +346,7 @@ static void old_peer_s_lanes_in_turn(struct kunit *test)
 	in_use(test);
 	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 3, offers));
 	rig_reply(test, 0, 1, &old_8);
-	rig_of(test)->offers_age = 3600 * HZ;
+	rig_of(test)->offers_since = jiffies - 3600 * HZ;
 	for (i = 1; i < 8; i++) {
 		KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 3, offers + i));
 		expect_taken(test, i, i, offers + i);
@@ -487,16 +500,16 @@ static void dialed_alone_since_it_asked(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fake_dialed(&cp->cp_pub));
 	fake_settle(rig_fake(test));
 	rig_fake(test)->connect_later = false;
-	rig_of(test)->offers_age = 3600 * HZ;
+	rig_of(test)->offers_since = jiffies - 3600 * HZ;
 	KUNIT_EXPECT_EQ(test, -EALREADY, rig_offer(test, 0, offers));
 	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_SHUTDOWN), 0U);
 
-	rig_of(test)->offers_age = -1;
+	rig_of(test)->offers_since = 0;
 	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 0, offers));
 	KUNIT_EXPECT_TRUE(test, is_taken(test, 0));
 	/* One that the peer has made makes room for any other. */
-	rig_of(test)->offers_age = 3600 * HZ;
+	rig_of(test)->offers_since = jiffies - 3600 * HZ;
 	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 0, offers));
 	expect_taken(test, 2, 0, offers);
 	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
@@ -765,6 +778,7 @@ static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(second_waits_for_the_greeting),
 	KUNIT_CASE(shutdown_lets_others_ask_again),
 	KUNIT_CASE(old_peer_comes_back_by_its_lane),
+	KUNIT_CASE(offer_in_the_jiffy_of_the_greeting),
 	KUNIT_CASE(old_peer_s_lanes_in_turn),
 	KUNIT_CASE(offer_alone_while_up),
 	KUNIT_CASE(offer_alone_while_shutting_down),

@@ -37,8 +37,6 @@ int rig_init(struct kunit *test)
 
 	test->priv = rig;
 	rig->peer = RIG_FADDR;
-	/* What was said in this very jiffy has been said before. */
-	rig->offers_age = -1;
 	rig->knows_duels = true;
 	rig->saved = *rig_sysctl();
 	rig->module_refs = module_refcount(THIS_MODULE);
@@ -550,7 +548,8 @@ int rig_offer_only(struct kunit *test, u8 lane, void *offer)
 	KUNIT_ASSERT_NOT_NULL(test, peer);
 	rig_name_peer(test, peer);
 	peer->lane = lane;
-	peer->since = jiffies - rig_of(test)->offers_age;
+	/* What was said in this very jiffy has been said before. */
+	peer->since = rig_of(test)->offers_since ?: jiffies + 1;
 	fake->offered_by = peer;
 	ret = rds_path_accept(&init_net, &fake->trans, peer, offer);
 	kfree(fake->offered_by);

@@ -34,8 +34,8 @@
  * @socks: sockets to be closed at the end
  * @peer: the peer's IPv4 address; 192.0.2.2 unless a test changes it
  * @tos: of the connections that the peer makes
- * @offers_age: since when the peer's connections wait when they are offered,
- *	in jiffies; none of them, unless a test changes it
+ * @offers_since: since when the peer's connections wait when they are offered,
+ *	in jiffies; 0, unless a test changes it: not at all
  * @knows_duels: the peer knows whose connection is kept when both dial,
  *	unless a test changes it
  * @saved: sysctls as they were
@@ -47,7 +47,7 @@ struct rig {
 	struct socket		*socks[RIG_SOCKS];
 	u32			peer;
 	u8			tos;
-	long			offers_age;
+	unsigned long		offers_since;
 	bool			knows_duels;
 	struct rds_sysctl	saved;
 	int			module_refs;
