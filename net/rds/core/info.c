@@ -4,9 +4,10 @@
  *
  * A list is written twice: once to nowhere, to learn its size, and once into
  * a buffer of the kernel's, under whatever locks it takes; the copy to the
- * user comes after. Records are zeroed before they are filled. A list that
- * grew in between, or a user's buffer that is too small, is ENOSPC with the
- * size needed now; lists of messages and connections give what fits even so.
+ * user comes after. Records are zeroed before they are filled. A list may grow
+ * in between: the buffer has some room for that, and if it grows by more, it is
+ * written again. A user's buffer that is too small is ENOSPC with the size
+ * needed now; lists of messages and connections give what fits even so.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -20,6 +21,12 @@
 
 /* Counters that a transport may have */
 #define RDS_TRANS_STATS_MAX	48
+
+/* How often a list that keeps growing is written */
+#define RDS_INFO_TRIES		8
+
+/* Room for records that are added while it is written, beyond a quarter */
+#define RDS_INFO_SPARE		16
 
 /**
  * struct rds_info_iter - where a list is written
@@ -500,6 +507,37 @@ static const struct rds_info_list *rds_info_find(int opt)
 	return trans ? list : NULL;
 }
 
+/* Not more than the user has room for */
+static int rds_info_make_room(const struct rds_info_list *list,
+			      struct rds_info_iter *iter, size_t len)
+{
+	size_t want = iter->need + iter->need / 4;
+
+	kvfree(iter->buf);
+	memset(iter, 0, sizeof(*iter));
+	iter->room = min(len, want + RDS_INFO_SPARE * list->size);
+	if (!iter->room)
+		return 0;
+	iter->buf = kvmalloc(iter->room, GFP_KERNEL_ACCOUNT);
+	return iter->buf ? 0 : -ENOMEM;
+}
+
+static int rds_info_write(struct rds_net *rn, const struct rds_info_list *list,
+			  struct rds_info_iter *iter, size_t len)
+{
+	unsigned int tries = RDS_INFO_TRIES;
+	int ret;
+
+	list->fill(rn, list, iter);
+	do {
+		ret = rds_info_make_room(list, iter, len);
+		if (ret)
+			return ret;
+		list->fill(rn, list, iter);
+	} while (iter->need > iter->room && iter->room < len && --tries);
+	return 0;
+}
+
 static int rds_info_copy(const struct rds_info_list *list,
 			 const struct rds_info_iter *iter,
 			 char __user *optval, int __user *optlen)
@@ -543,18 +581,9 @@ int rds_info_getsockopt(struct socket *sock, int optname,
 		return -ENOPROTOOPT;
 
 	rn = rds_net(sock_net(sock->sk));
-	list->fill(rn, list, &iter);
-
-	iter.room = min_t(size_t, len, iter.need);
-	iter.need = 0;
-	if (iter.room) {
-		iter.buf = kvmalloc(iter.room, GFP_KERNEL_ACCOUNT);
-		if (!iter.buf)
-			return -ENOMEM;
-	}
-	list->fill(rn, list, &iter);
-
-	ret = rds_info_copy(list, &iter, optval, optlen);
+	ret = rds_info_write(rn, list, &iter, len);
+	if (!ret)
+		ret = rds_info_copy(list, &iter, optval, optlen);
 	kvfree(iter.buf);
 	return ret;
 }

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #define ROOM 65536
 
@@ -495,6 +496,31 @@ TEST_F(pair, partial_list_of_sockets)
 	EXPECT_EQ((char)0xa5, records[0]);
 	EXPECT_EQ((char)0xa5, records[51]);
 	close(more);
+}
+
+/* Sockets come and go while they are listed; there is room for all of them. */
+TEST_F(solo, list_that_changes)
+{
+	int fd[30];
+	size_t i;
+	pid_t pid;
+
+	solo_move(_metadata, self);
+	pid = fork();
+	while (!pid) {
+		for (i = 0; i < ARRAY_SIZE(fd); i++)
+			fd[i] = rds_socket();
+		for (i = 0; i < ARRAY_SIZE(fd); i++)
+			close(fd[i]);
+	}
+	ASSERT_LT(0, pid);
+	for (i = 0; i < 5000; i++) {
+		info_read(_metadata, self->fd, RDS6_INFO_SOCKETS, 52);
+		if (_metadata->passed != 1)
+			break;
+	}
+	kill(pid, SIGKILL);
+	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
 }
 
 TEST_F(solo, needs_no_capability)
