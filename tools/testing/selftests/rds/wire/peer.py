@@ -354,11 +354,15 @@ class Peer:
             return link
         answers = len(self.probe_answers)
         self.probe(link)
+        self.await_answer(link, answers)
+        return link
+
+    def await_answer(self, link, answers):
+        """One more than ANSWERS to probes; what else comes is kept."""
         while len(self.probe_answers) == answers:
             frame = link.read_frame()
             if not self.handle(link, frame):
                 link.early.append(frame)
-        return link
 
     def dial(self, lane=0, rcvbuf=None):
         return self.greet(self.connect(lane, rcvbuf))

@@ -29,10 +29,17 @@ TELLS = NOTIFY_ME | READWRITE
 
 
 def meet(lab, exts=MEMORY, **more):
-    """(peer, its connection, a socket)"""
+    """
+    (peer, its connection, a socket). A message has come by the connection, for
+    one that nobody used is forgotten as soon as it ends.
+    """
     need_ours("do no operations on memory over TCP")
     peer = lab.lower(exts)
-    return peer, peer.dial(**more), lab.socket(PORT)
+    link = peer.dial(**more)
+    sock = lab.socket(PORT)
+    peer.data(link, 9, PORT, b"hello")
+    same("the first message", b"hello", sock.recv()[0])
+    return peer, link, sock
 
 
 def nothing_comes(peer, link, seconds=0.3):
