@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <err.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -31,6 +32,19 @@ static void *info(int fd, int what, socklen_t *size)
 	}
 }
 
+/* The kernel lists IPv4 addresses as IPv6 ones that they are mapped to. */
+static struct in6_addr mapped(const char *text)
+{
+	struct in6_addr addr;
+	char buf[64];
+
+	snprintf(buf, sizeof(buf), "%s%s", strchr(text, ':') ? "" : "::ffff:",
+		 text);
+	if (inet_pton(AF_INET6, buf, &addr) != 1)
+		errx(1, "no address: %s", text);
+	return addr;
+}
+
 static unsigned int count_messages(int fd, int what, unsigned int from,
 				   unsigned int to)
 {
@@ -58,6 +72,30 @@ unsigned int backlog_messages(int fd, unsigned int from, unsigned int to,
 		count += count_messages(fd, RDS6_INFO_RETRANS_MESSAGES, from,
 					to);
 	return count;
+}
+
+static bool is_between(const struct rds6_info_connection *conn,
+		       const struct in6_addr *local,
+		       const struct in6_addr *remote)
+{
+	return !memcmp(&conn->laddr, local, sizeof(*local)) &&
+	       !memcmp(&conn->faddr, remote, sizeof(*remote));
+}
+
+bool backlog_is_connected(int fd, const char *local, const char *remote)
+{
+	struct in6_addr from = mapped(local), to = mapped(remote);
+	struct rds6_info_connection *list;
+	bool connected = false;
+	socklen_t size, i;
+
+	list = info(fd, RDS6_INFO_CONNECTIONS, &size);
+	for (i = 0; i < size / sizeof(*list); i++)
+		if (is_between(&list[i], &from, &to) &&
+		    list[i].flags & RDS_INFO_CONNECTION_FLAG_CONNECTED)
+			connected = true;
+	free(list);
+	return connected;
 }
 
 void counters_read(int fd, struct counters *counters)

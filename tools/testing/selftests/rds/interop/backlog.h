@@ -15,6 +15,9 @@
 unsigned int backlog_messages(int fd, unsigned int from, unsigned int to,
 			      bool unacked);
 
+/* Whether a connection between these two addresses is up */
+bool backlog_is_connected(int fd, const char *local, const char *remote);
+
 struct counters {
 	unsigned int count;
 	struct rds_info_counter entry[128];

@@ -411,6 +411,35 @@ static void finish_sending(uint64_t time)
 	}
 }
 
+/*
+ * Whether what was sent and not acknowledged may still come: it does not while
+ * there is no connection, and others need their time to make one.
+ */
+static bool may_come(void)
+{
+	struct group *group;
+
+	if (all_acked())
+		return false;
+	for (group = groups; group < groups + report.count; group++)
+		if (!backlog_is_connected(streams->fd, group->local,
+					  group->remote))
+			return true;
+	return false;
+}
+
+/* What is missing then is lost. */
+static bool nothing_comes(uint64_t time)
+{
+	if (complete())
+		return true;
+	if (!meeting_said(&meeting, "drained"))
+		return false;
+	if (may_come())
+		arrival = time;
+	return time > arrival + quiet();
+}
+
 /* What has been sent so far is for a peer that is no more. */
 static void note_end(void)
 {
@@ -456,8 +485,7 @@ static bool tick(uint64_t time, bool sent)
 		finish_sending(time);
 	so_far.heard_sent = so_far.heard_sent || hear_sent();
 	if (so_far.drained && so_far.heard_sent && !so_far.done &&
-	    (complete() || (meeting_said(&meeting, "drained") &&
-			    time > arrival + quiet()))) {
+	    nothing_comes(time)) {
 		meeting_say(&meeting, "done");
 		so_far.done = true;
 	}

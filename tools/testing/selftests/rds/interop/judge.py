@@ -4,6 +4,7 @@
 Judge what guest.py left: a line of TAP for each case of each pairing.
 
 usage: judge.py --transport tcp|ib NAME=DIR... [--control NAME=DIR...]
+       judge.py --transport tcp|ib NAME=DIR... --lossy REGEX
 
 NAME says whose RDS ran in guests a and b: "ours", or that of a kernel, as in
 ours-6.1; "+credits" behind it, that both were to count their buffers, as they
@@ -16,10 +17,16 @@ dropped; where one is, the other side's RDS loses messages by itself: ours must
 neither double nor reorder any, and no more are lost than in the control run.
 Over InfiniBand others give a connection up after two lost packets: whether one
 was dropped is what they have counted.
+
+With --lossy, nothing is judged: a line for each kernel whose RDS was at one end
+when something was lost, with a regular expression of these cases, says which
+control runs are wanted. REGEX is of the cases that there are any of.
 """
 import argparse
+import itertools
 import json
 import pathlib
+import re
 
 import failover
 
@@ -93,6 +100,11 @@ class Outcome:
 
     def total(self, what):
         return sum(self.sum(guest, what) for guest in "ab")
+
+    def other(self):
+        """The kernel whose RDS is not ours, if there is one"""
+        others = set(self.rds.values()) - {"ours"}
+        return others.pop() if others else None
 
     def dropped(self):
         """How many paths were, as both ends count it"""
@@ -287,6 +299,7 @@ def arguments():
     parser.add_argument("runs", nargs="+", metavar="NAME=DIR")
     parser.add_argument("--control", nargs="*", default=[],
                         metavar="NAME=DIR")
+    parser.add_argument("--lossy", metavar="REGEX")
     return parser.parse_args()
 
 
@@ -296,17 +309,29 @@ def parse(words):
             (word.partition("=") for word in words)}
 
 
-def control_for(controls, pairing, case):
-    """The control run of the same kernel, or else of any"""
-    other = [name for name in pairing.split("+")[0].split("-")
-             if name != "ours"]
-    wanted = f"{other[0]}-{other[0]}" if other else ""
-    for name in [wanted, *controls]:
-        if name in controls:
-            outcome = Outcome(controls[name], name, case)
-            if outcome.complete():
-                return outcome
-    return None
+def control_for(controls, outcome):
+    """The control run of the same kernel"""
+    name = f"{outcome.other()}-{outcome.other()}"
+    if name not in controls:
+        return None
+    control = Outcome(controls[name], name, outcome.case)
+    return control if control.complete() else None
+
+
+def outcomes(name, directory):
+    """The cases of a pairing that were run, in order"""
+    found = [Outcome(directory, name, case) for case in CASES]
+    return [outcome for outcome in found if outcome.ran]
+
+
+def tell_lossy(runs, wanted):
+    cases = {}
+    for outcome in itertools.chain(*itertools.starmap(outcomes, runs.items())):
+        if outcome.complete() and outcome.other() and \
+           wanted.search(outcome.case) and outcome.total("lost"):
+            cases.setdefault(outcome.other(), []).append(outcome.case)
+    for kernel, names in cases.items():
+        print(kernel, "|".join(f"^{name}$" for name in dict.fromkeys(names)))
 
 
 def judge_reach(tap, name, directory):
@@ -326,29 +351,32 @@ def show(tap, name, outcome):
         tap.say(f"  {name}: {outcome.column()}; {outcome.times()}")
 
 
+def judge_pairing(tap, name, directory, controls, transport):
+    for outcome in outcomes(name, directory):
+        control = control_for(controls, outcome)
+        judge = Judge(outcome, control, transport)
+        judge.judge()
+        tap.line(f"{name}: {outcome.case}", judge.complaints)
+        show(tap, name, outcome)
+        if control:
+            show(tap, "control", control)
+    judge_reach(tap, name, directory)
+    if (directory / failover.NAME).is_dir():
+        complaints, column = failover.judge(directory)
+        tap.line(f"{name}: {failover.NAME}", complaints)
+        tap.say(f"  {name}: {column}")
+
+
 def main():
     args = arguments()
-    controls = parse(args.control)
-    drops = DROPS[args.transport]
+    runs = parse(args.runs)
+    if args.lossy:
+        tell_lossy(runs, re.compile(args.lossy))
+        return 0
     tap = Tap()
-    for name, directory in parse(args.runs).items():
-        for case in CASES:
-            outcome = Outcome(directory, name, case)
-            if not outcome.ran:
-                continue
-            control = control_for(controls, name, case)
-            judge = Judge(outcome, control, args.transport)
-            judge.judge()
-            tap.line(f"{name}: {case}", judge.complaints)
-            show(tap, name, outcome)
-            if control and not judge.strict and (case in drops or
-                                                 case == "contact"):
-                show(tap, "control", control)
-        judge_reach(tap, name, directory)
-        if (directory / failover.NAME).is_dir():
-            complaints, column = failover.judge(directory)
-            tap.line(f"{name}: {failover.NAME}", complaints)
-            tap.say(f"  {name}: {column}")
+    for name, directory in runs.items():
+        judge_pairing(tap, name, directory, parse(args.control),
+                      args.transport)
     print(f"1..{tap.number}")
     return 1 if tap.failed or not tap.number else 0
 
