@@ -42,7 +42,7 @@ check:
 	scripts/check --setup
 
 soak:
-	scripts/setup --for check
+	scripts/setup --for soak
 	scripts/soak
 
 bench:

@@ -62,25 +62,26 @@ fetch_stock() {
 	say "kernel $name: $release"
 }
 
-# fetch_source SUITE: the source of the very version stock-6.1 is.
+# fetch_source SUITE VERSION: the source of the very package stock-VERSION is of.
 fetch_source() {
-	local suite=$1 dir=$RDS_CACHE/src/linux-6.1 new version
+	local suite=$1 source=$2 dir=$RDS_CACHE/src/linux-$2 new version
 
 	version=$(sed -n 's/^package=linux-image-amd64 \([^ ]*\) .*/\1/p' \
-		"$RDS_CACHE/kernels/stock-6.1/manifest")
+		"$RDS_CACHE/kernels/stock-$source/manifest")
 	if grep -qsF " $version " "$dir.manifest"; then
-		say "source 6.1: $version, unpacked"
+		say "source $source: $version, unpacked"
 		return
 	fi
-	say "source 6.1: fetching $version (about 1 minute)"
+	say "source $source: fetching $version (about 1 minute)"
 	new=$RDS_CACHE/src/new
 	rm -rf "$dir" "$dir.manifest" "$new"
 	[ -s "$RDS_CACHE/apt/$suite/sources.list" ] || suite_update "$suite" ||
 		return 1
-	suite_unpack "$suite" "$new" "linux-source-6.1=$version" || return 1
-	tar -C "$new" -xJf "$new/root/usr/src/linux-source-6.1.tar.xz" ||
+	suite_unpack "$suite" "$new" "linux-source-$source=$version" ||
 		return 1
-	mv "$new/linux-source-6.1" "$dir"
+	tar -C "$new" -xJf "$new/root/usr/src/linux-source-$source.tar.xz" ||
+		return 1
+	mv "$new/linux-source-$source" "$dir"
 	mv "$new/manifest.part" "$dir.manifest"
 	rm -rf "$new"
 }
