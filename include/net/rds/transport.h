@@ -502,7 +502,8 @@ struct rds_data_ops {
 	 * map: @map is RDS_CONG_MAP_BYTES in wire order. Called between
 	 * messages; first thing after the path came UP, and on lane 0 also
 	 * when the map has changed. When the peer's end has acknowledged it,
-	 * the transport calls rds_path_map_acked().
+	 * the transport calls rds_path_map_acked(); until then there is no
+	 * other.
 	 *
 	 * Context and return as @xmit; @map is borrowed and stays the same over
 	 * repeated calls.

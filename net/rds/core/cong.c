@@ -69,6 +69,7 @@ static struct rds_cong_map *rds_cong_map_alloc(struct rds_net *rn,
 	refcount_set(&map->cm_refs, 1);
 	spin_lock_init(&map->cm_lock);
 	INIT_LIST_HEAD(&map->cm_conns);
+	map->cm_flagged_at = jiffies - 1;
 	init_waitqueue_head(&map->cm_waitq);
 	return map;
 }

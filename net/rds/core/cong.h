@@ -44,8 +44,10 @@ struct rds_cong_key {
  * @cm_rn: the namespace
  * @cm_refs: sockets bound to the address and connections from or to it
  * @cm_gen: counts changes of @cm_bits; each is made before it is counted
- * @cm_lock: guards @cm_conns, and keeps one peer's maps apart
+ * @cm_lock: guards @cm_conns and @cm_flagged_at, and keeps one peer's maps
+ *	apart
  * @cm_conns: connections to whose peers a local map is sent
+ * @cm_flagged_at: when these were flagged last because of that, in jiffies
  * @cm_waitq: senders that wait for a port
  * @cm_bits: RDS_CONG_MAP_BITS in little-endian order; changed atomically
  */
@@ -57,6 +59,7 @@ struct rds_cong_map {
 	atomic_t		cm_gen;
 	spinlock_t		cm_lock;	/* see above */
 	struct list_head	cm_conns;
+	unsigned long		cm_flagged_at;
 	wait_queue_head_t	cm_waitq;
 	unsigned long		*cm_bits;
 };

@@ -4,7 +4,9 @@
  *
  * A port that fills up or drains changes a bit of its address's local map.
  * Every connection from that address is then flagged, and its path's work
- * sends the whole map; a second change before that costs nothing. Waiters on
+ * sends the whole map; a second change before that costs nothing. All are
+ * flagged once a jiffy at most: whoever has sent a map in this one looks by
+ * itself, in the next, whether there is a newer one (send_map.c). Waiters on
  * this host are told at once: senders asleep in sendmsg() on the map's wait
  * queue, and pollers on their own socket's. Those enter rn_cong_socks when
  * they see ENOBUFS, so that a change does not walk through all sockets.
@@ -74,17 +76,26 @@ static void rds_cong_changed(struct rds_cong_map *map, u64 freed)
 		rds_cong_tell_socks(rn, freed);
 }
 
+static void rds_cong_flag_conn(struct rds_conn *conn)
+{
+	struct rds_cpath *cp = rds_conn_lane(conn, 0);
+
+	rds_stat_inc(conn->c_rn, cong_update_queued);
+	/* The other who has flagged it kicks it. */
+	if (!test_and_set_bit(RDS_PF_CONG, &cp->cp_flags))
+		rds_cpath_kick(cp, 0);
+}
+
+/* There may be thousands, and a user can have its port change at will. */
 static void rds_cong_flag_conns(struct rds_cong_map *map)
 {
 	struct rds_conn *conn;
-	struct rds_cpath *cp;
 
 	spin_lock_bh(&map->cm_lock);
-	list_for_each_entry(conn, &map->cm_conns, c_cong_item) {
-		cp = rds_conn_lane(conn, 0);
-		set_bit(RDS_PF_CONG, &cp->cp_flags);
-		rds_stat_inc(conn->c_rn, cong_update_queued);
-		rds_cpath_kick(cp, 0);
+	if (time_after(jiffies, map->cm_flagged_at)) {
+		map->cm_flagged_at = jiffies;
+		list_for_each_entry(conn, &map->cm_conns, c_cong_item)
+			rds_cong_flag_conn(conn);
 	}
 	spin_unlock_bh(&map->cm_lock);
 }

@@ -64,6 +64,7 @@ void rds_cpath_init(struct rds_cpath *cp, struct rds_conn *conn, u8 index,
 	cp->cp_multi = key->trans->caps & RDS_CAP_MULTIPATH;
 	cp->cp_self_acked = key->trans->caps & RDS_CAP_SELF_ACKED;
 	cp->cp_gated = cp->cp_multi;
+	cp->cp_map_at = jiffies - 1;
 	cp->cp_since = jiffies;
 	cp->cp_lost_at = jiffies;
 	cp->cp_remind_at = jiffies;

@@ -26,6 +26,7 @@ struct rds_conn;
  * @RDS_PF_STRANGER: who made the latest offer does not know whose connection is
  *	kept when both dial; set before %RDS_PF_OFFER. Only without lanes
  * @RDS_PF_CONG: the peer is to be sent our congestion map
+ * @RDS_PF_CONG_LATER: likewise, when it has the one before; see send_map.c
  * @RDS_PF_NEWS: cp_hello is new; see lanes.c
  * @RDS_PF_FLUSH: messages below cp_flush_seq are to be given up
  * @RDS_PF_PROBE: queue a probe
@@ -45,6 +46,7 @@ enum rds_path_flag {
 	RDS_PF_TAKEN,
 	RDS_PF_STRANGER,
 	RDS_PF_CONG,
+	RDS_PF_CONG_LATER,
 	RDS_PF_NEWS,
 	RDS_PF_FLUSH,
 	RDS_PF_PROBE,
@@ -119,6 +121,9 @@ enum rds_path_flag {
  * @cp_map: snapshot of the congestion map being sent, or NULL; guarded by
  *	@cp_xmit_lock, as all up to @cp_work
  * @cp_map_gen: state of the map that was sent last
+ * @cp_map_at: when that was taken, in jiffies
+ * @cp_map_out: the peer has not acknowledged it; cleared without the lock
+ * @cp_map_yields: a message goes before the next
  * @cp_ctl: unnumbered message being sent, or NULL
  * @cp_soft: operations on memory, see soft_op.c; each part has its own guard
  * @cp_gated: messages have to wait; see gate.c
@@ -186,6 +191,9 @@ struct rds_cpath {
 	struct mutex		cp_xmit_lock;	/* held to send */
 	void			*cp_map;
 	u32			cp_map_gen;
+	unsigned long		cp_map_at;
+	bool			cp_map_out;
+	bool			cp_map_yields;
 	struct rds_message	*cp_ctl;
 	struct rds_soft		cp_soft;
 	bool			cp_gated;

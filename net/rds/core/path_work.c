@@ -289,6 +289,7 @@ static void rds_path_rearm(struct rds_cpath *cp)
 	if (rds_path_is_overdue(cp))
 		delay = min(delay, (long)(cp->cp_remind_at - jiffies));
 	delay = min(delay, rds_gate_delay(cp));
+	delay = min(delay, rds_send_map_delay(cp));
 	delay = min(delay, rds_soft_watch(cp));
 	if (delay != LONG_MAX)
 		rds_cpath_kick(cp, max(delay, 0L));
@@ -304,6 +305,7 @@ static void rds_path_run(struct rds_cpath *cp)
 	rds_path_remind(cp);
 	rds_path_receive(cp);
 	rds_send_queue_pongs(cp);
+	rds_send_map_again(cp);
 	rds_send_run_waiting(cp);
 	rds_path_rearm(cp);
 }

@@ -4,9 +4,6 @@
  * acknowledged them, the connection is lost, or the peer itself. Which lists a
  * message is on, and who owns it, is told in send.c.
  */
-#include <linux/slab.h>
-
-#include "cong_flow.h"
 #include "conn.h"
 #include "message.h"
 #include "op.h"
@@ -182,24 +179,6 @@ void rds_send_ack_again(struct rds_cpath *cp)
 }
 
 /**
- * rds_path_map_acked() - the peer has the congestion map that was sent last
- * @path: the path that carried it
- *
- * Context: any; locks of the transport may be held.
- */
-void rds_path_map_acked(struct rds_path *path)
-{
-	struct rds_cpath *cp = to_cpath(path);
-	struct rds_conn *conn = cp->cp_conn;
-	u32 gen = READ_ONCE(cp->cp_map_gen);
-
-	if ((s32)(gen - READ_ONCE(conn->c_map_acked)) > 0)
-		WRITE_ONCE(conn->c_map_acked, gen);
-	rds_cong_make_good(cp);
-}
-EXPORT_SYMBOL_GPL(rds_path_map_acked);
-
-/**
  * rds_send_all_acked() - has the peer acknowledged all up to a number?
  * @cp: the path
  * @seq: the number
@@ -257,8 +236,7 @@ static void rds_send_drop_ahead(struct rds_cpath *cp)
 {
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
-	kfree(cp->cp_map);
-	cp->cp_map = NULL;
+	rds_send_forget_map(cp);
 	if (cp->cp_ctl)
 		rds_message_put(cp->cp_ctl);
 	cp->cp_ctl = NULL;

@@ -25,10 +25,8 @@
  * that has carried half of it must carry the rest. Its ack may come before
  * xmit() has returned; it is kept for that moment (cp_xmit_acked).
  */
-#include <linux/slab.h>
 #include <net/ipv6.h>
 
-#include "cong.h"
 #include "conn.h"
 #include "gate.h"
 #include "lanes.h"
@@ -63,6 +61,8 @@ static bool rds_send_may_pick(struct rds_cpath *cp)
 {
 	unsigned long ahead = READ_ONCE(cp->cp_flags) & RDS_PF_AHEAD;
 
+	if (unlikely(cp->cp_map_yields))
+		ahead &= ~BIT(RDS_PF_CONG);
 	if (unlikely(cp->cp_soft.so_yields))
 		ahead &= ~BIT(RDS_PF_ANSWER);
 	return !ahead && (!cp->cp_gated || rds_send_control_is_first(cp));
@@ -108,44 +108,12 @@ static struct rds_message *rds_send_step(struct rds_cpath *cp,
 		list_del(&msg->m_path_item);
 		rds_send_pick(cp, msg);
 		cp->cp_soft.so_yields = false;
+		cp->cp_map_yields = false;
 	}
 	*more = !list_empty(&cp->cp_send_queue);
 	cp->cp_xmit_acked = false;
 	spin_unlock_bh(&cp->cp_lock);
 	return msg;
-}
-
-/* A snapshot, so that a map that goes on changing is sent in one piece. */
-static int rds_send_cong_map(struct rds_cpath *cp)
-	__must_hold(&cp->cp_xmit_lock)
-{
-	const struct rds_data_ops *ops = cp->cp_trans->data;
-	int ret;
-
-	lockdep_assert_held(&cp->cp_xmit_lock);
-
-	if (!cp->cp_map) {
-		if (!test_and_clear_bit(RDS_PF_CONG, &cp->cp_flags))
-			return 0;
-		if (!ops->xmit_cong_map)
-			return 0;
-		/* Not newer than the bits that are copied after it. */
-		cp->cp_map_gen = rds_cong_gen(cp->cp_conn->c_lcong);
-		cp->cp_map = kmemdup(cp->cp_conn->c_lcong->cm_bits,
-				     RDS_CONG_MAP_BYTES, GFP_NOFS);
-		if (!cp->cp_map) {
-			set_bit(RDS_PF_CONG, &cp->cp_flags);
-			return -ENOMEM;
-		}
-	}
-
-	ret = ops->xmit_cong_map(&cp->cp_pub, cp->cp_map);
-	if (ret == -EAGAIN || ret == -ENOMEM)
-		return ret;
-
-	kfree(cp->cp_map);
-	cp->cp_map = NULL;
-	return ret < 0 ? ret : 0;
 }
 
 /* The number before the first that waits, marked as sent before: who has

@@ -16,6 +16,10 @@ bool rds_send_control(struct rds_cpath *cp, struct rds_message *msg,
 bool rds_send_all_acked(struct rds_cpath *cp, u64 seq);
 void rds_send_flush(struct rds_cpath *cp);
 void rds_send_queue_pongs(struct rds_cpath *cp);
+int rds_send_cong_map(struct rds_cpath *cp);
+void rds_send_forget_map(struct rds_cpath *cp);
+void rds_send_map_again(struct rds_cpath *cp);
+long rds_send_map_delay(const struct rds_cpath *cp);
 void rds_send_run(struct rds_cpath *cp);
 void rds_send_run_waiting(struct rds_cpath *cp);
 void rds_send_reset(struct rds_cpath *cp);

@@ -379,6 +379,10 @@ static int fake_xmit_cong_map(struct rds_path *path, const void *map)
 	fake_hold_gate(path);
 	call.ret = fake_decide(&the_fake->map);
 	memcpy(the_fake->last_map, map, RDS_CONG_MAP_BYTES);
+	if (the_fake->in_map)
+		the_fake->in_map(path);
+	if (!call.ret && !the_fake->keep_map_acks)
+		rds_path_map_acked(path);
 	fake_leave(path, &call);
 	return call.ret;
 }

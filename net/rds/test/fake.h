@@ -101,11 +101,14 @@ struct fake_plan {
  * @mark: where the stream of bytes is; moves with each message
  * @truesize: what messages received say that they hold; 0 for what they do
  * @hold_gate: gates do not open because time passes
+ * @keep_map_acks: the test acknowledges congestion maps; otherwise each is
+ *	acknowledged at once
  * @connect_later: path_connect() leaves it to the test to say that it is done
  * @offered_by: the peer of the next offer, freed when path_offer() keeps that
  * @in_connect: called once, in the next path_connect(), before it looks
  * @after_connect: likewise, when it has decided
  * @in_xmit: called once, in the next xmit()
+ * @in_map: called in each xmit_cong_map()
  * @in_shutdown: called once, in the next path_shutdown()
  * @last_map: the map sent last
  * @backoff_ms: ceiling of the back-off at each connect, the first few
@@ -138,11 +141,13 @@ struct fake {
 	u32			mark;
 	u32			truesize;
 	bool			hold_gate;
+	bool			keep_map_acks;
 	bool			connect_later;
 	struct rds_peer		*offered_by;
 	void (*in_connect)(struct rds_path *path);
 	void (*after_connect)(struct rds_path *path);
 	void (*in_xmit)(struct rds_path *path, struct rds_message *msg);
+	void (*in_map)(struct rds_path *path);
 	void (*in_shutdown)(struct rds_path *path);
 
 	u8			last_map[RDS_CONG_MAP_BYTES];
