@@ -9,6 +9,12 @@
  * may come from anywhere and at any time; if the connection has died by then,
  * the work does nothing.
  *
+ * While RDS_PF_CONNECT is set the work is queued, waits for its timer, or
+ * runs: every function that sets the flag kicks the work afterwards, whatever
+ * context it runs in, and a run that leaves the flag set on a path that is
+ * down sets the timer (rds_path_rearm()). So a sender that finds the flag set
+ * may leave its message to the work.
+ *
  * Locks: cp_xmit_lock (sleeps) > locks of the transport > cp_lock (bottom
  * halves off). cp_lock is a leaf: nothing of the transport is called under it,
  * so its callbacks may change the state. Kicking needs no lock.
@@ -405,7 +411,8 @@ void rds_cpath_connect_now(struct rds_cpath *cp)
  * rds_cpath_connect_later() - plan the next attempt to connect
  * @cp: the path
  *
- * Context: process, the path's work item, which re-arms itself.
+ * Context: process: the path's work item, or who takes a loopback path down
+ * beside it.
  */
 void rds_cpath_connect_later(struct rds_cpath *cp)
 {
@@ -422,6 +429,7 @@ void rds_cpath_connect_later(struct rds_cpath *cp)
 				 get_random_u32());
 	WRITE_ONCE(cp->cp_connect_at, jiffies + msecs_to_jiffies(delay));
 	set_bit(RDS_PF_CONNECT, &cp->cp_flags);
+	rds_cpath_kick(cp, msecs_to_jiffies(delay));
 }
 
 /**

@@ -17,7 +17,8 @@ struct rds_conn;
 
 /**
  * enum rds_path_flag - bits of &rds_cpath.cp_flags
- * @RDS_PF_CONNECT: connect at cp_connect_at; cleared by who takes it up
+ * @RDS_PF_CONNECT: connect at cp_connect_at; cleared by who takes it up, and
+ *	never set without a kick that follows; see path.c
  * @RDS_PF_OFFER: the peer has made a connection; connect without delay. Without
  *	lanes it changes under the lock that guards what the transport keeps; an
  *	attempt of ours that succeeds clears it with the state still CONNECTING

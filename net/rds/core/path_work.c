@@ -6,6 +6,7 @@
  * Each step looks at the path as it finds it, so a run for nothing does
  * nothing, and one kick serves whatever came up meanwhile.
  */
+#include "compat.h"
 #include "conn.h"
 #include "conn_reap.h"
 #include "gate.h"
@@ -113,8 +114,10 @@ static void rds_path_shut_down(struct rds_cpath *cp)
  * rds_path_shut_down_idle() - take a loopback path down that nobody uses
  * @cp: the path
  *
- * Nothing is lost if somebody does after all. In the states from DROP to DONE
- * the path's work leaves the transport alone.
+ * Nothing is lost if somebody does after all: what is queued before DONE is
+ * seen by rds_path_reconnect(), and a sender that comes later finds the path
+ * DOWN. In the states from DROP to DONE the path's work leaves the transport
+ * alone.
  *
  * Context: process, may sleep. Takes the transmit lock.
  */
@@ -126,9 +129,8 @@ void rds_path_shut_down_idle(struct rds_cpath *cp)
 	trace_rds_path_drop(&cp->cp_pub, RDS_DROP_IDLE);
 	rds_cpath_event(cp, RDS_EV_DROP);
 	rds_path_shut_down(cp);
-	if (!list_empty_careful(&cp->cp_send_queue))
-		rds_cpath_connect_soon(cp);
 }
+EXPORT_SYMBOL_RDS_KUNIT(rds_path_shut_down_idle);
 
 /**
  * rds_path_shut_down_dead() - the last shutdown of a path

@@ -3,7 +3,10 @@
  * Connecting and shutting down, net/rds/core/{path,path_work}.c: who dials,
  * when again, and what happens when a transport says the unexpected.
  */
+#include <linux/iopoll.h>
+
 #include "../core/path.h"
+#include "../core/path_work.h"
 #include "rig.h"
 
 static struct rds_cpath *rig_cpath(struct kunit *test)
@@ -185,6 +188,45 @@ static void drop_while_shutting_down(struct kunit *test)
 	rig_expect_sent(test, "2 2ar");
 }
 
+/* For what an op of the fake transport calls */
+static struct rig_sender *sender_beside;
+
+/* With the path DISCONNECTING; until the sender has done all that it does. */
+static void send_beside(struct rds_path *path)
+{
+	int ret;
+
+	rig_start_sender(sender_beside);
+	read_poll_timeout(READ_ONCE, ret, ret != -EINPROGRESS, 1000,
+			  120 * USEC_PER_SEC, false, sender_beside->ret);
+}
+
+/* The reaper takes a loopback path down that looks idle, beside the path's
+ * work. A message that comes while it does, when nobody dials, is not left
+ * behind.
+ */
+static void send_while_idle_path_is_shut_down(struct kunit *test)
+{
+	struct rig_sender sender = {
+		.test = test, .len = 1, .ret = -EINPROGRESS,
+	};
+	struct rds_cpath *cp;
+
+	rig_fake(test)->trans.caps = RDS_CAP_LOOPBACK;
+	sender.sock = rig_up(test);
+	cp = rig_cpath(test);
+	sender_beside = &sender;
+	rig_fake(test)->in_shutdown = send_beside;
+	rds_path_shut_down_idle(cp);
+	KUNIT_EXPECT_EQ(test, rig_finish_sender(&sender), 1);
+	/* All that was asked for is done now. */
+	fake_settle(rig_fake(test));
+
+	KUNIT_EXPECT_EQ(test, rds_cpath_state(cp), RDS_PATH_UP);
+	KUNIT_EXPECT_FALSE(test, is_dialling_again(test));
+	rig_expect_ops(test, "sCMX");
+}
+
 struct dial_row {
 	const char	*name;
 	unsigned int	caps;
@@ -244,6 +286,7 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(drop_while_connecting),
 	KUNIT_CASE(drop_while_down),
 	KUNIT_CASE(drop_while_shutting_down),
+	KUNIT_CASE(send_while_idle_path_is_shut_down),
 	KUNIT_CASE_PARAM(who_dials_again, dials_gen_params),
 	{}
 };

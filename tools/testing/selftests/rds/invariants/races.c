@@ -332,4 +332,132 @@ TEST_F(loop, sendmsg_returned_errno_for_queued_message)
 	EXPECT_EQ(arena.sent, arena.received);
 }
 
+#define FLOWS 3
+#define CHURNERS 2
+#define CHURN_SECONDS 20
+
+/* Messages that go one way, between two addresses that nobody else uses */
+struct flow {
+	int from;
+	int to;
+	struct rds_name name;
+	atomic_bool *stop;
+	pthread_t sender;
+	pthread_t receiver;
+};
+
+static void *flow_send(void *data)
+{
+	struct flow *flow = data;
+
+	while (!*flow->stop)
+		rds_sendto(flow->from, payload, 1, 0, &flow->name);
+	return NULL;
+}
+
+static void *flow_receive(void *data)
+{
+	struct flow *flow = data;
+	char byte;
+
+	while (!*flow->stop)
+		recv(flow->to, &byte, 1, 0);
+	return NULL;
+}
+
+static bool flow_begin(struct flow *flow, unsigned int i, atomic_bool *stop)
+{
+	char addr[32];
+
+	flow->stop = stop;
+	snprintf(addr, sizeof(addr), "127.0.1.%u", 2 * i + 1);
+	flow->from = rds_bound(addr, 0);
+	snprintf(addr, sizeof(addr), "127.0.1.%u", 2 * i + 2);
+	flow->to = rds_bound(addr, 4000);
+	flow->name = rds_name(addr, 4000);
+	return flow->from >= 0 && flow->to >= 0 &&
+	       !rds_set_timeout(flow->from, SO_SNDTIMEO, 200) &&
+	       !rds_set_timeout(flow->to, SO_RCVTIMEO, 200) &&
+	       !pthread_create(&flow->sender, NULL, flow_send, flow) &&
+	       !pthread_create(&flow->receiver, NULL, flow_receive, flow);
+}
+
+/* Whether what was sent has arrived, and one message more does */
+static bool flow_goes_on(struct flow *flow)
+{
+	char buf[8];
+	ssize_t len;
+
+	pthread_join(flow->sender, NULL);
+	pthread_join(flow->receiver, NULL);
+	rds_drain(flow->to);
+	if (rds_sendto(flow->from, "goes on", 7, MSG_DONTWAIT,
+		       &flow->name) != 7)
+		return false;
+	do
+		len = rds_recv(flow->to, buf, sizeof(buf));
+	while (len == 1);
+	return len == 7;
+}
+
+struct churner {
+	unsigned int id;
+	atomic_bool *stop;
+	pthread_t thread;
+};
+
+/* Each round leaves connections behind that nobody uses. */
+static void *churn_main(void *data)
+{
+	struct churner *churner = data;
+	struct rds_name to;
+	unsigned int i, j;
+	char addr[32];
+	int fd;
+
+	for (i = 1; !*churner->stop; i++) {
+		snprintf(addr, sizeof(addr), "127.%u.%u.%u", churner->id + 1,
+			 i / 250 % 250, i % 250 + 1);
+		fd = rds_bound(addr, 0);
+		for (j = 1; j <= 64; j++) {
+			snprintf(addr, sizeof(addr), "127.100.0.%u", j);
+			to = rds_name(addr, 4000);
+			rds_sendto(fd, payload, 1, MSG_DONTWAIT, &to);
+		}
+		close(fd);
+	}
+	return NULL;
+}
+
+/*
+ * Idle connections over loopback make room when there are many, and one that
+ * goes one way looks idle between two messages. A message that was queued while
+ * its path was taken down stayed there for ever, and all that came after it.
+ */
+TEST_F(loop, idle_loopback_path_taken_down_under_a_sender)
+{
+	struct churner churner[CHURNERS];
+	struct flow flow[FLOWS];
+	atomic_bool stop = false;
+	unsigned int i;
+
+	for (i = 0; i < FLOWS; i++)
+		ASSERT_TRUE(flow_begin(&flow[i], i, &stop));
+	for (i = 0; i < CHURNERS; i++) {
+		churner[i].id = i;
+		churner[i].stop = &stop;
+		ASSERT_EQ(0, pthread_create(&churner[i].thread, NULL,
+					    churn_main, &churner[i]));
+	}
+	sleep(CHURN_SECONDS);
+	stop = true;
+	for (i = 0; i < CHURNERS; i++)
+		pthread_join(churner[i].thread, NULL);
+	for (i = 0; i < FLOWS; i++) {
+		EXPECT_TRUE(flow_goes_on(&flow[i])) TH_LOG("flow %u", i);
+		close(flow[i].from);
+		close(flow[i].to);
+	}
+}
+
 TEST_HARNESS_MAIN
