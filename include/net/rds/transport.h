@@ -737,6 +737,7 @@ u64 rds_path_received(const struct rds_path *path);
 /* send.c */
 bool rds_path_ack(struct rds_path *path, u64 seq);
 void rds_path_ack_resent(struct rds_path *path, u64 seq);
+void rds_path_lose_ops(struct rds_path *path);
 void rds_path_ack_mark(struct rds_path *path, u32 mark);
 void rds_path_map_acked(struct rds_path *path);
 

@@ -450,6 +450,18 @@ void rds_op_done(struct rds_message *msg, int status)
 EXPORT_SYMBOL_GPL(rds_op_done);
 
 /**
+ * rds_op_is_new() - has nothing of an operation been begun yet?
+ * @msg: the message, with an operation
+ *
+ * Context: any.
+ * Return: true if nothing has.
+ */
+bool rds_op_is_new(const struct rds_message *msg)
+{
+	return rds_op_state(to_user_op(msg->m_op)) == RDS_OP_NEW;
+}
+
+/**
  * rds_op_is_lost() - must a message not be sent again for its operation's sake?
  * @msg: the message, with an operation; the path is shut down
  *

@@ -122,6 +122,36 @@ void rds_path_ack_resent(struct rds_path *path, u64 seq)
 EXPORT_SYMBOL_GPL(rds_path_ack_resent);
 
 /**
+ * rds_path_lose_ops() - the peer is another than operations were meant for
+ * @path: the path, about to come UP
+ *
+ * A key that the former peer has told may be one of other memory now. What has
+ * not been begun is DROPPED, with its message; all other messages stay.
+ *
+ * Context: any; locks of the transport may be held. Takes cp_lock, rs_lock.
+ */
+void rds_path_lose_ops(struct rds_path *path)
+{
+	struct rds_cpath *cp = to_cpath(path);
+	struct rds_message *msg, *next;
+	LIST_HEAD(lost);
+
+	spin_lock_bh(&cp->cp_lock);
+	list_for_each_entry_safe(msg, next, &cp->cp_send_queue, m_path_item) {
+		if (likely(!msg->m_op) || !rds_op_is_new(msg))
+			continue;
+		msg->m_on_path = false;
+		list_move_tail(&msg->m_path_item, &lost);
+		trace_rds_msg_drop(path, msg, RDS_MSG_PEER_RESTARTED);
+		rds_stat_inc(cp->cp_conn->c_rn, send_drop_restarted);
+	}
+	spin_unlock_bh(&cp->cp_lock);
+
+	rds_send_finish_all(&lost);
+}
+EXPORT_SYMBOL_GPL(rds_path_lose_ops);
+
+/**
  * rds_path_ack_mark() - the peer has acknowledged a stretch of a byte stream
  * @path: the path
  * @mark: it has everything up to here, as &rds_message.m_mark counts

@@ -144,6 +144,14 @@ static void rds_ib_say_hello(struct rds_ib_conn *ic, void *buf,
 	param->rnr_retry_count = RDS_IB_RNR_RETRIES;
 }
 
+/* It may also be of another implementation than the one before. */
+static bool rds_ib_peer_is_another(const struct rds_ib_path *ip,
+				   const struct rds_ib_hello *hello)
+{
+	return ip->ip_knows_epoch != hello->ours ||
+	       (hello->ours && ip->ip_epoch != hello->epoch);
+}
+
 /* What the peer has said. Nothing of this connection has been delivered. A peer
  * of ours that dials may speak of a former life of ours: it hears of this one
  * by our answer. What it had then it gets once more, and knows.
@@ -152,14 +160,17 @@ static void rds_ib_hear_hello(struct rds_ib_conn *ic)
 {
 	const struct rds_ib_hello *hello = &ic->ic_hello;
 	struct rds_ib_path *ip = ic->ic_ip;
+	bool another = rds_ib_peer_is_another(ip, hello);
 
 	spin_lock_bh(&ic->ic_tx_lock);
 	rds_ib_credits_offered(&ic->ic_credits, hello->credits);
 	spin_unlock_bh(&ic->ic_tx_lock);
 
-	if (hello->ours &&
-	    (!ip->ip_knows_epoch || ip->ip_epoch != hello->epoch))
+	if (hello->ours && another)
 		rds_path_restart_rx(ip->ip_path);
+	if (ip->ip_heard && another)
+		rds_path_lose_ops(ip->ip_path);
+	ip->ip_heard = true;
 	ip->ip_knows_epoch = hello->ours;
 	ip->ip_epoch = hello->epoch;
 	if (hello->ack_seq &&

@@ -510,14 +510,16 @@ struct rds_ib_conn {
  * @ip_conn: the connection, or the attempt at one; changed by the path's work
  *	only
  * @ip_offer: a connection that the peer has made
+ * @ip_heard: a peer has said what it is
  * @ip_epoch: the peer's, as it said last
- * @ip_knows_epoch: it ever did
+ * @ip_knows_epoch: it did
  */
 struct rds_ib_path {
 	struct rds_path		*ip_path;
 	spinlock_t		ip_lock;	/* offer, and ip_conn */
 	struct rds_ib_conn	*ip_conn;
 	struct rds_ib_conn	*ip_offer;
+	bool			ip_heard;
 	u32			ip_epoch;
 	bool			ip_knows_epoch;
 };

@@ -22,6 +22,9 @@
 #define FRAME_ACK	0x02
 #define FRAME_AGAIN	0x04
 
+/* In the reserved byte: what follows is an epoch */
+#define HELLO_OURS	0xa1
+
 struct frame {
 	uint64_t seq;
 	uint64_t ack;
