@@ -654,6 +654,7 @@ void rds_ib_tx_release(struct rds_ib_conn *ic);
 void rds_ib_tx_unmap(struct rds_ib_conn *ic, struct rds_ib_tx_slot *slot);
 void *rds_ib_tx_header(struct rds_ib_conn *ic, u32 slot, u64 *dma);
 void rds_ib_send_done(struct ib_cq *cq, struct ib_wc *wc);
+bool rds_ib_tx_must_tell(const struct rds_ib_conn *ic);
 void rds_ib_tx_signal(struct rds_ib_tx *tx, struct ib_send_wr *wr);
 void rds_ib_tx_return(struct rds_ib_conn *ic);
 void rds_ib_tx_unstall(struct rds_ib_conn *ic);

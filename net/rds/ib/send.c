@@ -45,13 +45,11 @@ struct rds_ib_piece {
  * struct rds_ib_cargo - what a fragment carries
  * @cg_len: bytes
  * @cg_nr: pieces
- * @cg_user: those are in user memory
  * @cg_piece: those
  */
 struct rds_ib_cargo {
 	u32			cg_len;
 	unsigned int		cg_nr;
-	bool			cg_user;
 	struct rds_ib_piece	cg_piece[RDS_IB_SEND_PIECES];
 };
 
@@ -212,16 +210,6 @@ static int rds_ib_tx_elements(struct rds_ib_conn *ic, struct ib_sge *sge,
 	return rds_ib_tx_map(ic, sge, &tx->tx_slots[nr], cg);
 }
 
-/* Soft-iWARP hands pages to TCP, and calls that done; but it copies what it is
- * asked to tell of. What is the user's must not be with TCP when he is told.
- */
-static bool rds_ib_tx_must_tell(const struct rds_ib_conn *ic,
-				const struct rds_ib_cargo *cg)
-{
-	return cg->cg_user &&
-	       ic->ic_dev->dv_dev->node_type == RDMA_NODE_RNIC;
-}
-
 /* Put a fragment by. There is room for it. Returns the slot. */
 static struct rds_ib_tx_slot *rds_ib_tx_add(struct rds_ib_conn *ic,
 					    const struct rds_header *hdr,
@@ -249,7 +237,8 @@ static struct rds_ib_tx_slot *rds_ib_tx_add(struct rds_ib_conn *ic,
 	wr->num_sge = 1 + cg->cg_nr;
 	wr->opcode = IB_WR_SEND;
 	wr->send_flags = flags;
-	if (++tx->tx_unsignaled >= tx->tx_signal || rds_ib_tx_must_tell(ic, cg))
+	if (++tx->tx_unsignaled >= tx->tx_signal ||
+	    (!(flags & IB_SEND_INLINE) && rds_ib_tx_must_tell(ic)))
 		rds_ib_tx_signal(tx, wr);
 	tx->tx_nr++;
 	return &tx->tx_slots[nr];
@@ -273,7 +262,6 @@ static void rds_ib_tx_cargo(const struct rds_ib_tx *tx,
 	left = min_t(u32, bag->len - off, RDS_FRAG_SIZE);
 	cg->cg_len = left;
 	cg->cg_nr = 0;
-	cg->cg_user = bag->kind == RDS_BAG_USER;
 	if (!left)
 		return;
 	if (!rds_ib_tx_has_pages(bag)) {

@@ -99,6 +99,24 @@ static void rds_ib_tx_put_msg(struct rds_ib_tx_slot *slot, bool arrived)
 }
 
 /**
+ * rds_ib_tx_must_tell() - must a device tell of all that is mapped for it?
+ * @ic: the connection
+ *
+ * Soft-iWARP hands pages to TCP, and calls that done; but it copies what it is
+ * asked to tell of. What TCP may have to send again must not change meanwhile:
+ * neither a header, whose place is used again, nor what is the user's or freed.
+ *
+ * Context: any.
+ * Return: true if it must.
+ */
+bool rds_ib_tx_must_tell(const struct rds_ib_conn *ic)
+{
+	struct ib_device *dev = ic->ic_dev->dv_dev;
+
+	return dev->node_type == RDMA_NODE_RNIC && ib_uses_virt_dma(dev);
+}
+
+/**
  * rds_ib_tx_signal() - have a work request report its completion
  * @tx: the sending half of a connection
  * @wr: the work request, the last so far
