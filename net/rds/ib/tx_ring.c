@@ -199,6 +199,15 @@ enum rds_drop_reason rds_ib_send_reason(enum ib_wc_status status)
 	}
 }
 
+/* The device does them in order. One that fails by itself, and is not flushed
+ * after another, says of those before it, which need no completion, that they
+ * have arrived.
+ */
+static bool rds_ib_send_preceded(enum ib_wc_status status)
+{
+	return status != IB_WC_WR_FLUSH_ERR;
+}
+
 /**
  * rds_ib_send_done() - work requests have been completed, or flushed
  * @cq: the completion queue
@@ -222,7 +231,7 @@ void rds_ib_send_done(struct ib_cq *cq, struct ib_wc *wc)
 		rds_ib_op_failed(slot->ts_msg, wc->status);
 	nr = rds_ib_ring_covers(&tx->tx_ring, slot - tx->tx_slots);
 	while (nr--)
-		rds_ib_tx_put(ic, ok);
+		rds_ib_tx_put(ic, nr ? rds_ib_send_preceded(wc->status) : ok);
 	if (ok)
 		rds_ib_tx_unstall(ic);
 	else
