@@ -329,6 +329,15 @@ static void rds_ib_tx_hold(struct rds_ib_tx *tx, struct rds_ib_tx_slot *slot,
 		tx->tx_asks = true;
 }
 
+/* It is tried again later. What was put by does not wait for that, and room for
+ * what is to be mapped may come from its completion.
+ */
+static int rds_ib_tx_not_added(struct rds_ib_conn *ic, u8 news, int err)
+{
+	rds_ib_ack_untake(ic, news);
+	return rds_ib_tx_post(ic) ?: err;
+}
+
 static int rds_ib_tx_fragment(struct rds_ib_conn *ic, struct rds_message *msg,
 			      u32 frags)
 {
@@ -352,10 +361,8 @@ static int rds_ib_tx_fragment(struct rds_ib_conn *ic, struct rds_message *msg,
 	rds_ib_tx_cargo(tx, &msg->m_bag, &cargo);
 	wr = &tx->tx_wr[tx->tx_nr];
 	slot = rds_ib_tx_add(ic, &hdr, &cargo, last);
-	if (IS_ERR(slot)) {
-		rds_ib_ack_untake(ic, news);
-		return PTR_ERR(slot);
-	}
+	if (IS_ERR(slot))
+		return rds_ib_tx_not_added(ic, news, PTR_ERR(slot));
 	if (unlikely(msg->m_op) && msg->m_op->op_kind != RDS_OP_WRITE)
 		wr->send_flags |= IB_SEND_FENCE;
 	if (last && (tx->tx_mapped || msg->m_op))
@@ -442,10 +449,8 @@ static int rds_ib_tx_map_fragment(struct rds_ib_conn *ic)
 	hdr.h_credit = news;
 	rds_header_set_csum(&hdr);
 	slot = rds_ib_tx_add(ic, &hdr, &cargo, last);
-	if (IS_ERR(slot)) {
-		rds_ib_ack_untake(ic, news);
-		return PTR_ERR(slot);
-	}
+	if (IS_ERR(slot))
+		return rds_ib_tx_not_added(ic, news, PTR_ERR(slot));
 	if (last) {
 		slot->ts_map = tx->tx_map;
 		tx->tx_map = NULL;
@@ -476,7 +481,7 @@ int rds_ib_xmit_cong_map(struct rds_path *path, const void *map)
 	if (!tx->tx_map && !tx->tx_frag) {
 		tx->tx_map = kmemdup(map, RDS_CONG_MAP_BYTES, GFP_NOFS);
 		if (!tx->tx_map)
-			return -ENOMEM;
+			return rds_ib_tx_post(ic) ?: -ENOMEM;
 		WRITE_ONCE(tx->tx_last_map, tx->tx_map);
 	}
 	while (tx->tx_frag < frags) {
