@@ -18,6 +18,9 @@ static void rds_ib_ack_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	rds_ib_stat_inc(ib_tx_cq_event);
 	atomic_inc(&ic->ic_seen);
+	/* Until it is not busy any more nobody posts another. */
+	if (wc->status == IB_WC_SUCCESS)
+		rds_ib_tx_reclaim(ic, ic->ic_ack.ak_covers);
 	spin_lock_bh(&ic->ic_tx_lock);
 	ic->ic_ack.ak_busy = false;
 	spin_unlock_bh(&ic->ic_tx_lock);
@@ -117,6 +120,8 @@ static int rds_ib_ack_post(struct rds_ib_conn *ic, u8 news)
 	};
 	struct rds_header *hdr;
 
+	/* Pairs with the release in rds_ib_tx_is_posted(). */
+	ic->ic_ack.ak_covers = smp_load_acquire(&ic->ic_tx.tx_posted);
 	hdr = rds_ib_tx_header(ic, ic->ic_tx.tx_ring.rg_size, &sge.addr);
 	memset(hdr, 0, sizeof(*hdr));
 	hdr->h_ack = cpu_to_be64(rds_ib_ack_say(ic));

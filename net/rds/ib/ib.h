@@ -279,6 +279,8 @@ struct rds_ib_tx_slot {
  * @tx_hdrs_dma: as the device sees it
  * @tx_ring: which slots are in use; handed out under the transmit lock, taken
  *	back by completions
+ * @tx_posted: &rds_ib_ring.rg_head of @tx_ring when something was posted last;
+ *	changed under the transmit lock
  * @tx_inline: up to here the device copies
  * @tx_signal: a completion is asked for every so many
  * @tx_unsignaled: since the last that was asked for
@@ -305,6 +307,7 @@ struct rds_ib_tx {
 	size_t			tx_hdrs_len;
 	u64			tx_hdrs_dma;
 	struct rds_ib_ring	tx_ring;
+	u32			tx_posted;
 	u32			tx_inline;
 	u32			tx_signal;
 	u32			tx_unsignaled;
@@ -332,6 +335,7 @@ struct rds_ib_tx {
  * @ak_busy: one is on its way
  * @ak_due: the peer waits for one
  * @ak_said: what the peer was told last, by whatever header
+ * @ak_covers: slots handed out that were posted before the last one
  * @ak_later: tells of what the peer did not want to know at once
  */
 struct rds_ib_ack {
@@ -339,6 +343,7 @@ struct rds_ib_ack {
 	bool			ak_busy;
 	bool			ak_due;
 	u64			ak_said;
+	u32			ak_covers;
 	struct delayed_work	ak_later;
 };
 
@@ -657,6 +662,8 @@ void rds_ib_send_done(struct ib_cq *cq, struct ib_wc *wc);
 bool rds_ib_tx_must_tell(const struct rds_ib_conn *ic);
 void rds_ib_tx_signal(struct rds_ib_tx *tx, struct ib_send_wr *wr);
 void rds_ib_tx_return(struct rds_ib_conn *ic);
+void rds_ib_tx_is_posted(struct rds_ib_conn *ic);
+void rds_ib_tx_reclaim(struct rds_ib_conn *ic, u32 upto);
 void rds_ib_tx_unstall(struct rds_ib_conn *ic);
 enum rds_drop_reason rds_ib_send_reason(enum ib_wc_status status);
 

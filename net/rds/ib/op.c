@@ -136,8 +136,10 @@ static int rds_ib_op_post(struct rds_ib_conn *ic, struct ib_send_wr *wr)
 	rds_ib_ring_get(&tx->tx_ring);
 	rds_ib_watch_ask(ic);
 	ret = rds_ib_post(ic->ic_id->qp, wr);
-	if (!ret)
+	if (!ret) {
+		rds_ib_tx_is_posted(ic);
 		return 0;
+	}
 
 	rds_ib_ring_unget(&tx->tx_ring);
 	if (asks)

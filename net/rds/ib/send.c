@@ -84,6 +84,8 @@ static int rds_ib_tx_post(struct rds_ib_conn *ic)
 	tx->tx_nr = 0;
 	rds_ib_watch_ask(ic);
 	ret = rds_ib_post(ic->ic_id->qp, tx->tx_wr);
+	if (!ret)
+		rds_ib_tx_is_posted(ic);
 	rds_ib_tx_return(ic);
 	return ret ? -EIO : 0;
 }

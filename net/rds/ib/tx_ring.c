@@ -166,6 +166,40 @@ void rds_ib_tx_return(struct rds_ib_conn *ic)
 }
 
 /**
+ * rds_ib_tx_is_posted() - all slots that were handed out have been posted
+ * @ic: the connection
+ *
+ * Context: process; the path's transmit lock is held.
+ */
+void rds_ib_tx_is_posted(struct rds_ib_conn *ic)
+{
+	struct rds_ib_tx *tx = &ic->ic_tx;
+
+	/* What an ack reads of it was posted before that. Pairs with the
+	 * acquire in rds_ib_ack_post().
+	 */
+	smp_store_release(&tx->tx_posted, tx->tx_ring.rg_head);
+}
+
+/**
+ * rds_ib_tx_reclaim() - an ack has arrived, and so has all before it
+ * @ic: the connection
+ * @upto: how many slots had been posted then
+ *
+ * Context: softirq, serial with rds_ib_send_done().
+ */
+void rds_ib_tx_reclaim(struct rds_ib_conn *ic, u32 upto)
+{
+	struct rds_ib_ring *rg = &ic->ic_tx.tx_ring;
+
+	if ((s32)(upto - rg->rg_tail) <= 0)
+		return;
+	while (rg->rg_tail != upto)
+		rds_ib_tx_put(ic, true);
+	rds_ib_tx_unstall(ic);
+}
+
+/**
  * rds_ib_tx_unstall() - there are slots, or credits, again
  * @ic: the connection
  *

@@ -7,8 +7,8 @@
  * again until it gives up. But there are devices that forget about it when
  * their packets get lost at the wrong moment. So while completions are waited
  * for, somebody looks whether any come; and if only work requests without one
- * were posted, an acknowledgment is sent, which has one. On a connection
- * where nothing is sent nobody looks.
+ * were posted, an acknowledgment is sent, which has one, and gives back what
+ * messages those keep. On a connection where nothing is sent nobody looks.
  *
  * A peer that does not read for so long is taken for one that is gone, too. It
  * accepts no other connection before it reads again, and nothing is lost.
