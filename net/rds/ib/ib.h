@@ -668,6 +668,7 @@ void rds_ib_tx_unstall(struct rds_ib_conn *ic);
 enum rds_drop_reason rds_ib_send_reason(enum ib_wc_status status);
 
 /* send.c */
+int rds_ib_tx_post(struct rds_ib_conn *ic);
 int rds_ib_tx_room(struct rds_ib_conn *ic, u8 *news);
 int rds_ib_xmit(struct rds_path *path, struct rds_message *msg, bool more);
 int rds_ib_flush(struct rds_path *path);

@@ -11,7 +11,9 @@
  * early.
  *
  * What the device does not even take is given up, with its message, and nothing
- * else is the worse for it.
+ * else is the worse for it. But if it has taken a part, that goes on, and
+ * reaches the user's memory: then the connection ends, and the operation with
+ * it.
  */
 #include <linux/error-injection.h>
 
@@ -159,6 +161,15 @@ static void rds_ib_op_put_slot(struct rds_ib_conn *ic,
 	slot->ts_msg = NULL;
 }
 
+static int rds_ib_op_refused(struct rds_ib_conn *ic, struct rds_op *op)
+{
+	if (!ic->ic_tx.tx_op_piece)
+		return -ECANCELED;
+	if (!op->op_error)
+		op->op_error = RDS_RDMA_OTHER_ERROR;
+	return -EIO;
+}
+
 /* One work request. There is a slot for it, and nothing is put by. Returns
  * -ECANCELED if it is given up.
  */
@@ -198,7 +209,7 @@ static int rds_ib_op_step(struct rds_ib_conn *ic, struct rds_message *msg)
 	slot->ts_op = last ? RDS_IB_OP_LAST : RDS_IB_OP_PART;
 	if (rds_ib_op_post(ic, &w.wr)) {
 		rds_ib_op_put_slot(ic, slot);
-		return -ECANCELED;
+		return rds_ib_op_refused(ic, msg->m_op);
 	}
 	tx->tx_op_piece += pieces;
 	for (i = 0; i < pieces; i++)
@@ -226,7 +237,7 @@ int rds_ib_xmit_op(struct rds_ib_conn *ic, struct rds_message *msg)
 	    ic->ic_tx.tx_op_piece == msg->m_op->op_nr)
 		return 0;
 	/* What is put by goes before it. */
-	ret = rds_ib_flush(ic->ic_ip->ip_path);
+	ret = rds_ib_tx_post(ic);
 	while (!ret && ic->ic_tx.tx_op_piece < msg->m_op->op_nr) {
 		ret = rds_ib_tx_room(ic, NULL);
 		if (!ret)

@@ -60,8 +60,14 @@ static struct rds_ib_conn *rds_ib_tx_conn(struct rds_path *path)
 	return ip->ip_conn;
 }
 
-/* Post what has been put by. */
-static int rds_ib_tx_post(struct rds_ib_conn *ic)
+/**
+ * rds_ib_tx_post() - post what has been put by
+ * @ic: the connection
+ *
+ * Context: process; the path's transmit lock is held.
+ * Return: 0; -EIO if the device does not take it.
+ */
+int rds_ib_tx_post(struct rds_ib_conn *ic)
 {
 	struct rds_ib_tx *tx = &ic->ic_tx;
 	struct ib_send_wr *last;
