@@ -48,7 +48,9 @@ int rds_ib_atomic_check(struct net *net, const struct in6_addr *laddr,
 
 	if (IS_ERR(d))
 		return PTR_ERR(d);
-	if (kind == RDS_OP_FADD || kind == RDS_OP_CSWP)
+	if (READ_ONCE(d->dv_no_atomics))
+		cap = IB_ATOMIC_NONE;
+	else if (kind == RDS_OP_FADD || kind == RDS_OP_CSWP)
 		cap = d->dv_dev->attrs.atomic_cap;
 	else
 		cap = d->dv_dev->attrs.masked_atomic_cap;
@@ -161,8 +163,13 @@ static void rds_ib_op_put_slot(struct rds_ib_conn *ic,
 	slot->ts_msg = NULL;
 }
 
-static int rds_ib_op_refused(struct rds_ib_conn *ic, struct rds_op *op)
+/* There are drivers that say that the device can do atomic operations, but only
+ * those of user space can. They need not be asked again.
+ */
+static int rds_ib_op_refused(struct rds_ib_conn *ic, struct rds_op *op, int err)
 {
+	if (rds_ib_op_is_atomic(op->op_kind) && err == -EOPNOTSUPP)
+		WRITE_ONCE(ic->ic_dev->dv_no_atomics, true);
 	if (!ic->ic_tx.tx_op_piece)
 		return -ECANCELED;
 	if (!op->op_error)
@@ -181,7 +188,7 @@ static int rds_ib_op_step(struct rds_ib_conn *ic, struct rds_message *msg)
 	const struct rds_op *op = msg->m_op;
 	struct ib_sge sge[RDS_IB_SEND_PIECES];
 	union rds_ib_op_wr w;
-	int pieces, i;
+	int pieces, i, ret;
 	bool last;
 
 	if (!rds_op_begin(msg))
@@ -207,9 +214,10 @@ static int rds_ib_op_step(struct rds_ib_conn *ic, struct rds_message *msg)
 		rds_ib_tx_signal(tx, &w.wr);
 	slot->ts_msg = rds_message_get(msg);
 	slot->ts_op = last ? RDS_IB_OP_LAST : RDS_IB_OP_PART;
-	if (rds_ib_op_post(ic, &w.wr)) {
+	ret = rds_ib_op_post(ic, &w.wr);
+	if (ret) {
 		rds_ib_op_put_slot(ic, slot);
-		return rds_ib_op_refused(ic, msg->m_op);
+		return rds_ib_op_refused(ic, msg->m_op, ret);
 	}
 	tx->tx_op_piece += pieces;
 	for (i = 0; i < pieces; i++)
