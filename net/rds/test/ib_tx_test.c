@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The send queue of a connection over IB: net/rds/ib/{send,tx_ring,ack,op}.c,
+ * as they are, on a queue pair that only keeps what it is given. What they call
+ * of core and of other files is here.
+ */
+#include <kunit/test.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+
+#define rds_message_get		ib_tx_message_get
+#define rds_message_put		ib_tx_message_put
+#define rds_op_begin		ib_tx_op_begin
+#define rds_op_done		ib_tx_op_done
+#define rds_op_outlook		ib_tx_op_outlook
+#define rds_path_kick		ib_tx_path_kick
+#define rds_path_map_acked	ib_tx_path_map_acked
+#define rds_path_received	ib_tx_path_received
+
+#include "../ib/ib.h"
+
+/* Slots, and what the device copies while it is given it */
+#define SLOTS		64
+#define INLINE		220
+
+/* Payloads: one that is copied, and one that is mapped */
+#define SHORT		50
+#define LONG		1000
+
+#define PIECES		5
+#define MESSAGES	4
+
+/**
+ * struct ib_tx_posted - a work request that the device has
+ * @cqe: its completion
+ * @flags: its flags
+ * @opcode: what it is
+ */
+struct ib_tx_posted {
+	struct ib_cqe		*cqe;
+	int			flags;
+	enum ib_wr_opcode	opcode;
+};
+
+/**
+ * struct ib_tx - the fixture
+ * @dev: the device
+ * @pd: its protection domain
+ * @dv: our part of it
+ * @qp: the queue pair
+ * @cq: its completion queue
+ * @id: who has it
+ * @path: core's path
+ * @ip: ours
+ * @ic: the connection
+ * @posted: what the device was given, in order
+ * @nr: how much
+ * @refuse_at: the work request that it refuses, as @nr counts; -1: none
+ * @refuse_by: and what it says
+ * @unmapped: nothing can be mapped
+ * @drops: how often the connection was dropped
+ * @kicks: how often the path was told to go on
+ * @maps: how many maps have arrived
+ * @msg: messages
+ * @op: an operation, for any of those
+ * @piece: where the operation reads or writes
+ * @page: memory of those
+ * @begun: it has begun
+ * @status: how it has ended; -1 if it has not
+ */
+struct ib_tx {
+	struct ib_device	dev;
+	struct ib_pd		pd;
+	struct rds_ib_device	dv;
+	struct ib_qp		qp;
+	struct ib_cq		cq;
+	struct rdma_cm_id	id;
+	struct rds_path		path;
+	struct rds_ib_path	ip;
+	struct rds_ib_conn	ic;
+	struct ib_tx_posted	posted[SLOTS];
+	int			nr;
+	int			refuse_at;
+	int			refuse_by;
+	bool			unmapped;
+	unsigned int		drops;
+	unsigned int		kicks;
+	unsigned int		maps;
+	struct rds_message	msg[MESSAGES];
+	struct rds_op		op;
+	struct bio_vec		piece[PIECES];
+	u8			*page;
+	bool			begun;
+	int			status;
+};
+
+static struct ib_tx *rig;
+
+#define ib_dma_mapping_error(dev, dma)	((void)(dma), rig->unmapped)
+
+#include "../ib/tx_ring.c"
+#include "../ib/send.c"
+#include "../ib/ack.c"
+#include "../ib/op.c"
+
+DEFINE_PER_CPU(struct rds_ib_stats, rds_ib_stats);
+struct rds_ib_sysctl rds_ib_sysctl = { .max_unsignaled_wr = 16 };
+struct workqueue_struct *rds_ib_wq;
+
+struct rds_message *rds_message_get(struct rds_message *msg)
+{
+	refcount_inc(&msg->m_refs);
+	return msg;
+}
+
+void rds_message_put(struct rds_message *msg)
+{
+	refcount_dec(&msg->m_refs);
+}
+
+enum rds_op_outlook rds_op_outlook(const struct rds_message *msg)
+{
+	if (!msg->m_op)
+		return RDS_OP_NOTHING;
+	return rig->status < 0 ? RDS_OP_TO_DO : RDS_OP_GIVE_UP;
+}
+
+bool rds_op_begin(struct rds_message *msg)
+{
+	rig->begun = true;
+	return true;
+}
+
+void rds_op_done(struct rds_message *msg, int status)
+{
+	rig->status = status;
+}
+
+void rds_path_kick(struct rds_path *path)
+{
+	rig->kicks++;
+}
+
+void rds_path_map_acked(struct rds_path *path)
+{
+	rig->maps++;
+}
+
+u64 rds_path_received(const struct rds_path *path)
+{
+	return 0;
+}
+
+void rds_ib_drop(struct rds_ib_conn *ic, enum rds_drop_reason reason)
+{
+	rig->drops++;
+}
+
+void rds_ib_watch_ask(struct rds_ib_conn *ic)
+{
+}
+
+struct rds_ib_device *rds_ib_device_of(struct net *net,
+				       const struct in6_addr *addr, int ifindex)
+{
+	return &rig->dv;
+}
+
+void rds_ib_device_put(struct rds_ib_device *d)
+{
+}
+
+static int ib_tx_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
+			   const struct ib_send_wr **bad)
+{
+	struct ib_tx_posted *posted;
+
+	for (; wr; wr = wr->next) {
+		*bad = wr;
+		if (rig->nr == rig->refuse_at)
+			return rig->refuse_by;
+		if (rig->nr == SLOTS)
+			return -ENOMEM;
+		posted = &rig->posted[rig->nr++];
+		posted->cqe = wr->wr_cqe;
+		posted->flags = wr->send_flags;
+		posted->opcode = wr->opcode;
+	}
+	return 0;
+}
+
+static void ib_tx_connect(void)
+{
+	struct rds_ib_conn *ic = &rig->ic;
+
+	rig->dev.node_type = RDMA_NODE_IB_CA;
+	rig->dev.ops.post_send = ib_tx_post_send;
+	rig->dev.attrs.atomic_cap = IB_ATOMIC_HCA;
+	rig->dv.dv_dev = &rig->dev;
+	rig->dv.dv_pd = &rig->pd;
+	rig->qp.device = &rig->dev;
+	rig->cq.cq_context = ic;
+	rig->id.qp = &rig->qp;
+	rig->ip.ip_path = &rig->path;
+	rig->ip.ip_conn = ic;
+	rig->path.data = &rig->ip;
+	ic->ic_id = &rig->id;
+	ic->ic_dev = &rig->dv;
+	ic->ic_ip = &rig->ip;
+	spin_lock_init(&ic->ic_tx_lock);
+	rds_ib_ack_init(ic);
+}
+
+static int ib_tx_init(struct kunit *test)
+{
+	unsigned int i;
+
+	rig = kunit_kzalloc(test, sizeof(*rig), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, rig);
+	rig->page = kunit_kzalloc(test, LONG, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, rig->page);
+	rig->refuse_at = -1;
+	rig->status = -1;
+	for (i = 0; i < MESSAGES; i++) {
+		refcount_set(&rig->msg[i].m_refs, 1);
+		rig->msg[i].m_bag.kind = RDS_BAG_INLINE;
+		rig->msg[i].m_bag.data = rig->page;
+		rig->msg[i].m_bag.len = SHORT;
+	}
+	ib_tx_connect();
+	KUNIT_ASSERT_EQ(test, rds_ib_tx_init(&rig->ic, SLOTS), 0);
+	rig->ic.ic_tx.tx_inline = INLINE;
+	return 0;
+}
+
+/* Whatever a test was about, nothing keeps a message at the end. */
+static void ib_tx_exit(struct kunit *test)
+{
+	unsigned int i;
+
+	cancel_delayed_work_sync(&rig->ic.ic_ack.ak_later);
+	rds_ib_tx_release(&rig->ic);
+	for (i = 0; i < MESSAGES; i++)
+		KUNIT_EXPECT_EQ(test, refcount_read(&rig->msg[i].m_refs), 1U);
+}
+
+static unsigned int refs(unsigned int i)
+{
+	return refcount_read(&rig->msg[i].m_refs);
+}
+
+static void expect_sent(struct kunit *test, unsigned int i, u32 len, bool more)
+{
+	rig->msg[i].m_bag.len = len;
+	KUNIT_EXPECT_EQ(test, (int)RDS_XMIT_SENT,
+			rds_ib_xmit(&rig->path, &rig->msg[i], more));
+}
+
+/* A work request is completed, and with it all before. */
+static void complete_nth(int nr, enum ib_wc_status status)
+{
+	struct ib_cqe *cqe = rig->posted[nr].cqe;
+	struct ib_wc wc = { .wr_cqe = cqe, .status = status };
+
+	cqe->done(&rig->cq, &wc);
+}
+
+static bool asks(int nr)
+{
+	return rig->posted[nr].flags & IB_SEND_SIGNALED;
+}
+
+static struct rds_op *give_op(unsigned int i, enum rds_op_kind kind,
+			      unsigned int nr)
+{
+	struct rds_op *op = &rig->op;
+	unsigned int p;
+
+	for (p = 0; p < nr; p++) {
+		rig->piece[p].bv_page = virt_to_page(rig->page);
+		rig->piece[p].bv_offset = offset_in_page(rig->page);
+		rig->piece[p].bv_len = sizeof(u64);
+	}
+	op->op_kind = kind;
+	op->op_nr = nr;
+	op->op_bvec = rig->piece;
+	op->op_bytes = nr * sizeof(u64);
+	rig->msg[i].m_op = op;
+	return op;
+}
+
+static void others_are_asked_now_and_then(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < 16; i++) {
+		expect_sent(test, 0, SHORT, false);
+		KUNIT_EXPECT_EQ(test, asks(i), i == 15);
+		KUNIT_EXPECT_TRUE(test, rig->posted[i].flags & IB_SEND_INLINE);
+	}
+	complete_nth(15, IB_WC_SUCCESS);
+	expect_sent(test, 1, LONG, false);
+	KUNIT_EXPECT_FALSE(test, asks(16));
+	KUNIT_EXPECT_EQ(test, refs(1), 2U);
+}
+
+/* It would leave what is mapped to TCP otherwise. */
+static void soft_iwarp_is_asked_of_all_that_is_mapped(struct kunit *test)
+{
+	static const u8 map[RDS_CONG_MAP_BYTES];
+	int i;
+
+	rig->dev.node_type = RDMA_NODE_RNIC;
+	expect_sent(test, 0, SHORT, false);
+	KUNIT_EXPECT_FALSE(test, asks(0));
+	expect_sent(test, 1, LONG, true);
+	expect_sent(test, 2, LONG, false);
+	KUNIT_EXPECT_EQ(test, (int)RDS_XMIT_SENT,
+			rds_ib_xmit_cong_map(&rig->path, map));
+	give_op(3, RDS_OP_WRITE, PIECES);
+	expect_sent(test, 3, SHORT, false);
+	KUNIT_ASSERT_EQ(test, rig->nr, 1 + 2 + 2 + 3 + 1);
+	for (i = 1; i < rig->nr; i++)
+		KUNIT_EXPECT_TRUE(test, asks(i));
+	complete_nth(rig->nr - 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, rig->maps, 1U);
+	KUNIT_EXPECT_EQ(test, rig->status, RDS_RDMA_SUCCESS);
+}
+
+/* A device in hardware is another matter. */
+static void iwarp_in_hardware_is_not(struct kunit *test)
+{
+	struct device parent = {};
+	bool tells;
+
+	rig->dev.node_type = RDMA_NODE_RNIC;
+	rig->dev.dma_device = &parent;
+	tells = rds_ib_tx_must_tell(&rig->ic);
+	rig->dev.dma_device = NULL;
+	KUNIT_EXPECT_FALSE(test, tells);
+}
+
+/* An operation, its message, and one that is posted with that, and fails */
+static void fail_behind_an_op(struct kunit *test, enum ib_wc_status status)
+{
+	give_op(0, RDS_OP_FADD, 1);
+	expect_sent(test, 0, SHORT, true);
+	expect_sent(test, 1, SHORT, false);
+	KUNIT_ASSERT_EQ(test, rig->nr, 3);
+	KUNIT_ASSERT_FALSE(test, asks(0));
+	KUNIT_ASSERT_FALSE(test, asks(1));
+	KUNIT_ASSERT_TRUE(test, asks(2));
+	complete_nth(2, status);
+	KUNIT_EXPECT_EQ(test, rig->drops, 1U);
+}
+
+static void what_preceded_a_failure_is_done(struct kunit *test)
+{
+	fail_behind_an_op(test, IB_WC_RETRY_EXC_ERR);
+	KUNIT_EXPECT_EQ(test, rig->status, RDS_RDMA_SUCCESS);
+}
+
+static void what_preceded_a_flush_is_not(struct kunit *test)
+{
+	fail_behind_an_op(test, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, rig->status, RDS_RDMA_DROPPED);
+}
+
+static void what_fails_itself_is_not(struct kunit *test)
+{
+	give_op(0, RDS_OP_FADD, 1);
+	expect_sent(test, 0, SHORT, false);
+	complete_nth(0, IB_WC_REM_ACCESS_ERR);
+	KUNIT_EXPECT_EQ(test, rig->status, -1);
+	complete_nth(1, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, rig->status, RDS_RDMA_REMOTE_ERROR);
+}
+
+static void without_memory_what_was_put_by_goes(struct kunit *test)
+{
+	expect_sent(test, 0, SHORT, true);
+	KUNIT_EXPECT_EQ(test, rig->nr, 0);
+	rig->unmapped = true;
+	rig->msg[1].m_bag.len = LONG;
+	KUNIT_EXPECT_EQ(test, -ENOMEM,
+			rds_ib_xmit(&rig->path, &rig->msg[1], false));
+	KUNIT_EXPECT_EQ(test, rig->nr, 1);
+	KUNIT_EXPECT_EQ(test, refs(0), 1U);
+	rig->unmapped = false;
+	expect_sent(test, 1, LONG, false);
+	KUNIT_EXPECT_EQ(test, rig->nr, 2);
+}
+
+static void without_memory_a_map_holds_nothing_up(struct kunit *test)
+{
+	static const u8 map[RDS_CONG_MAP_BYTES];
+
+	expect_sent(test, 0, SHORT, true);
+	rig->unmapped = true;
+	KUNIT_EXPECT_EQ(test, -ENOMEM,
+			rds_ib_xmit_cong_map(&rig->path, map));
+	KUNIT_EXPECT_EQ(test, rig->nr, 1);
+	rig->unmapped = false;
+	KUNIT_EXPECT_EQ(test, (int)RDS_XMIT_SENT,
+			rds_ib_xmit_cong_map(&rig->path, map));
+	KUNIT_EXPECT_EQ(test, rig->nr, 3);
+}
+
+/* The watchdog sends one when nobody asks for a completion. */
+static void an_ack_lets_go_what_went_before(struct kunit *test)
+{
+	expect_sent(test, 0, LONG, false);
+	expect_sent(test, 1, LONG, true);
+	rds_ib_ack_wanted(&rig->ic);
+	KUNIT_ASSERT_EQ(test, rig->nr, 2);
+	KUNIT_EXPECT_EQ(test, refs(0), 2U);
+	complete_nth(1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, refs(0), 1U);
+	/* That was only put by. */
+	KUNIT_EXPECT_EQ(test, refs(1), 2U);
+	KUNIT_EXPECT_EQ(test, rds_ib_ring_used(&rig->ic.ic_tx.tx_ring), 1U);
+
+	expect_sent(test, 2, LONG, false);
+	rds_ib_ack_wanted(&rig->ic);
+	KUNIT_ASSERT_EQ(test, rig->nr, 5);
+	complete_nth(4, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, refs(1), 1U);
+	KUNIT_EXPECT_EQ(test, refs(2), 1U);
+	KUNIT_EXPECT_EQ(test, rds_ib_ring_used(&rig->ic.ic_tx.tx_ring), 0U);
+}
+
+static void an_ack_that_fails_does_not(struct kunit *test)
+{
+	expect_sent(test, 0, LONG, false);
+	rds_ib_ack_wanted(&rig->ic);
+	complete_nth(1, IB_WC_RETRY_EXC_ERR);
+	KUNIT_EXPECT_EQ(test, refs(0), 2U);
+	KUNIT_EXPECT_EQ(test, rig->drops, 1U);
+}
+
+static void an_op_that_is_refused_is_given_up(struct kunit *test)
+{
+	give_op(0, RDS_OP_READ, PIECES);
+	rig->refuse_at = 0;
+	rig->refuse_by = -EINVAL;
+	KUNIT_EXPECT_EQ(test, (int)RDS_XMIT_DELIVERED,
+			rds_ib_xmit(&rig->path, &rig->msg[0], false));
+	KUNIT_EXPECT_EQ(test, rig->status, RDS_RDMA_OTHER_ERROR);
+}
+
+/* The device may still write what it was given. */
+static void an_op_that_is_half_refused_is_not_over(struct kunit *test)
+{
+	struct rds_op *op = give_op(0, RDS_OP_READ, PIECES);
+
+	rig->refuse_at = 1;
+	rig->refuse_by = -EINVAL;
+	KUNIT_EXPECT_EQ(test, -EIO,
+			rds_ib_xmit(&rig->path, &rig->msg[0], false));
+	KUNIT_EXPECT_TRUE(test, rig->begun);
+	KUNIT_EXPECT_EQ(test, rig->status, -1);
+	KUNIT_EXPECT_EQ(test, op->op_error, RDS_RDMA_OTHER_ERROR);
+	KUNIT_EXPECT_EQ(test, refs(0), 2U);
+}
+
+static int check_atomic(enum rds_op_kind kind)
+{
+	return rds_ib_atomic_check(NULL, &in6addr_loopback, 0, kind);
+}
+
+static void atomics_that_a_driver_refuses_are_known(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, check_atomic(RDS_OP_FADD), 0);
+	KUNIT_EXPECT_EQ(test, check_atomic(RDS_OP_MASKED_CSWP), -EOPNOTSUPP);
+	give_op(0, RDS_OP_CSWP, 1);
+	rig->refuse_at = 0;
+	rig->refuse_by = -ENOMEM;
+	rds_ib_xmit(&rig->path, &rig->msg[0], false);
+	KUNIT_EXPECT_EQ(test, check_atomic(RDS_OP_FADD), 0);
+
+	rig->status = -1;
+	rig->refuse_by = -EOPNOTSUPP;
+	KUNIT_EXPECT_EQ(test, (int)RDS_XMIT_DELIVERED,
+			rds_ib_xmit(&rig->path, &rig->msg[0], false));
+	KUNIT_EXPECT_EQ(test, check_atomic(RDS_OP_FADD), -EOPNOTSUPP);
+}
+
+static struct kunit_case ib_tx_cases[] = {
+	KUNIT_CASE(others_are_asked_now_and_then),
+	KUNIT_CASE(soft_iwarp_is_asked_of_all_that_is_mapped),
+	KUNIT_CASE(iwarp_in_hardware_is_not),
+	KUNIT_CASE(what_preceded_a_failure_is_done),
+	KUNIT_CASE(what_preceded_a_flush_is_not),
+	KUNIT_CASE(what_fails_itself_is_not),
+	KUNIT_CASE(without_memory_what_was_put_by_goes),
+	KUNIT_CASE(without_memory_a_map_holds_nothing_up),
+	KUNIT_CASE(an_ack_lets_go_what_went_before),
+	KUNIT_CASE(an_ack_that_fails_does_not),
+	KUNIT_CASE(an_op_that_is_refused_is_given_up),
+	KUNIT_CASE(an_op_that_is_half_refused_is_not_over),
+	KUNIT_CASE(atomics_that_a_driver_refuses_are_known),
+	{}
+};
+
+static struct kunit_suite ib_tx_suite = {
+	.name		= "rds_ib_tx",
+	.init		= ib_tx_init,
+	.exit		= ib_tx_exit,
+	.test_cases	= ib_tx_cases,
+};
+
+kunit_test_suite(ib_tx_suite);
