@@ -33,4 +33,11 @@ rds_register_net_sysctl(struct net *net, const char *path,
 }
 #endif
 
+/* Since 6.19 addresses given to a socket have no fixed size. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
+#define rds_sockaddr	sockaddr_unsized
+#else
+#define rds_sockaddr	sockaddr
+#endif
+
 #endif /* _NET_RDS_COMPAT_H */

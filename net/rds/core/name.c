@@ -17,7 +17,7 @@
 
 #include <trace/events/rds.h>
 
-static int rds_bind_parse(const struct sockaddr *sa, int len,
+static int rds_bind_parse(const struct rds_sockaddr *sa, int len,
 			  struct rds_addr *addr)
 {
 	if (rds_addr_parse(sa, len, addr) != RDS_ADDR_OK)
@@ -133,7 +133,7 @@ static int rds_bind_try(struct rds_sock *rs, const struct rds_addr *addr)
  * user chose has not; -EPROTOTYPE if that does not work in this namespace;
  * -EADDRINUSE; -ENOMEM; -EINTR while looking for a free port.
  */
-int rds_sock_bind(struct socket *sock, struct sockaddr *sa, int len)
+int rds_sock_bind(struct socket *sock, struct rds_sockaddr *sa, int len)
 {
 	struct rds_sock *rs = rds_sk(sock->sk);
 	struct rds_addr addr;
@@ -149,7 +149,7 @@ int rds_sock_bind(struct socket *sock, struct sockaddr *sa, int len)
 	return ret;
 }
 
-static int rds_connect_parse(const struct sockaddr *sa, int len,
+static int rds_connect_parse(const struct rds_sockaddr *sa, int len,
 			     struct rds_addr *addr)
 {
 	switch (rds_addr_parse(sa, len, addr)) {
@@ -179,7 +179,7 @@ static int rds_connect_parse(const struct sockaddr *sa, int len,
  * Return: 0; -EAFNOSUPPORT; -EDESTADDRREQ for the IPv4 wildcard; -EPROTOTYPE
  * for an IPv6 address that is not of one host; -EINVAL.
  */
-int rds_sock_connect(struct socket *sock, struct sockaddr *sa, int len,
+int rds_sock_connect(struct socket *sock, struct rds_sockaddr *sa, int len,
 		     int flags)
 {
 	struct rds_sock *rs = rds_sk(sock->sk);

@@ -5,6 +5,8 @@
 
 #include <linux/net.h>
 
+#include <net/rds/compat.h>
+
 #include "sock.h"
 
 extern const struct proto_ops rds_proto_ops;
@@ -16,8 +18,8 @@ int rds_sock_create(struct net *net, struct socket *sock, int protocol,
 int rds_sock_release(struct socket *sock);
 
 /* name.c */
-int rds_sock_bind(struct socket *sock, struct sockaddr *sa, int len);
-int rds_sock_connect(struct socket *sock, struct sockaddr *sa, int len,
+int rds_sock_bind(struct socket *sock, struct rds_sockaddr *sa, int len);
+int rds_sock_connect(struct socket *sock, struct rds_sockaddr *sa, int len,
 		     int flags);
 int rds_sock_getname(struct socket *sock, struct sockaddr *sa, int peer);
 

@@ -7,6 +7,7 @@
 #include <net/ipv6.h>
 #include <net/route.h>
 
+#include "compat.h"
 #include "ib.h"
 
 /**
@@ -185,7 +186,7 @@ static bool rds_ib_has_route_v6(const struct sockaddr_in6 *src,
 	};
 	struct dst_entry *entry;
 
-	entry = ipv6_stub->ipv6_dst_lookup_flow(&init_net, NULL, &fl6, NULL);
+	entry = rds_ib_dst_lookup_v6(&init_net, &fl6);
 	if (IS_ERR(entry))
 		return false;
 	dst_release(entry);

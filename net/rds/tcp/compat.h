@@ -49,13 +49,6 @@ static inline void rds_tcp_net_drop(struct net *net)
 #define rds_tcp_skb_readable(skb)	true
 #endif
 
-/* Addresses given to a socket have no fixed size since 6.19. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
-#define rds_tcp_sockaddr	sockaddr_unsized
-#else
-#define rds_tcp_sockaddr	sockaddr
-#endif
-
 /* Since 6.5 pages are spliced by sendmsg(). Before, page by page. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 static inline int rds_tcp_splice(struct sock *sk, const struct bio_vec *bvec,

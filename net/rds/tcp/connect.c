@@ -11,9 +11,9 @@
 #include <linux/slab.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
+#include <net/rds/compat.h>
 #include <net/tcp.h>
 
-#include "compat.h"
 #include "sport.h"
 #include "tcp.h"
 
@@ -155,7 +155,7 @@ static int rds_tcp_bind(struct rds_tcp_path *tp, struct socket *sock)
 			continue;
 		len = rds_tcp_sockaddr_init(&ss, &path->laddr, port,
 					    path->ifindex);
-		ret = kernel_bind(sock, (struct rds_tcp_sockaddr *)&ss, len);
+		ret = kernel_bind(sock, (struct rds_sockaddr *)&ss, len);
 	} while (ret == -EADDRINUSE && --tries);
 	return ret;
 }
@@ -190,8 +190,7 @@ static int rds_tcp_dial(struct rds_tcp_path *tp)
 
 	len = rds_tcp_sockaddr_init(&ss, &path->faddr, RDS_TCP_PORT,
 				    path->ifindex);
-	ret = kernel_connect(sock, (struct rds_tcp_sockaddr *)&ss, len,
-			     O_NONBLOCK);
+	ret = kernel_connect(sock, (struct rds_sockaddr *)&ss, len, O_NONBLOCK);
 	if (!ret || ret == -EINPROGRESS)
 		return 0;
 	rds_tcp_discard(tp);

@@ -6,9 +6,9 @@
  * What is tuned here, accepted sockets inherit.
  */
 #include <net/ipv6.h>
+#include <net/rds/compat.h>
 #include <net/tcp.h>
 
-#include "compat.h"
 #include "tcp.h"
 
 #define RDS_TCP_BACKLOG		1024
@@ -60,11 +60,11 @@ static int rds_tcp_listen_bind(struct socket *sock, int family)
 
 	if (family == AF_INET) {
 		((struct sockaddr_in *)&ss)->sin_port = htons(RDS_TCP_PORT);
-		return kernel_bind(sock, (struct rds_tcp_sockaddr *)&ss,
+		return kernel_bind(sock, (struct rds_sockaddr *)&ss,
 				   sizeof(struct sockaddr_in));
 	}
 	((struct sockaddr_in6 *)&ss)->sin6_port = htons(RDS_TCP_PORT);
-	return kernel_bind(sock, (struct rds_tcp_sockaddr *)&ss,
+	return kernel_bind(sock, (struct rds_sockaddr *)&ss,
 			   sizeof(struct sockaddr_in6));
 }
 

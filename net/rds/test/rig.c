@@ -8,6 +8,7 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
+#include <net/rds/compat.h>
 
 #include "rig.h"
 
@@ -153,7 +154,7 @@ int rig_bind(struct socket *sock, u32 ip, u16 port)
 		.sin_addr.s_addr = htonl(ip),
 	};
 
-	return kernel_bind(sock, (struct sockaddr *)&sin, sizeof(sin));
+	return kernel_bind(sock, (struct rds_sockaddr *)&sin, sizeof(sin));
 }
 
 /**
