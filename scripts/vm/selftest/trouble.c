@@ -3,6 +3,7 @@
  * A module that misbehaves on demand, to see that scripts/vm/run notices: a
  * word written to /sys/kernel/debug/trouble says how.
  */
+#include <linux/debug_locks.h>
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/kernel.h>
@@ -73,6 +74,12 @@ static void trouble_use_after_free(void)
 	READ_ONCE(p[10]);
 }
 
+/* As lockdep does when it has run out of something: without a word. */
+static void trouble_locks_off(void)
+{
+	debug_locks_off();
+}
+
 static const struct {
 	const char *word;
 	void (*make)(void);
@@ -83,6 +90,7 @@ static const struct {
 	{ "sleep", trouble_sleep },
 	{ "order", trouble_order },
 	{ "use-after-free", trouble_use_after_free },
+	{ "locks-off", trouble_locks_off },
 };
 
 static ssize_t trouble_write(struct file *file, const char __user *buf,
