@@ -110,15 +110,36 @@ run_stages() {
 	done
 }
 
-# summary: the table and the last line. Returns non-zero if anything failed.
+# list_results TITLE REGEX: such lines of all stages, if there are any.
+list_results() {
+	local lines
+
+	[ ${#RAN[@]} -gt 0 ] || return 0
+	lines=$(cd "$RDS_BUILD/log" && grep -HE -- "$2" "${RAN[@]}") || return 0
+	say "$1:"
+	say "$lines"
+	say
+}
+
+# list_kernels: what the kernels of the guests are, of those that are there.
+list_kernels() {
+	local kernel
+
+	for kernel in $RDS_GUEST_KERNELS; do
+		[ ! -f "$RDS_CACHE/kernels/$kernel/manifest" ] ||
+			printf '%-20s %s\n' "$kernel" "$(kernel_release "$kernel")"
+	done
+	say
+}
+
+# summary: what failed, what was skipped and why, on which kernels, the table, and
+# the last line.
+# Returns non-zero if anything failed.
 summary() {
 	say
-	if [ "$FAILED" -gt 0 ]; then
-		say "Failed:"
-		(cd "$RDS_BUILD/log" &&
-			grep -HE '^not ok ' -- "${RAN[@]}") || :
-		say
-	fi
+	list_results Failed '^not ok '
+	list_results Skipped '^ok .*# SKIP'
+	list_kernels
 	printf '%-20s %6s %6s %7s %7s %9s\n' \
 		stage passed failed skipped took budget
 	printf '%s\n' "${TABLE[@]}"
