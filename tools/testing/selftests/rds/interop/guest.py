@@ -300,9 +300,21 @@ def reach(pair):
           flush=True)
 
 
+def tell_cases(cases):
+    """What is to be judged, whatever becomes of it"""
+    names = [case.name for case in cases]
+    if os.environ.get("RDS_REACH"):
+        names.append("reach")
+    if os.environ.get("RDS_FAILOVER"):
+        names.append(failover.NAME)
+    (RESULTS / "cases").write_text(json.dumps(names))
+
+
 def main():
     wanted = re.compile(os.environ.get("RDS_CASES", "."))
     cases = [case for case in CASES if wanted.search(case.name)]
+    if ME == "a" and BOOT == 1:
+        tell_cases(cases)
     if BOOT > 1:
         while cases[0].name != current():
             cases.pop(0)

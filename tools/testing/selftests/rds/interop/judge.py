@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Judge what guest.py left: a line of TAP for each case of each pairing.
+Judge what guest.py left: a line of TAP for each case that a pairing was to go
+through, whether it did or not.
 
 usage: judge.py --transport tcp|ib NAME=DIR... [--control NAME=DIR...]
        judge.py --transport tcp|ib NAME=DIR... --lossy REGEX
@@ -250,7 +251,8 @@ class Judge:
 
     def judge(self):
         outcome = self.outcome
-        self.ask(outcome.complete(), "no results")
+        self.ask(outcome.complete(),
+                 "no results" if outcome.ran else "it did not run")
         if not outcome.complete():
             return
         self.injection()
@@ -335,10 +337,8 @@ def tell_lossy(runs, wanted):
 
 
 def judge_reach(tap, name, directory):
-    """What both ends say who worked on each other's memory, if they did"""
+    """What both ends say who worked on each other's memory"""
     said = {guest: directory / f"reach.{guest}" for guest in "ab"}
-    if not any(file.exists() for file in said.values()):
-        return
     words = {guest: file.read_text() if file.exists() else "nothing"
              for guest, file in said.items()}
     tap.line(f"{name}: reach", [f"guest {guest}: {word}"
@@ -351,20 +351,35 @@ def show(tap, name, outcome):
         tap.say(f"  {name}: {outcome.column()}; {outcome.times()}")
 
 
+def judge_failover(tap, name, directory):
+    complaints, column = failover.judge(directory)
+    tap.line(f"{name}: {failover.NAME}", complaints)
+    tap.say(f"  {name}: {column}")
+
+
+def judge_case(tap, name, outcome, control, transport):
+    judge = Judge(outcome, control, transport)
+    judge.judge()
+    tap.line(f"{name}: {outcome.case}", judge.complaints)
+    show(tap, name, outcome)
+    if control:
+        show(tap, "control", control)
+
+
 def judge_pairing(tap, name, directory, controls, transport):
-    for outcome in outcomes(name, directory):
-        control = control_for(controls, outcome)
-        judge = Judge(outcome, control, transport)
-        judge.judge()
-        tap.line(f"{name}: {outcome.case}", judge.complaints)
-        show(tap, name, outcome)
-        if control:
-            show(tap, "control", control)
-    judge_reach(tap, name, directory)
-    if (directory / failover.NAME).is_dir():
-        complaints, column = failover.judge(directory)
-        tap.line(f"{name}: {failover.NAME}", complaints)
-        tap.say(f"  {name}: {column}")
+    wanted = load(directory / "cases")
+    if wanted is None:
+        tap.line(f"{name}: cases", ["no guest came to begin with them"])
+        return
+    for case in wanted:
+        if case == "reach":
+            judge_reach(tap, name, directory)
+        elif case == failover.NAME:
+            judge_failover(tap, name, directory)
+        else:
+            outcome = Outcome(directory, name, case)
+            judge_case(tap, name, outcome, control_for(controls, outcome),
+                       transport)
 
 
 def main():
