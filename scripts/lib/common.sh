@@ -16,12 +16,10 @@ export RDS_TOP RDS_CACHE RDS_BUILD
 #   build     what modules are built against
 #   modules   its own /lib/modules/RELEASE
 #   manifest  where all of it came from; written last, so it means "complete"
-RDS_GUEST_KERNELS="stock-6.1 stock-6.12 debug"
+# What stock-newest is, its release says: the newest that there was when the
+# cache was filled.
+RDS_GUEST_KERNELS="stock-6.1 stock-6.12 stock-newest debug"
 export RDS_GUEST_KERNELS
-
-# Those that run only with their own RDS modules, as somebody to talk to.
-RDS_PEER_KERNELS="stock-7.2"
-export RDS_PEER_KERNELS
 
 say() {
 	printf '%s\n' "$*"

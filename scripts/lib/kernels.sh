@@ -8,10 +8,61 @@
 # fix_headers ROOT FINAL: the headers name /usr/src absolutely; make them name
 # the place where they will lie.
 fix_headers() {
-	local root=$1 final=$2 file
+	local root=$1 final=$2/usr/src file
 
 	for file in "$root"/usr/src/linux-headers-*/Makefile; do
-		sed -i "s#^include /usr/src/#include $final/usr/src/#" "$file"
+		sed -i -e "s#^include .*/usr/src/#include $final/#" \
+			-e "s#^KBUILD_OUTPUT=.*/usr/src/#KBUILD_OUTPUT=$final/#" \
+			"$file"
+	done
+	for file in "$root"/usr/src/linux-headers-*/.kernelvariables; do
+		fix_compiler "$file"
+	done
+}
+
+# fix_compiler VARIABLES: they name the compiler that the kernel was made with.
+# Where there is none of that version the host's will do, without the options
+# that it does not know.
+fix_compiler() {
+	local name conf=${1%/*}/include/config/auto.conf
+
+	name=$(sed -n 's/^CC = .*)\(gcc-[0-9]*\)$/\1/p' "$1")
+	if [ -z "$name" ] || command -v "$name" >/dev/null; then
+		return
+	fi
+	sed -i "s/)$name\$/)gcc/" "$1"
+	gcc -fmin-function-alignment=16 -E -x c /dev/null >/dev/null 2>&1 ||
+		sed -i /^CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=/d "$conf"
+}
+
+# too_new PROGRAM: it wants a newer C library than this host has.
+too_new() {
+	[ "$(head -c 4 "$1")" = $'\177ELF' ] &&
+		"$1" --version </dev/null 2>&1 | grep -q 'GLIBC_.* not found'
+}
+
+# fit_tools SUITE DIR FINAL: the programs that the headers bring along are made
+# for the release of SUITE. What does not run here gets the C library from there.
+fit_tools() {
+	local suite=${1%-backports} dir=$2 lib=$3/root/usr/lib/x86_64-linux-gnu
+	local file tools=()
+
+	while read -r file; do
+		! too_new "$file" || tools+=("$file")
+	done < <(find "$dir"/root/usr/lib/linux-kbuild-* -type f -perm -100)
+	[ ${#tools[@]} -gt 0 ] || return 0
+	[ -s "$RDS_CACHE/apt/$suite/sources.list" ] || suite_update "$suite" ||
+		return 1
+	suite_unpack "$suite" "$dir" libc6 || return 1
+	for file in "${tools[@]}"; do
+		mv "$file" "$file.elf"
+		cat >"$file" <<-END
+		#!/bin/sh
+		exec $lib/ld-linux-x86-64.so.2 \\
+			--library-path $lib \\
+			"\$0.elf" "\$@"
+		END
+		chmod +x "$file"
 	done
 }
 
@@ -38,6 +89,17 @@ stock_release() {
 		sed -n 's/^linux-image-\([0-9].*\)$/\1/p' | head -n 1
 }
 
+# finish_stock NAME SUITE RELEASE: NAME.new has been unpacked.
+finish_stock() {
+	local dir=$RDS_CACHE/kernels/$1
+
+	fix_headers "$dir.new/root" "$dir/root"
+	fit_tools "$2" "$dir.new" "$dir" || return 1
+	link_kernel "$dir.new" "$3" || return 1
+	mv "$dir.new/manifest.part" "$dir.new/manifest"
+	mv "$dir.new" "$dir"
+}
+
 # fetch_stock NAME SUITE: image, headers and kbuild of the newest kernel in
 # SUITE, unpacked. Returns non-zero on any failure.
 fetch_stock() {
@@ -55,11 +117,23 @@ fetch_stock() {
 	release=$(stock_release "${packages[@]}")
 	[ -n "$release" ] || return 1
 	suite_unpack "$suite" "$dir.new" "${packages[@]}" || return 1
-	fix_headers "$dir.new/root" "$dir/root"
-	link_kernel "$dir.new" "$release" || return 1
-	mv "$dir.new/manifest.part" "$dir.new/manifest"
-	mv "$dir.new" "$dir"
+	finish_stock "$name" "$suite" "$release" || return 1
 	say "kernel $name: $release"
+}
+
+# adopt_stock OLD NAME SUITE: what a cache of before has as OLD is NAME now. The
+# name is in it.
+adopt_stock() {
+	local old=$RDS_CACHE/kernels/$1 name=$2 suite=$3
+	local dir=$RDS_CACHE/kernels/$2
+
+	if [ ! -f "$old/manifest" ] || [ -e "$dir" ]; then
+		return 0
+	fi
+	rm -rf "$dir.new"
+	mv "$old" "$dir.new"
+	mv "$dir.new/manifest" "$dir.new/manifest.part"
+	finish_stock "$name" "$suite" "$(cat "$dir.new/release")"
 }
 
 # fetch_source SUITE VERSION: the source of the very package stock-VERSION is of.

@@ -61,7 +61,7 @@ LINK_DOWN = {"tcp": "b", "ib": "a"}
 
 # RDS that gives up what was meant for a life of the peer that has ended, for
 # it is told which one it talks to
-TELLING = {"tcp": {"ours", "7.2"}, "ib": set()}
+TELLING = {"tcp": {"ours", "newest"}, "ib": set()}
 
 # Milliseconds until messages flow again when the peer is back: if it is the
 # one that connects, and if we first have to find out that it was gone. Over
@@ -206,7 +206,8 @@ class Judge:
         """
         The other side's RDS counts no dropped path when none was killed, and
         not many more than were: when both ends connect, it drops paths again
-        by itself (7.2 between two of its own: three for each that was killed).
+        by itself (those with SPORT_IDX among themselves: three for each that
+        was killed).
         """
         outcome = self.outcome
         killed = sum(outcome.injected[guest].get("killed", 0)

@@ -18,7 +18,7 @@ build_programs() {
 # version, when the other one has OTHER. Ours runs on more than one.
 kernel_of() {
 	case $1-$2 in
-	ours-6.12) say stock-6.12 ;;
+	ours-6.12 | ours-newest) say "stock-$2" ;;
 	ours-*) say stock-6.1 ;;
 	*) say "stock-$1" ;;
 	esac
