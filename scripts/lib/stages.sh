@@ -31,6 +31,13 @@ count_lines() {
 	grep -cE -- "$1" "$2" || :
 }
 
+# guest_times FILE: what scripts/vm/run noted there, as boots, seconds that guests
+# booted, and seconds that they ran then; guests beside each other count twice.
+guest_times() {
+	awk '{ booting += $2; running += $3 }
+	     END { printf "%5d %7d %7d", NR, booting, running }' "$1"
+}
+
 # stop_stage: for a trap; timeout passes the signal on to all of the stage.
 stop_stage() {
 	[ -z "$STAGE" ] || { kill -TERM "$STAGE" && wait "$STAGE"; } || :
@@ -65,6 +72,8 @@ run_stage() {
 	say "=== $name: $title (budget $budget min)"
 	mkdir -p "$RDS_BUILD/log"
 	RAN+=("$name")
+	export RDS_GUEST_TIMES=$log.guests
+	: >"$RDS_GUEST_TIMES"
 	stream "$log" "$left" "$@" || status=$?
 	took=$((SECONDS - start))
 
@@ -86,8 +95,9 @@ run_stage() {
 	PASSED=$((PASSED + ok))
 	FAILED=$((FAILED + bad))
 	SKIPPED=$((SKIPPED + skip))
-	TABLE+=("$(printf '%-20s %6d %6d %7d %7s %6d:00  %s' "$name" "$ok" \
-		"$bad" "$skip" "$(minutes "$took")" "$budget" "$late")")
+	TABLE+=("$(printf '%-16s %6d %6d %7d %s %6s %5d:00 %s' "$name" "$ok" \
+		"$bad" "$skip" "$(guest_times "$RDS_GUEST_TIMES")" \
+		"$(minutes "$took")" "$budget" "$late")")
 }
 
 # run_stages DIR PATTERN: those whose name matches.
@@ -140,8 +150,8 @@ summary() {
 	list_results Failed '^not ok '
 	list_results Skipped '^ok .*# SKIP'
 	list_kernels
-	printf '%-20s %6s %6s %7s %7s %9s\n' \
-		stage passed failed skipped took budget
+	printf '%-16s %6s %6s %7s %5s %7s %7s %6s %8s\n' \
+		stage passed failed skipped boots booting running took budget
 	printf '%s\n' "${TABLE[@]}"
 	say
 	say "$PASSED passed, $FAILED failed, $SKIPPED skipped"
