@@ -665,7 +665,7 @@ bool rds_ib_tx_must_tell(const struct rds_ib_conn *ic);
 void rds_ib_tx_signal(struct rds_ib_tx *tx, struct ib_send_wr *wr);
 void rds_ib_tx_return(struct rds_ib_conn *ic);
 void rds_ib_tx_is_posted(struct rds_ib_conn *ic);
-void rds_ib_tx_reclaim(struct rds_ib_conn *ic, u32 upto);
+void rds_ib_tx_reclaim(struct rds_ib_conn *ic, u32 posted);
 void rds_ib_tx_unstall(struct rds_ib_conn *ic);
 enum rds_drop_reason rds_ib_send_reason(enum ib_wc_status status);
 

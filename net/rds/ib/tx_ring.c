@@ -184,17 +184,17 @@ void rds_ib_tx_is_posted(struct rds_ib_conn *ic)
 /**
  * rds_ib_tx_reclaim() - an ack has arrived, and so has all before it
  * @ic: the connection
- * @upto: how many slots had been posted then
+ * @posted: how many slots had been posted then
  *
  * Context: softirq, serial with rds_ib_send_done().
  */
-void rds_ib_tx_reclaim(struct rds_ib_conn *ic, u32 upto)
+void rds_ib_tx_reclaim(struct rds_ib_conn *ic, u32 posted)
 {
 	struct rds_ib_ring *rg = &ic->ic_tx.tx_ring;
 
-	if ((s32)(upto - rg->rg_tail) <= 0)
+	if ((s32)(posted - rg->rg_tail) <= 0)
 		return;
-	while (rg->rg_tail != upto)
+	while (rg->rg_tail != posted)
 		rds_ib_tx_put(ic, true);
 	rds_ib_tx_unstall(ic);
 }
