@@ -126,6 +126,61 @@ static void write_to_disk(struct __test_metadata *_metadata,
 	memory_unmap(mem);
 }
 
+/* What is on the disk itself becomes that, sooner or later. */
+static bool reaches_disk(int fd, const void *want)
+{
+	static unsigned char got[PAGE] __attribute__((aligned(PAGE)));
+	unsigned int tries;
+
+	for (tries = 0; tries < 600; tries++) {
+		if (pread(fd, got, PAGE, 0) == (ssize_t)PAGE &&
+		    !memcmp(got, want, PAGE))
+			return true;
+		usleep(50000);
+	}
+	return false;
+}
+
+/*
+ * A page that the file system takes for clean is written to behind its back: by
+ * a peer, where that is allowed, and for a list. Who does so has to tell, or it
+ * never reaches the disk. A read by O_DIRECT sees what has.
+ */
+static void write_to_clean_pages(struct __test_metadata *_metadata,
+				 FIXTURE_DATA(pair) *self)
+{
+	int fd = open(DISK "/clean", O_RDWR | O_CREAT | O_DIRECT | O_CLOEXEC,
+		      0600);
+	socklen_t len = PAGE;
+	unsigned char *mem;
+	uint64_t file;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ftruncate(fd, PAGE));
+	mem = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ASSERT_NE(MAP_FAILED, mem);
+	rds_fill(mem, PAGE, 3);
+	if (!kernel_is_at_least(6, 5)) {
+		ASSERT_EQ(0, rds_get_mr(self->b, mem, PAGE, RDS_RDMA_READWRITE,
+					&file));
+		ASSERT_EQ(0, msync(mem, PAGE, MS_SYNC));
+		rds_fill(near, PAGE, 4);
+		EXPECT_EQ(0, rdma(self->a, &self->b_name, file, 0, near, PAGE,
+				  RDS_RDMA_READWRITE, 4));
+		EXPECT_EQ(RDS_RDMA_SUCCESS, await_status(self->a, 4));
+		EXPECT_EQ(0, rds_free_mr(self->b, file));
+		EXPECT_TRUE(reaches_disk(fd, near));
+	}
+	ASSERT_EQ(0, msync(mem, PAGE, MS_SYNC));
+	EXPECT_LT(0, getsockopt(self->a, SOL_RDS, RDS_INFO_COUNTERS, mem,
+				&len));
+	memcpy(near, mem, PAGE);
+	EXPECT_FALSE(rds_check(near, PAGE, 4));
+	EXPECT_TRUE(reaches_disk(fd, near));
+	munmap(mem, PAGE);
+	close(fd);
+}
+
 static void read_from_disk(struct __test_metadata *_metadata,
 			   FIXTURE_DATA(pair) *self, uint64_t cookie)
 {
@@ -164,6 +219,7 @@ TEST_F(pair, memory_of_a_file_on_a_disk)
 	ASSERT_TRUE(mount_disk());
 	write_to_disk(_metadata, self, cookie);
 	read_from_disk(_metadata, self, cookie);
+	write_to_clean_pages(_metadata, self);
 	EXPECT_EQ(0, rds_free_mr(self->b, cookie));
 	rds_drain(self->b);
 
