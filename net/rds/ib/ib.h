@@ -217,6 +217,7 @@ struct rds_ib_mr_pool {
  * @dv_mr_pools: what for, the next time; small ones first
  * @dv_mr_look: gives back what of that is not needed
  * @dv_no_atomics: its driver has refused an atomic operation
+ * @dv_no_mr_atomics: it has refused to register memory for those of peers
  */
 struct rds_ib_device {
 	struct list_head	dv_item;
@@ -234,6 +235,7 @@ struct rds_ib_device {
 	struct rds_ib_mr_pool	dv_mr_pools[RDS_IB_MR_POOLS];
 	struct delayed_work	dv_mr_look;
 	bool			dv_no_atomics;
+	bool			dv_no_mr_atomics;
 };
 
 /**

@@ -71,13 +71,42 @@ static noinline int rds_ib_mr_map_pages(struct rds_ib_mr *im,
 
 ALLOW_ERROR_INJECTION(rds_ib_mr_map_pages, ERRNO);
 
+static int rds_ib_mr_access(const struct rds_ib_device *d, bool writable)
+{
+	int access = IB_ACCESS_REMOTE_READ;
+
+	if (!writable)
+		return access;
+	access |= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
+	if (d->dv_dev->attrs.atomic_cap != IB_ATOMIC_NONE &&
+	    !READ_ONCE(d->dv_no_mr_atomics))
+		access |= IB_ACCESS_REMOTE_ATOMIC;
+	return access;
+}
+
+/* Some devices with atomic operations cannot have a fast registration allow
+ * them: their memory does without.
+ */
+static int rds_ib_mr_register_as(struct rds_ib_frmr *fm,
+				 struct rds_ib_device *d, int access)
+{
+	int ret = rds_ib_frmr_register(fm, d, access);
+
+	if (ret != -EINVAL || !(access & IB_ACCESS_REMOTE_ATOMIC))
+		return ret;
+	ret = rds_ib_frmr_register(fm, d, access & ~IB_ACCESS_REMOTE_ATOMIC);
+	if (!ret)
+		WRITE_ONCE(d->dv_no_mr_atomics, true);
+	return ret;
+}
+
 static noinline int rds_ib_mr_register(struct rds_ib_mr *im,
 				       struct rds_ib_device *d,
 				       const struct rds_mr_memory *mem)
 {
-	int nr, access = IB_ACCESS_REMOTE_READ;
 	struct rds_ib_frmr *fm;
 	struct ib_mr *mr;
+	int nr;
 
 	fm = rds_ib_frmr_get(d, mem->nr);
 	if (IS_ERR(fm))
@@ -94,11 +123,7 @@ static noinline int rds_ib_mr_register(struct rds_ib_mr *im,
 		return -EIO;
 	mr->iova = mem->off;
 
-	if (mem->writable)
-		access |= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
-	if (mem->writable && d->dv_dev->attrs.atomic_cap != IB_ATOMIC_NONE)
-		access |= IB_ACCESS_REMOTE_ATOMIC;
-	return rds_ib_frmr_register(fm, d, access);
+	return rds_ib_mr_register_as(fm, d, rds_ib_mr_access(d, mem->writable));
 }
 
 ALLOW_ERROR_INJECTION(rds_ib_mr_register, ERRNO);

@@ -224,7 +224,7 @@ static noinline int rds_ib_regq_post(struct rds_ib_regq *rq,
 	wr->send_flags |= IB_SEND_SIGNALED;
 	reinit_completion(&rq->rq_done);
 	if (rds_ib_post(rq->rq_qp, wr))
-		return -EIO;
+		return -EINVAL;
 	if (!wait_for_completion_timeout(&rq->rq_done, RDS_IB_REGQ_TIMEOUT))
 		return -ETIMEDOUT;
 	return rq->rq_status == IB_WC_SUCCESS ? 0 : -EIO;
@@ -254,8 +254,8 @@ static int rds_ib_regq_try(struct rds_ib_regq *rq, struct rds_ib_device *d,
  *
  * Context: process, may sleep. Takes rq_lock.
  * Return: 0 when it is done; -EINTR if the caller is to die first; -ENETDOWN if
- * no port is up; -EADDRNOTAVAIL if the device is going, or has no address; or
- * another errno.
+ * no port is up; -EADDRNOTAVAIL if the device is going, or has no address;
+ * -EINVAL if its driver does not take it; or another errno.
  */
 int rds_ib_regq_run(struct rds_ib_device *d, struct ib_send_wr *wr)
 {
@@ -270,7 +270,7 @@ int rds_ib_regq_run(struct rds_ib_device *d, struct ib_send_wr *wr)
 	if (!READ_ONCE(d->dv_removed))
 		ret = rds_ib_regq_try(rq, d, wr);
 	/* It may have failed for what befell it since the last time. */
-	if (ret == -EIO && old)
+	if ((ret == -EIO || ret == -EINVAL) && old)
 		ret = rds_ib_regq_try(rq, d, wr);
 	mutex_unlock(&rq->rq_lock);
 	return ret;
