@@ -6,8 +6,11 @@
 #ifndef _RDS_IB_COMPAT_H
 #define _RDS_IB_COMPAT_H
 
+#include <linux/dma-map-ops.h>
+#include <linux/dma-mapping.h>
 #include <linux/err.h>
 #include <linux/ipv6.h>
+#include <linux/version.h>
 #include <net/addrconf.h>
 #include <net/ipv6.h>
 
@@ -27,6 +30,21 @@ static inline struct dst_entry *rds_ib_dst_lookup_v6(struct net *net,
 	if (!ipv6_mod_enabled())
 		return ERR_PTR(-EAFNOSUPPORT);
 	return ip6_dst_lookup_flow(net, NULL, fl6, NULL);
+}
+#endif
+
+/* Before 6.10 dma_need_sync() says so of all that goes by an IOMMU. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+static inline bool rds_dma_need_sync(struct device *dev, dma_addr_t addr)
+{
+	return dma_need_sync(dev, addr);
+}
+#else
+static inline bool rds_dma_need_sync(struct device *dev, dma_addr_t addr)
+{
+	if (get_dma_ops(dev))
+		return !dev_is_dma_coherent(dev);
+	return dma_need_sync(dev, addr);
 }
 #endif
 

@@ -13,9 +13,14 @@
  * done, for core lets the pages go next.
  */
 #include <linux/error-injection.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "ib.h"
+
+/* More than this at once is more than some hosts can map for a device. */
+#define RDS_IB_MR_SEGMENT	SZ_64K
 
 /* Guards dv_mrs and im_dev of all, and orders both with dv_removed */
 static DEFINE_SPINLOCK(rds_ib_mr_lock);
@@ -52,21 +57,42 @@ static void rds_ib_mr_take_down(struct rds_ib_mr *im, struct rds_ib_device *d)
 	rds_ib_device_put(d);
 }
 
+/* Does the device see something else than the user, as where what is mapped is
+ * copied? Both may write at any time, and nobody would know when to copy.
+ */
+static bool rds_ib_mr_is_apart(struct rds_ib_device *d,
+			       const struct sg_table *sgt)
+{
+	struct ib_device *dev = d->dv_dev;
+	struct scatterlist *sg;
+	int i;
+
+	if (ib_uses_virt_dma(dev))
+		return false;
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		if (rds_dma_need_sync(dev->dma_device, sg_dma_address(sg)))
+			return true;
+	}
+	return false;
+}
+
 static noinline int rds_ib_mr_map_pages(struct rds_ib_mr *im,
 					struct rds_ib_device *d,
 					const struct rds_mr_memory *mem)
 {
 	int ret;
 
-	ret = sg_alloc_table_from_pages(&im->im_sgt, mem->pages, mem->nr,
-					mem->off, mem->len, GFP_KERNEL);
+	ret = sg_alloc_table_from_pages_segment(&im->im_sgt, mem->pages,
+						mem->nr, mem->off, mem->len,
+						RDS_IB_MR_SEGMENT, GFP_KERNEL);
 	if (ret)
 		return ret;
 	im->im_dir = mem->writable ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
 	ret = ib_dma_map_sgtable_attrs(d->dv_dev, &im->im_sgt, im->im_dir, 0);
-	if (!ret)
-		im->im_mapped = true;
-	return ret;
+	if (ret)
+		return ret;
+	im->im_mapped = true;
+	return rds_ib_mr_is_apart(d, &im->im_sgt) ? -EOPNOTSUPP : 0;
 }
 
 ALLOW_ERROR_INJECTION(rds_ib_mr_map_pages, ERRNO);
