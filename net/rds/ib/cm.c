@@ -192,11 +192,11 @@ static void rds_ib_cm_route(struct rds_ib_conn *ic)
 static void rds_ib_cm_request(struct rds_ib_conn *ic)
 {
 	struct rdma_cm_id *id = ic->ic_id;
+	u8 tos = ic->ic_ip->ip_path->tos, buf[RDS_IB_PRIV_MAX];
 	struct rdma_conn_param param;
-	u8 buf[RDS_IB_PRIV_MAX];
 
-	if (rdma_protocol_ib(id->device, id->port_num))
-		id->route.path_rec->sl = ic->ic_ip->ip_path->tos & 0xf;
+	if (rdma_protocol_ib(id->device, id->port_num) && tos)
+		id->route.path_rec->sl = tos & 0xf;
 	ic->ic_rx.rx_stopped = true;
 	if (rds_ib_conn_set_up(ic))
 		goto failed;
@@ -380,7 +380,9 @@ int rds_ib_dial(struct rds_ib_path *ip)
 		return PTR_ERR(id);
 	}
 	ic->ic_id = id;
-	rdma_set_service_type(id, path->tos);
+	/* Otherwise it is for the administrator to say. */
+	if (path->tos)
+		rdma_set_service_type(id, path->tos);
 	rds_ib_tune(id, RDS_IB_RETRIES);
 	rds_ib_path_set_conn(ip, ic);
 

@@ -9,6 +9,10 @@
  */
 #include "test.h"
 
+#include <errno.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
 /* Messages that wait for the peer */
 #define WAITING 10
 
@@ -217,21 +221,54 @@ FIXTURE(service) {
 	struct site site;
 };
 
+/* @usual: what the administrator wants of all who do not say */
 FIXTURE_VARIANT(service) {
 	uint8_t tos;
+	uint8_t usual;
+	uint8_t seen;
 };
 
-FIXTURE_VARIANT_ADD(service, of_type_0) { .tos = 0 };
-FIXTURE_VARIANT_ADD(service, of_type_5) { .tos = 5 };
+FIXTURE_VARIANT_ADD(service, of_type_0) { .tos = 0, .seen = 0 };
+FIXTURE_VARIANT_ADD(service, of_type_5) { .tos = 5, .seen = 5 };
+FIXTURE_VARIANT_ADD(service, of_the_usual_type) { .usual = 32, .seen = 32 };
+FIXTURE_VARIANT_ADD(service, of_an_unusual_type) {
+	.tos = 5, .usual = 32, .seen = 5,
+};
+
+#define CONFIGFS "/sys/kernel/config"
+#define CM_CONFIG CONFIGFS "/rdma_cm/rxe0"
+
+static bool set_usual_type(unsigned int type)
+{
+	FILE *file;
+	bool ok;
+
+	mount("none", CONFIGFS, "configfs", 0, NULL);
+	if (mkdir(CM_CONFIG, 0755) && errno != EEXIST)
+		return false;
+	file = fopen(CM_CONFIG "/ports/1/default_roce_tos", "w");
+	if (!file)
+		return false;
+	ok = fprintf(file, "%u", type) > 0;
+	return !fclose(file) && ok;
+}
 
 FIXTURE_SETUP(service)
 {
+	if (variant->usual && site_is_iwarp())
+		SKIP(return, "iWARP has none");
+	if (variant->usual)
+		ASSERT_TRUE(set_usual_type(variant->usual));
 	ASSERT_EQ(0, site_set_up_listening(&self->site, true));
 	ASSERT_EQ(0, ioctl(self->site.fd, SIOCRDSSETTOS, &variant->tos));
 }
 
 FIXTURE_TEARDOWN(service)
 {
+	if (variant->usual) {
+		EXPECT_TRUE(set_usual_type(0));
+		rmdir(CM_CONFIG);
+	}
 	site_tear_down(&self->site);
 }
 
@@ -254,7 +291,7 @@ TEST_F(service, is_asked_of_the_network)
 		return;
 	/* What packets between the two carry, as the kernel has asked for */
 	ASSERT_EQ(0, ibv_query_qp(site->peer.qp, &attr, IBV_QP_AV, &init));
-	EXPECT_EQ(variant->tos, attr.ah_attr.grh.traffic_class);
+	EXPECT_EQ(variant->seen, attr.ah_attr.grh.traffic_class);
 }
 
 /* Manners to say no, each three times before the answer is yes */
