@@ -103,7 +103,9 @@ static void rds_ib_offer_credits(struct rds_ib_conn *ic)
 	if (READ_ONCE(rds_ib_sysctl.flow_control) ||
 	    ic->ic_dev->dv_dev->node_type == RDMA_NODE_RNIC)
 		ic->ic_told = ic->ic_rx.rx_posted;
+	spin_lock_bh(&ic->ic_tx_lock);
 	rds_ib_credits_start(&ic->ic_credits, ic->ic_told);
+	spin_unlock_bh(&ic->ic_tx_lock);
 }
 
 /* What we had before. Peers of ours want to know it when we answer them; when
@@ -163,7 +165,7 @@ static void rds_ib_hear_hello(struct rds_ib_conn *ic)
 	bool another = rds_ib_peer_is_another(ip, hello);
 
 	spin_lock_bh(&ic->ic_tx_lock);
-	rds_ib_credits_offered(&ic->ic_credits, hello->credits);
+	rds_ib_credits_offered(&ic->ic_credits, hello->credits, hello->ours);
 	spin_unlock_bh(&ic->ic_tx_lock);
 
 	if (hello->ours && another)

@@ -34,17 +34,30 @@
 
 /**
  * struct rds_ib_credits - what is left to send, and what is to be told
- * @cr_limited: the peer counts its buffers: send no more than it has
+ * @cr_limited: send no more than the peer has buffers
+ * @cr_offered: the peer counts its buffers
+ * @cr_knows: it goes on to tell of them whether we count ours or not
  * @cr_telling: we count ours
  * @cr_send: buffers of the peer's
  * @cr_untold: buffers of ours that the peer does not know of
  */
 struct rds_ib_credits {
 	bool	cr_limited;
+	bool	cr_offered;
+	bool	cr_knows;
 	bool	cr_telling;
 	u32	cr_send;
 	u32	cr_untold;
 };
+
+/* A peer of another implementation that we offer nothing to takes that for no
+ * flow control at all, and tells of no more buffers than at first: we would
+ * wait for ever.
+ */
+static inline void rds_ib_credits_settle(struct rds_ib_credits *cr)
+{
+	cr->cr_limited = cr->cr_offered && (cr->cr_knows || cr->cr_telling);
+}
 
 /**
  * rds_ib_credits_start() - we tell the peer of our buffers, while connecting
@@ -56,6 +69,7 @@ struct rds_ib_credits {
 static inline void rds_ib_credits_start(struct rds_ib_credits *cr, u32 told)
 {
 	cr->cr_telling = told;
+	rds_ib_credits_settle(cr);
 }
 
 /**
@@ -76,12 +90,16 @@ static inline void rds_ib_credits_grant(struct rds_ib_credits *cr, u32 nr)
  * rds_ib_credits_offered() - the peer has told us of its buffers, likewise
  * @cr: the credits; news may have come before
  * @given: how many; 0: it does not count them
+ * @ours: it is of this implementation
  *
  * Context: any.
  */
-static inline void rds_ib_credits_offered(struct rds_ib_credits *cr, u32 given)
+static inline void rds_ib_credits_offered(struct rds_ib_credits *cr, u32 given,
+					  bool ours)
 {
-	cr->cr_limited = given;
+	cr->cr_offered = given;
+	cr->cr_knows = ours;
+	rds_ib_credits_settle(cr);
 	rds_ib_credits_grant(cr, given);
 }
 

@@ -43,7 +43,7 @@ static void without_flow_control(struct kunit *test)
 	u32 i;
 
 	rds_ib_credits_start(&cr, 0);
-	rds_ib_credits_offered(&cr, 0);
+	rds_ib_credits_offered(&cr, 0, true);
 	for (i = 0; i < 1000; i++) {
 		rds_ib_credits_posted(&cr, 1);
 		KUNIT_ASSERT_TRUE(test, rds_ib_credits_take(&cr, &news));
@@ -59,7 +59,7 @@ static void last_credit(struct kunit *test)
 	u8 news;
 
 	rds_ib_credits_start(&cr, 8);
-	rds_ib_credits_offered(&cr, 3);
+	rds_ib_credits_offered(&cr, 3, true);
 	KUNIT_EXPECT_TRUE(test, rds_ib_credits_take(&cr, &news));
 	KUNIT_EXPECT_TRUE(test, rds_ib_credits_take(&cr, &news));
 	KUNIT_EXPECT_FALSE(test, rds_ib_credits_take(&cr, &news));
@@ -82,7 +82,7 @@ static void telling_without_limit(struct kunit *test)
 	u8 news;
 
 	rds_ib_credits_start(&cr, 1024);
-	rds_ib_credits_offered(&cr, 0);
+	rds_ib_credits_offered(&cr, 0, true);
 	rds_ib_credits_posted(&cr, 300);
 	KUNIT_EXPECT_TRUE(test, rds_ib_credits_have_news(&cr, 1024));
 	KUNIT_EXPECT_TRUE(test, rds_ib_credits_take(&cr, &news));
@@ -93,13 +93,52 @@ static void telling_without_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, news, 0);
 }
 
+struct limit_row {
+	const char	*name;
+	u32		told;
+	u32		given;
+	bool		ours;
+	bool		limited;
+};
+
+static const struct limit_row limits[] = {
+	{ "neither", 0, 0, false, false },
+	{ "both", 8, 8, false, true },
+	{ "only_we", 8, 0, false, false },
+	{ "only_the_peer", 0, 8, false, false },
+	{ "only_one_of_ours", 0, 8, true, true },
+	{ "both_of_ours", 8, 8, true, true },
+	{ "only_we_to_one_of_ours", 8, 0, true, false },
+};
+
+static void limit_desc(const struct limit_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(limits, limits, limit_desc);
+
+/* Who dials offers first, who accepts hears first. */
+static void limit_holds(struct kunit *test)
+{
+	const struct limit_row *row = test->param_value;
+	struct rds_ib_credits dials = {}, accepts = {};
+
+	rds_ib_credits_start(&dials, row->told);
+	rds_ib_credits_offered(&dials, row->given, row->ours);
+	KUNIT_EXPECT_EQ(test, dials.cr_limited, row->limited);
+	rds_ib_credits_offered(&accepts, row->given, row->ours);
+	rds_ib_credits_start(&accepts, row->told);
+	KUNIT_EXPECT_EQ(test, accepts.cr_limited, row->limited);
+}
+
 static void given_back(struct kunit *test)
 {
 	struct rds_ib_credits cr = {}, was;
 	u8 news;
 
 	rds_ib_credits_start(&cr, 8);
-	rds_ib_credits_offered(&cr, 5);
+	rds_ib_credits_offered(&cr, 5, true);
 	rds_ib_credits_posted(&cr, 3);
 	was = cr;
 	KUNIT_ASSERT_TRUE(test, rds_ib_credits_take(&cr, &news));
@@ -119,7 +158,7 @@ static void absurd(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(given); i++) {
 		memset(&cr, 0, sizeof(cr));
 		rds_ib_credits_start(&cr, 4);
-		rds_ib_credits_offered(&cr, given[i]);
+		rds_ib_credits_offered(&cr, given[i], true);
 		KUNIT_EXPECT_EQ(test, cr.cr_limited, given[i] != 0);
 		KUNIT_EXPECT_EQ(test, cr.cr_send,
 				min_t(u32, given[i], RDS_IB_CREDITS_MAX));
@@ -222,7 +261,7 @@ static void two_ends(struct kunit *test)
 		e[i].posted = row->rings[i];
 		e[i].to_send = row->messages[i];
 		rds_ib_credits_start(&e[i].cr, row->rings[i]);
-		rds_ib_credits_offered(&e[i].cr, row->rings[!i]);
+		rds_ib_credits_offered(&e[i].cr, row->rings[!i], true);
 	}
 
 	for (i = 0; i < STEPS && idle <= 6; i++) {
@@ -248,6 +287,7 @@ static struct kunit_case ib_credits_cases[] = {
 	KUNIT_CASE(without_flow_control),
 	KUNIT_CASE(last_credit),
 	KUNIT_CASE(telling_without_limit),
+	KUNIT_CASE_PARAM(limit_holds, limits_gen_params),
 	KUNIT_CASE(given_back),
 	KUNIT_CASE(absurd),
 	KUNIT_CASE_PARAM(two_ends, pairs_gen_params),

@@ -216,7 +216,9 @@ TEST_F(hello, is_answered)
 	EXPECT_TRUE(site_honest(site));
 }
 
-/* A peer with few receive buffers, which it says, and no more of them */
+/* A peer with few receive buffers, which it says, and no more of them, and to
+ * which the kernel tells of its own
+ */
 FIXTURE(credits) {
 	struct site site;
 };
@@ -231,11 +233,13 @@ FIXTURE_VARIANT_ADD(credits, of_7) { .count = 7 };
 
 FIXTURE_SETUP(credits)
 {
+	ASSERT_EQ(0, rds_sysctl_set("ib/flow_control", "1"));
 	ASSERT_EQ(0, site_set_up(&self->site));
 }
 
 FIXTURE_TEARDOWN(credits)
 {
+	EXPECT_EQ(0, rds_sysctl_set("ib/flow_control", "0"));
 	site_tear_down(&self->site);
 }
 
