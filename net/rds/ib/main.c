@@ -65,7 +65,7 @@ static int __init rds_ib_init(void)
 {
 	int ret;
 
-	rds_ib_wq = alloc_workqueue("rds_ib", WQ_UNBOUND, 0);
+	rds_ib_wq = alloc_workqueue("rds_ib", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!rds_ib_wq)
 		return -ENOMEM;
 
