@@ -231,16 +231,37 @@ static bool rds_soft_fill_answer(struct rds_cpath *cp,
 	return done;
 }
 
-/* Returns NULL without memory. Nobody waits for that who ends a region. */
+/* Is there anything to be read? Whether there still is when there is memory for
+ * the answer is another question: a region that ends does not wait for that.
+ */
+static bool rds_soft_may_read(struct rds_cpath *cp,
+			      const struct rds_soft_job *job)
+{
+	struct rds_soft_mr *sm = rds_soft_find(cp, &job->sj_frame);
+	struct iov_iter from;
+	bool may;
+
+	if (!sm)
+		return false;
+	may = rds_soft_mr_view(sm, false, job->sj_frame.sf_addr, job->sj_bytes,
+			       &from);
+	rds_soft_mr_put(sm);
+	return may;
+}
+
+/* Returns NULL without memory. */
 static struct rds_message *rds_soft_read(struct rds_cpath *cp,
 					 const struct rds_soft_job *job,
 					 struct rds_soft_frame *says)
 {
-	struct rds_message *frame = rds_soft_new_frame(says, job->sj_bytes);
+	struct rds_message *frame;
 
-	if (!frame || rds_soft_fill_answer(cp, job, frame))
-		return frame;
-	rds_message_put(frame);
+	if (rds_soft_may_read(cp, job)) {
+		frame = rds_soft_new_frame(says, job->sj_bytes);
+		if (!frame || rds_soft_fill_answer(cp, job, frame))
+			return frame;
+		rds_message_put(frame);
+	}
 	says->sf_status = RDS_SOFT_REFUSED;
 	return rds_soft_new_frame(says, 0);
 }
