@@ -117,6 +117,7 @@
  * struct rds_ib_sysctl - tunables, see Documentation/sysctl.rst
  * @max_send_wr: slots of a send ring
  * @max_recv_wr: receive buffers of a connection, at most
+ * @min_recv_wr: those that it begins with, and has when it is idle
  * @max_unsignaled_wr: work requests between two that ask for a completion
  * @max_recv_allocation: receive buffers of all connections, at most
  * @flow_control: count receive buffers by credits
@@ -126,6 +127,7 @@
 struct rds_ib_sysctl {
 	unsigned int	max_send_wr;
 	unsigned int	max_recv_wr;
+	unsigned int	min_recv_wr;
 	unsigned int	max_unsignaled_wr;
 	unsigned int	max_recv_allocation;
 	int		flow_control;
@@ -396,6 +398,7 @@ struct rds_ib_incoming;
  * @rx_posted: how many are posted
  * @rx_target: how many should be
  * @rx_max: how many may be
+ * @rx_min: and how many there are in any case
  * @rx_tick: the tick in which @rx_used are counted
  * @rx_used: buffers used up in it
  * @rx_peak: the most that were used up in a tick since @rx_since
@@ -417,6 +420,7 @@ struct rds_ib_rx {
 	u32			rx_posted;
 	u32			rx_target;
 	u32			rx_max;
+	u32			rx_min;
 	unsigned long		rx_tick;
 	u32			rx_used;
 	u32			rx_peak;

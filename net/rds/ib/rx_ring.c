@@ -17,9 +17,6 @@
 /* Pages in receive slots of all connections */
 atomic_long_t rds_ib_rx_pages;
 
-/* Receive buffers that a connection begins with, and has when it is idle */
-#define RDS_IB_RX_FIRST		32U
-
 /* After so long with few of them used there are fewer. */
 #define RDS_IB_RX_WINDOW	HZ
 
@@ -85,7 +82,7 @@ ALLOW_ERROR_INJECTION(rds_ib_rx_add_chunk, ERRNO);
 /* Beyond the limit each connection still has the buffers it begins with. */
 static bool rds_ib_rx_may_alloc(const struct rds_ib_conn *ic)
 {
-	if (ic->ic_rx.rx_posted < RDS_IB_RX_FIRST ||
+	if (ic->ic_rx.rx_posted < ic->ic_rx.rx_min ||
 	    atomic_long_read(&rds_ib_rx_pages) <
 	    READ_ONCE(rds_ib_sysctl.max_recv_allocation))
 		return true;
@@ -311,7 +308,7 @@ void rds_ib_rx_count(struct rds_ib_conn *ic)
 	if (time_before(now, rx->rx_since + RDS_IB_RX_WINDOW))
 		return;
 	rx->rx_target = rds_ib_rx_decay(rx->rx_target, rx->rx_peak,
-					min(rx->rx_max, RDS_IB_RX_FIRST));
+					rx->rx_min);
 	rx->rx_since = now;
 	rx->rx_peak = 0;
 }
@@ -329,7 +326,8 @@ int rds_ib_rx_init(struct rds_ib_conn *ic, u32 max)
 	struct rds_ib_rx *rx = &ic->ic_rx;
 
 	rx->rx_max = max;
-	rx->rx_target = min(max, RDS_IB_RX_FIRST);
+	rx->rx_min = min(max, READ_ONCE(rds_ib_sysctl.min_recv_wr));
+	rx->rx_target = rx->rx_min;
 	rx->rx_since = jiffies;
 	/* Nobody else knows of it yet. */
 	return rds_ib_rx_add(ic, rx->rx_target, GFP_KERNEL);

@@ -12,12 +12,14 @@
 struct rds_ib_sysctl rds_ib_sysctl = {
 	.max_send_wr		= 256,
 	.max_recv_wr		= 512,
+	.min_recv_wr		= 32,
 	.max_unsignaled_wr	= 16,
 	.mr_pool_max		= 1024,
 };
 
 static unsigned int rds_ib_wr_min = 1;
 static unsigned int rds_ib_wr_max = 65536;
+static unsigned int rds_ib_recv_min = RDS_IB_CREDITS_RING_MIN;
 static unsigned int rds_ib_unsignaled_max = 64;
 static unsigned int rds_ib_mr_pool_limit = 65536;
 
@@ -37,6 +39,14 @@ static struct ctl_table rds_ib_sysctl_table[] = {
 		.mode		= 0644,
 		.proc_handler	= proc_douintvec_minmax,
 		.extra1		= &rds_ib_wr_min,
+		.extra2		= &rds_ib_wr_max,
+	}, {
+		.procname	= "min_recv_wr",
+		.data		= &rds_ib_sysctl.min_recv_wr,
+		.maxlen		= sizeof(unsigned int),
+		.mode		= 0644,
+		.proc_handler	= proc_douintvec_minmax,
+		.extra1		= &rds_ib_recv_min,
 		.extra2		= &rds_ib_wr_max,
 	}, {
 		.procname	= "max_unsignaled_wr",

@@ -228,6 +228,45 @@ TEST_F(credit, is_not_overdrawn)
 	EXPECT_TRUE(site_honest(site));
 }
 
+/* Buffers that there are from the beginning, as one who counts them is told */
+FIXTURE(buffers) {
+	struct site site;
+};
+
+FIXTURE_VARIANT(buffers) {
+	const char *least;
+	unsigned int told;
+};
+
+FIXTURE_VARIANT_ADD(buffers, by_default) { .least = "32", .told = 32 };
+FIXTURE_VARIANT_ADD(buffers, few) { .least = "4", .told = 4 };
+FIXTURE_VARIANT_ADD(buffers, many) { .least = "200", .told = 200 };
+
+FIXTURE_SETUP(buffers)
+{
+	ASSERT_EQ(0, rds_sysctl_set("ib/flow_control", "1"));
+	ASSERT_EQ(0, rds_sysctl_set("ib/min_recv_wr", variant->least));
+	ASSERT_EQ(0, site_set_up_listening(&self->site, true));
+}
+
+FIXTURE_TEARDOWN(buffers)
+{
+	EXPECT_EQ(0, rds_sysctl_set("ib/flow_control", "0"));
+	EXPECT_EQ(0, rds_sysctl_set("ib/min_recv_wr", "32"));
+	site_tear_down(&self->site);
+}
+
+TEST_F(buffers, are_there_when_it_connects)
+{
+	struct site *site = &self->site;
+	struct hello6 got;
+
+	ASSERT_TRUE(site_send(site, 0, 1));
+	ASSERT_TRUE(peer_asked(&site->ear, &site->peer));
+	memcpy(&got, site->peer.answer, sizeof(got));
+	EXPECT_EQ(variant->told, ntohl(got.tail.credits));
+}
+
 /* A type of service, which has a connection for itself */
 FIXTURE(service) {
 	struct site site;

@@ -564,6 +564,7 @@ TEST_F(rdma, sysctls_have_bounds)
 	} all[] = {
 		{ "max_send_wr", 256, "65536", { "0", "65537", "-1" } },
 		{ "max_recv_wr", 512, "65536", { "0", "65537", "-1" } },
+		{ "min_recv_wr", 32, "65536", { "3", "65537", "-1" } },
 		{ "max_unsignaled_wr", 16, "64", { "0", "65", "-1" } },
 		{ "max_recv_allocation", -1, "4096", { "-1", "x", "1y" } },
 		{ "flow_control", 0, "1", { "-1", "2", "x" } },
