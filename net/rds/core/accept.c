@@ -10,7 +10,8 @@
  * lane must not change under the numbers of its messages. So do those for a
  * lane that is in use; a probe on its connection finds out whether the peer
  * still knows that one. And so do all while lane 0 is about to tell who is
- * there.
+ * there. When it has told, and neither end has spoken of so many lanes, there
+ * will be no place: better to say so at once.
  *
  * The higher address cannot but knock, and is called back.
  *
@@ -162,6 +163,27 @@ static bool rds_accept_is_early(const struct rds_conn *conn, u8 named)
 	       !READ_ONCE(first->cp_known);
 }
 
+/* Lane 0 of the peer that there is has greeted, and what it said was heeded. */
+static bool rds_accept_is_known(const struct rds_cpath *first)
+{
+	return rds_cpath_state(first) == RDS_PATH_UP &&
+	       !test_bit(RDS_PF_NEWS, &first->cp_flags) &&
+	       /* Pairs with the release in rds_lanes_news(). */
+	       smp_load_acquire(&first->cp_known);
+}
+
+/* A lane that we have not agreed on. What we have offered the peer may have
+ * accepted, and is about to say so by lane 0.
+ */
+static int rds_accept_unagreed(const struct rds_conn *conn, u8 named)
+{
+	if (rds_accept_is_known(conn->c_lanes[0]) &&
+	    named >= READ_ONCE(conn->c_offered) &&
+	    named >= READ_ONCE(conn->c_wanted))
+		return -ECONNREFUSED;
+	return -EAGAIN;
+}
+
 /* Number of the lane, or an errno. */
 static int rds_accept_place(const struct rds_conn *conn,
 			    const struct rds_peer *peer)
@@ -171,8 +193,9 @@ static int rds_accept_place(const struct rds_conn *conn,
 	if (!READ_ONCE(conn->c_peer.names_lanes))
 		return rds_accept_place_unnamed(conn, peer);
 
-	if (named >= READ_ONCE(conn->c_wanted) ||
-	    rds_accept_is_early(conn, named))
+	if (named >= READ_ONCE(conn->c_wanted))
+		return rds_accept_unagreed(conn, named);
+	if (rds_accept_is_early(conn, named))
 		return -EAGAIN;
 	if (!rds_accept_is_free(conn->c_lanes[named]))
 		return rds_accept_wait(conn->c_lanes[named], peer);

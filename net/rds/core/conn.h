@@ -76,8 +76,9 @@ enum rds_fan {
  * @c_lane_lock: serialises what is learned of the peer; guards all below
  * @c_peer: what the peer has said of itself
  * @c_greeted: it has said anything
- * @c_offered: how many lanes we offered last
- * @c_wanted: lanes that both agree on
+ * @c_offered: how many lanes we said last that we offer
+ * @c_offered_use: or have in use
+ * @c_wanted: lanes that are in use, at either end; 1 until there are more
  * @c_fan: how far that has come
  * @c_fan_path: the path that carried everything until then
  * @c_fan_at: when the barrier was sent, in jiffies
@@ -118,6 +119,7 @@ struct rds_conn {
 	struct rds_hello	c_peer;
 	bool			c_greeted;
 	u16			c_offered;
+	bool			c_offered_use;
 	u8			c_wanted;
 	enum rds_fan		c_fan;
 	struct rds_cpath	*c_fan_path;

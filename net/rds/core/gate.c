@@ -19,16 +19,29 @@
  *   what came by it. It sends its congestion map first.
  *
  * Greeted it has when its greeting was heeded: if it is another incarnation,
- * what waits on any lane is marked by then as not meant for it. All but the
- * first of these end after a while.
+ * what waits on any lane is marked by then as not meant for it.
+ *
+ * A connection that we have dialled and on which nothing was heard may be one
+ * that the peer knows nothing of, while its TCP acknowledges all that goes into
+ * it: until there is a place for it, or for good. The gate of such a one never
+ * opens; after a while the connection is dropped, and made anew. One of ours
+ * greets on every connection that it has, so that its greeting is awaited
+ * without a limit. Others are waited for no longer than a while once anything
+ * has come from them, or if the connection is one that they have dialled; and
+ * so are their lanes other than 0, by which some of them say nothing unasked.
  */
 #include "conn.h"
 #include "gate.h"
 #include "lanes.h"
 
-#define RDS_GATE_OURS		(2 * HZ)
+/* How long others may take to greet */
 #define RDS_GATE_GREETING	HZ
-#define RDS_GATE_FIRST_BYTE	HZ
+
+/* How long a connection may be silent; the next one twice as long, for the peer
+ * may be slow, up to so many times double
+ */
+#define RDS_GATE_SILENCE	(2 * HZ)
+#define RDS_GATE_MAX_DOUBLINGS	4
 
 /* Until a barrier without an answer is looked at again */
 #define RDS_GATE_BARRIER	(HZ / 20)
@@ -40,22 +53,19 @@ static bool rds_gate_is_second(const struct rds_cpath *cp)
 }
 
 /**
- * rds_gate_patience() - how long messages may have to wait
+ * rds_gate_begin() - from here on messages wait
  * @cp: the path, about to come UP
  *
  * Context: any.
- * Return: the time in jiffies.
  */
-unsigned long rds_gate_patience(const struct rds_cpath *cp)
+void rds_gate_begin(struct rds_cpath *cp)
 {
-	const struct rds_conn *conn = cp->cp_conn;
+	unsigned int doublings = min_t(unsigned int, RDS_GATE_MAX_DOUBLINGS,
+				       READ_ONCE(cp->cp_unheard));
 
-	if (READ_ONCE(conn->c_peer.ours))
-		return RDS_GATE_OURS;
-	if (READ_ONCE(conn->c_peer.id) ||
-	    (cp->cp_established && !READ_ONCE(conn->c_greeted)))
-		return RDS_GATE_GREETING;
-	return RDS_GATE_FIRST_BYTE;
+	WRITE_ONCE(cp->cp_gate_at, jiffies + RDS_GATE_GREETING);
+	WRITE_ONCE(cp->cp_silent_until,
+		   jiffies + (RDS_GATE_SILENCE << doublings));
 }
 
 static bool rds_gate_awaits_greeting(const struct rds_cpath *cp)
@@ -79,6 +89,23 @@ static bool rds_gate_awaits_peer(const struct rds_cpath *cp)
 	       !READ_ONCE(cp->cp_heard);
 }
 
+/* Is it one that the peer may know nothing of? */
+static bool rds_gate_is_silent(const struct rds_cpath *cp)
+{
+	if (READ_ONCE(cp->cp_heard) ||
+	    test_bit(RDS_PF_TAKEN, &cp->cp_flags))
+		return false;
+	return READ_ONCE(cp->cp_conn->c_peer.ours) || !cp->cp_pub.index;
+}
+
+/* Does the peer lose what it has to say by taking too long? */
+static bool rds_gate_is_over(const struct rds_cpath *cp)
+{
+	return !READ_ONCE(cp->cp_conn->c_peer.ours) &&
+	       !rds_gate_is_silent(cp) &&
+	       time_after_eq(jiffies, READ_ONCE(cp->cp_gate_at));
+}
+
 static bool rds_gate_awaits_barrier(const struct rds_cpath *cp)
 {
 	const struct rds_conn *conn = cp->cp_conn;
@@ -99,8 +126,7 @@ static bool rds_gate_awaits_work(const struct rds_cpath *cp)
  */
 static bool rds_gate_is_shut(const struct rds_cpath *cp)
 {
-	if (rds_gate_awaits_peer(cp) &&
-	    time_before(jiffies, READ_ONCE(cp->cp_gate_at)))
+	if (rds_gate_awaits_peer(cp) && !rds_gate_is_over(cp))
 		return true;
 	return rds_gate_awaits_work(cp) || rds_gate_awaits_barrier(cp);
 }
@@ -124,6 +150,32 @@ void rds_gate_update(struct rds_cpath *cp)
 }
 
 /**
+ * rds_gate_expire() - give a connection up on which nothing is heard
+ * @cp: the path
+ *
+ * Context: process, the path's work item, which shuts it down next.
+ */
+void rds_gate_expire(struct rds_cpath *cp)
+{
+	if (!cp->cp_multi || rds_cpath_state(cp) != RDS_PATH_UP ||
+	    !rds_gate_is_silent(cp) ||
+	    time_before(jiffies, READ_ONCE(cp->cp_silent_until)))
+		return;
+	if (cp->cp_unheard < RDS_GATE_MAX_DOUBLINGS)
+		WRITE_ONCE(cp->cp_unheard, cp->cp_unheard + 1);
+	rds_path_drop(&cp->cp_pub, RDS_DROP_TIMEOUT);
+}
+
+/* When time will open the gate, if it does */
+static long rds_gate_opening(const struct rds_cpath *cp)
+{
+	if (!READ_ONCE(cp->cp_gated) || rds_gate_awaits_barrier(cp) ||
+	    READ_ONCE(cp->cp_conn->c_peer.ours))
+		return LONG_MAX;
+	return max_t(long, READ_ONCE(cp->cp_gate_at) - jiffies, 1);
+}
+
+/**
  * rds_gate_delay() - when is the gate of a path to be looked at again?
  * @cp: the path
  *
@@ -137,7 +189,7 @@ long rds_gate_delay(const struct rds_cpath *cp)
 	if (cp == READ_ONCE(cp->cp_conn->c_fan_path) &&
 	    rds_lanes_wait(cp->cp_conn))
 		return RDS_GATE_BARRIER;
-	if (!READ_ONCE(cp->cp_gated) || rds_gate_awaits_barrier(cp))
-		return LONG_MAX;
-	return max_t(long, READ_ONCE(cp->cp_gate_at) - jiffies, 1);
+	if (rds_gate_is_silent(cp))
+		return max_t(long, READ_ONCE(cp->cp_silent_until) - jiffies, 1);
+	return rds_gate_opening(cp);
 }

@@ -5,8 +5,9 @@
 
 #include "path.h"
 
-unsigned long rds_gate_patience(const struct rds_cpath *cp);
+void rds_gate_begin(struct rds_cpath *cp);
 void rds_gate_update(struct rds_cpath *cp);
+void rds_gate_expire(struct rds_cpath *cp);
 long rds_gate_delay(const struct rds_cpath *cp);
 
 #endif /* _RDS_CORE_GATE_H */

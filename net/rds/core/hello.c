@@ -9,6 +9,10 @@
  * and epoch together identify the peer's end of a connection: the generation
  * changes when its host forgets everything, the epoch also when it only
  * forgets this connection.
+ *
+ * Between two of ours the highest bit of the number of lanes says that they are
+ * in use, not only on offer. Others take the lesser of their number and ours, so
+ * that the bit means nothing to them; and they are not sent it.
  */
 #include "compat.h"
 #include "hello.h"
@@ -20,6 +24,9 @@
 #define RDS_CAP_BITS		(RDS_CAP_BIT_STRICT | RDS_CAP_BIT_SOFT_RDMA)
 
 #define RDS_EPOCH_SHIFT		8
+
+/* In the number of lanes */
+#define RDS_NPATHS_IN_USE	0x8000
 
 /**
  * rds_hello_write() - write a handshake frame's extension headers
@@ -35,7 +42,8 @@ void rds_hello_write(u8 *exthdr, const struct rds_hello_self *self)
 	u8 npaths[2];
 	u8 gen[4];
 
-	put_unaligned_be16(self->npaths, npaths);
+	put_unaligned_be16(min_t(u16, self->npaths, RDS_NPATHS_IN_USE - 1) |
+			   (self->in_use ? RDS_NPATHS_IN_USE : 0), npaths);
 	put_unaligned_be32(self->gen, gen);
 	put_unaligned_be32(self->epoch << RDS_EPOCH_SHIFT | RDS_CAP_BITS,
 			   ours + 1);
@@ -58,6 +66,14 @@ static void rds_hello_read_ours(const u8 *payload, struct rds_hello *hello)
 	hello->soft_rdma = word & RDS_CAP_BIT_SOFT_RDMA;
 	/* Not 0 even if generation and epoch were. */
 	hello->id |= word;
+}
+
+static void rds_hello_read_in_use(struct rds_hello *hello)
+{
+	if (!hello->ours || !(hello->npaths & RDS_NPATHS_IN_USE))
+		return;
+	hello->in_use = true;
+	hello->npaths = (hello->npaths & ~RDS_NPATHS_IN_USE) ?: 1;
 }
 
 /**
@@ -92,5 +108,6 @@ void rds_hello_read(const u8 *exthdr, struct rds_hello *hello)
 			break;
 		}
 	}
+	rds_hello_read_in_use(hello);
 }
 EXPORT_SYMBOL_RDS_KUNIT(rds_hello_read);

@@ -21,6 +21,10 @@
  *   (gate.c) until a probe behind the last of them is answered: what TCP has
  *   acknowledged need not have been delivered. Without an answer, until all of
  *   them were acknowledged and a second has passed.
+ * - More lanes in use: what either end uses the other keeps, whatever it would
+ *   offer itself. One of ours says so in each greeting, and so its peer learns
+ *   it again after it has forgotten the connection. Those over which it spreads
+ *   its own messages remain as many as they are, once there is more than one.
  * - A lane's number: the peer's ports may name its lanes, which we learn only
  *   now. The first connection we accepted is then given its number.
  *
@@ -66,13 +70,22 @@ void rds_lanes_init(struct rds_conn *conn)
 	set_bit(RDS_PF_PROBE, &conn->c_path.cp_flags);
 }
 
+/* What is in use is not taken back. */
 static unsigned int rds_lanes_offer(const struct rds_conn *conn)
 {
-	unsigned int n;
+	unsigned int n = READ_ONCE(conn->c_wanted);
 
+	if (n > 1)
+		return n;
 	n = conn->c_key.trans->conn->max_paths(conn->c_rn->rn_net,
 				!READ_ONCE(conn->c_peer.names_lanes));
 	return clamp_t(unsigned int, n, 1, RDS_MAX_PATHS);
+}
+
+/* Others would not understand it. */
+static bool rds_lanes_are_in_use(const struct rds_conn *conn)
+{
+	return READ_ONCE(conn->c_wanted) > 1 && READ_ONCE(conn->c_peer.ours);
 }
 
 /**
@@ -88,12 +101,14 @@ void rds_lanes_write_hello(struct rds_conn *conn, struct rds_message *msg,
 {
 	struct rds_hello_self self = {
 		.npaths = rds_lanes_offer(conn),
+		.in_use = rds_lanes_are_in_use(conn),
 		.gen = conn->c_gen,
 		.epoch = conn->c_epoch,
 	};
 	__be16 *port = reply ? &msg->m_dport : &msg->m_sport;
 
 	WRITE_ONCE(conn->c_offered, self.npaths);
+	WRITE_ONCE(conn->c_offered_use, self.in_use);
 	*port = cpu_to_be16(RDS_PORT_PROBE);
 	rds_hello_write(msg->m_exthdr, &self);
 }
@@ -106,6 +121,20 @@ static void rds_lanes_probe_soon(struct rds_cpath *cp)
 	else
 		set_bit(RDS_PF_PROBE, &cp->cp_flags);
 	rds_cpath_kick(cp, 0);
+}
+
+/* What was written before they knew us may come later. How many they have in
+ * use is no offer.
+ */
+static void rds_lanes_add_offer(struct rds_hello *hello,
+				const struct rds_hello *before)
+{
+	if (hello->in_use == before->in_use) {
+		hello->npaths = max(hello->npaths, before->npaths);
+	} else if (before->in_use) {
+		hello->npaths = before->npaths;
+		hello->in_use = true;
+	}
 }
 
 /**
@@ -123,7 +152,7 @@ void rds_lanes_path_up(struct rds_cpath *cp)
 {
 	const struct rds_hello *peer = &cp->cp_conn->c_peer;
 
-	WRITE_ONCE(cp->cp_gate_at, jiffies + rds_gate_patience(cp));
+	rds_gate_begin(cp);
 	if (READ_ONCE(peer->ours)) {
 		set_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);
 	} else if (!cp->cp_pub.index &&
@@ -185,9 +214,8 @@ bool rds_lanes_receive(struct rds_cpath *cp, struct rds_incoming *inc,
 	}
 
 	spin_lock(&cp->cp_lock);
-	/* An offer that was written before they knew us may come later. */
 	if (cp->cp_greeted && cp->cp_hello.id == hello.id)
-		hello.npaths = max(hello.npaths, cp->cp_hello.npaths);
+		rds_lanes_add_offer(&hello, &cp->cp_hello);
 	cp->cp_hello = hello;
 	cp->cp_greeted = true;
 	cp->cp_greeted_at = jiffies;
@@ -400,11 +428,11 @@ static void rds_lanes_dial(struct rds_conn *conn)
 		rds_cpath_connect_soon(rds_conn_lane(conn, i));
 }
 
-static void rds_lanes_grow(struct rds_conn *conn, struct rds_cpath *cp,
-			   unsigned int want)
+static bool rds_lanes_grow(struct rds_conn *conn, unsigned int want)
 	__must_hold(&conn->c_lane_lock)
 {
 	unsigned int place = rds_lanes_place(conn, conn->c_fan_path, want);
+	bool offered_use = READ_ONCE(conn->c_offered_use);
 	u16 offered = READ_ONCE(conn->c_offered);
 	struct rds_message *barrier;
 	bool made, used = false;
@@ -413,12 +441,13 @@ static void rds_lanes_grow(struct rds_conn *conn, struct rds_cpath *cp,
 
 	barrier = rds_lanes_new_probe(conn->c_fan_path);
 	if (!barrier)
-		goto out_again;
+		return false;
 
 	mutex_lock(&conn->c_rn->rn_lock);
 	made = rds_lanes_make(conn, want);
 	if (made) {
 		WRITE_ONCE(conn->c_wanted, want);
+		rds_lanes_write_hello(conn, barrier, false);
 		used = rds_lanes_publish(conn, want, place, barrier);
 	}
 	mutex_unlock(&conn->c_rn->rn_lock);
@@ -427,17 +456,66 @@ static void rds_lanes_grow(struct rds_conn *conn, struct rds_cpath *cp,
 		/* Nobody will hear what it says. */
 		rds_send_finish(barrier);
 		WRITE_ONCE(conn->c_offered, offered);
+		WRITE_ONCE(conn->c_offered_use, offered_use);
 	}
-	if (!made)
-		goto out_again;
-	if (rds_path_is_lower(&cp->cp_pub))
-		rds_lanes_dial(conn);
-	rds_lanes_kick_all(conn);
-	return;
+	return made;
+}
 
-out_again:
-	set_bit(RDS_PF_NEWS, &cp->cp_flags);
-	rds_cpath_kick(cp, RDS_LANES_NOMEM_DELAY);
+/* The peer uses more than we do. That it sends by them is nothing to the order
+ * of what we send.
+ */
+static bool rds_lanes_widen(struct rds_conn *conn, unsigned int want)
+	__must_hold(&conn->c_lane_lock)
+{
+	bool made;
+
+	lockdep_assert_held(&conn->c_lane_lock);
+
+	mutex_lock(&conn->c_rn->rn_lock);
+	made = rds_lanes_make(conn, want);
+	if (made)
+		WRITE_ONCE(conn->c_wanted, want);
+	mutex_unlock(&conn->c_rn->rn_lock);
+	return made;
+}
+
+/* How many lanes follow from what the peer says? */
+static unsigned int rds_lanes_want(const struct rds_conn *conn,
+				   const struct rds_hello *hello)
+{
+	unsigned int n = min_t(unsigned int, hello->npaths, RDS_MAX_PATHS);
+
+	if (!hello->in_use)
+		n = min(n, rds_lanes_offer(conn));
+	return rounddown_pow_of_two(n);
+}
+
+/* From one to many, once in a life of the peer: a pair of sockets that has more
+ * than one lane to come from has no order to keep. Returns whether there is
+ * anything to be done with the lanes that there are now.
+ */
+static bool rds_lanes_adapt(struct rds_cpath *cp,
+			    const struct rds_hello *hello)
+	__must_hold(&cp->cp_conn->c_lane_lock)
+{
+	struct rds_conn *conn = cp->cp_conn;
+	unsigned int want = rds_lanes_want(conn, hello);
+	bool made;
+
+	lockdep_assert_held(&conn->c_lane_lock);
+
+	if (want <= conn->c_wanted)
+		return !cp->cp_pub.index;
+
+	if (conn->c_wanted == 1)
+		made = rds_lanes_grow(conn, want);
+	else
+		made = rds_lanes_widen(conn, want);
+	if (!made) {
+		set_bit(RDS_PF_NEWS, &cp->cp_flags);
+		rds_cpath_kick(cp, RDS_LANES_NOMEM_DELAY);
+	}
+	return made;
 }
 
 static void rds_lanes_news(struct rds_cpath *cp)
@@ -445,7 +523,7 @@ static void rds_lanes_news(struct rds_cpath *cp)
 {
 	struct rds_conn *conn = cp->cp_conn;
 	struct rds_hello hello;
-	unsigned int want;
+	bool changed;
 
 	lockdep_assert_held(&conn->c_lane_lock);
 
@@ -462,18 +540,15 @@ static void rds_lanes_news(struct rds_cpath *cp)
 		smp_store_release(&conn->c_greeted, true);
 		wake_up_all(&conn->c_fcong->cm_waitq);
 	}
+	changed = rds_lanes_adapt(cp, &hello);
 	/* Pairs with the acquire in rds_gate_awaits_greeting(). */
 	smp_store_release(&cp->cp_known, true);
-
-	/* From one to many, once in a life of the peer: a pair of sockets
-	 * that has more than one lane to come from has no order to keep.
-	 */
-	want = rounddown_pow_of_two(min_t(unsigned int, hello.npaths,
-					  rds_lanes_offer(conn)));
-	if (want > 1 && conn->c_wanted == 1)
-		rds_lanes_grow(conn, cp, want);
-	else if (!cp->cp_pub.index)
-		rds_lanes_kick_all(conn);
+	if (!changed)
+		return;
+	/* It may have lost one that it is not ours to dial. */
+	if (conn->c_wanted > 1 && rds_path_is_lower(&cp->cp_pub))
+		rds_lanes_dial(conn);
+	rds_lanes_kick_all(conn);
 }
 
 static void rds_lanes_open(struct rds_conn *conn)
@@ -565,7 +640,8 @@ static void rds_lanes_offer_again(struct rds_conn *conn)
 {
 	lockdep_assert_held(&conn->c_lane_lock);
 	if (conn->c_greeted && READ_ONCE(conn->c_offered) &&
-	    conn->c_offered != rds_lanes_offer(conn))
+	    (conn->c_offered != rds_lanes_offer(conn) ||
+	     conn->c_offered_use != rds_lanes_are_in_use(conn)))
 		rds_lanes_probe_soon(rds_conn_lane(conn, 0));
 }
 

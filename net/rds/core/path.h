@@ -128,7 +128,10 @@ enum rds_path_flag {
  * @cp_ctl: unnumbered message being sent, or NULL
  * @cp_soft: operations on memory, see soft_op.c; each part has its own guard
  * @cp_gated: messages have to wait; see gate.c
- * @cp_gate_at: until then, in jiffies
+ * @cp_gate_at: until then, in jiffies, if time opens it
+ * @cp_silent_until: until then the peer may say nothing on this connection, in
+ *	jiffies
+ * @cp_unheard: connections in a row on which it said nothing for so long
  * @cp_named: the lane that the peer's port names, if we did not
  * @cp_known: the peer has greeted us on this connection, and what follows for
  *	any lane has been done or marked; stored by @cp_work
@@ -199,6 +202,8 @@ struct rds_cpath {
 	struct rds_soft		cp_soft;
 	bool			cp_gated;
 	unsigned long		cp_gate_at;
+	unsigned long		cp_silent_until;
+	u8			cp_unheard;
 	u8			cp_named;
 
 	bool			cp_known;
@@ -263,6 +268,7 @@ static inline bool rds_cpath_heard(struct rds_cpath *cp)
 		return false;
 	WRITE_ONCE(cp->cp_heard, true);
 	WRITE_ONCE(cp->cp_backoff_ms, 0);
+	WRITE_ONCE(cp->cp_unheard, 0);
 	if (READ_ONCE(cp->cp_gated))
 		rds_cpath_kick(cp, 0);
 	return true;

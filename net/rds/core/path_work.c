@@ -300,6 +300,7 @@ static void rds_path_rearm(struct rds_cpath *cp)
 static void rds_path_run(struct rds_cpath *cp)
 {
 	rds_path_heed_offer(cp);
+	rds_gate_expire(cp);
 	rds_path_shut_down(cp);
 	if (cp->cp_multi)
 		rds_lanes_work(cp);

@@ -287,6 +287,27 @@ static void second_waits_for_the_greeting(struct kunit *test)
 	expect_taken(test, 1, 5, offers + 5);
 }
 
+/* Neither end has spoken of so many. To let it wait would be in vain. */
+static void lane_that_will_not_be_is_refused(struct kunit *test)
+{
+	rig_fake(test)->max_paths = 2;
+	in_use(test);
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
+	rig_probe(test, 0, 1, &ours_1);
+	/* It may be about to accept what we have offered. */
+	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 1, offers + 1));
+	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, rig_offer(test, 2, offers + 2));
+
+	/* It may be another, if lane 0 has still to tell. */
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 2, offers + 2));
+	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 0, offers));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 2, offers + 2));
+	rig_probe(test, 0, 0, &ours_1);
+	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, rig_offer(test, 2, offers + 2));
+}
+
 static void shutdown_lets_others_ask_again(struct kunit *test)
 {
 	int before;
@@ -776,6 +797,7 @@ static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(offer_beside_one_that_is_alive),
 	KUNIT_CASE(offer_beside_one_just_taken),
 	KUNIT_CASE(second_waits_for_the_greeting),
+	KUNIT_CASE(lane_that_will_not_be_is_refused),
 	KUNIT_CASE(shutdown_lets_others_ask_again),
 	KUNIT_CASE(old_peer_comes_back_by_its_lane),
 	KUNIT_CASE(offer_in_the_jiffy_of_the_greeting),

@@ -336,8 +336,12 @@ static bool fake_bag_is_intact(const struct rds_bag *bag)
 /* From ops that come before the gate is looked at */
 static void fake_hold_gate(struct rds_path *path)
 {
-	if (the_fake->hold_gate)
-		WRITE_ONCE(to_cpath(path)->cp_gate_at, jiffies + FAKE_AGES);
+	struct rds_cpath *cp = to_cpath(path);
+
+	if (!the_fake->hold_gate)
+		return;
+	WRITE_ONCE(cp->cp_gate_at, jiffies + FAKE_AGES);
+	WRITE_ONCE(cp->cp_silent_until, jiffies + FAKE_AGES);
 }
 
 static int fake_xmit(struct rds_path *path, struct rds_message *msg, bool more)

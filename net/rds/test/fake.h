@@ -100,7 +100,7 @@ struct fake_plan {
  * @peer_dials: without an offer, path_connect() leaves it to the peer
  * @mark: where the stream of bytes is; moves with each message
  * @truesize: what messages received say that they hold; 0 for what they do
- * @hold_gate: gates do not open because time passes
+ * @hold_gate: gates do not open, and nothing is given up, because time passes
  * @keep_map_acks: the test acknowledges congestion maps; otherwise each is
  *	acknowledged at once
  * @connect_later: path_connect() leaves it to the test to say that it is done

@@ -82,13 +82,50 @@ static void open_gate_stays_open(struct kunit *test)
 	rig_expect_said(test, 0, "M 1p 2 3 4");
 }
 
-/* Nothing is to be expected of one who does not greet. */
-static void dialler_does_not_wait_for_ever(struct kunit *test)
+/* As if what there is to be waited for had lasted long enough */
+static void time_passes(struct kunit *test)
+{
+	struct rds_cpath *cp = rig_lane(test, 0);
+
+	WRITE_ONCE(cp->cp_gate_at, jiffies);
+	WRITE_ONCE(cp->cp_silent_until, jiffies);
+	rds_path_kick(&cp->cp_pub);
+	fake_settle(rig_fake(test));
+}
+
+/* It may know nothing of the connection, whose bytes its TCP acknowledges. */
+static void silent_peer_is_dialled_again(struct kunit *test)
+{
+	struct rds_cpath *cp;
+
+	up_and_waiting(test);
+	cp = rig_lane(test, 0);
+	time_passes(test);
+	rig_await(test, FAKE_MAPPED, 2);
+	rig_await(test, FAKE_SENT, 2);
+	fake_settle(rig_fake(test));
+	rig_expect_said(test, 0, "M 1p M 1pr");
+	KUNIT_EXPECT_EQ(test, cp->cp_drop_reason, RDS_DROP_TIMEOUT);
+
+	/* It is given more time each time, until it is heard. */
+	KUNIT_EXPECT_EQ(test, cp->cp_unheard, 1);
+	time_passes(test);
+	rig_await(test, FAKE_MAPPED, 3);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, cp->cp_unheard, 2);
+	rig_probe(test, 0, 1, &old);
+	KUNIT_EXPECT_EQ(test, cp->cp_unheard, 0);
+	KUNIT_EXPECT_NOT_NULL(test, strstr(rig_said(test, 0), "2"));
+}
+
+/* The same, by itself */
+static void silence_has_an_end(struct kunit *test)
 {
 	rig_fake(test)->hold_gate = false;
 	up_and_waiting(test);
-	rig_await(test, FAKE_SENT, 2);
-	rig_expect_said(test, 0, "M 1p 2");
+	rig_await(test, FAKE_MAPPED, 2);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_NULL(test, strstr(rig_said(test, 0), "2"));
 }
 
 static void acceptor_does_not_wait(struct kunit *test)
@@ -129,12 +166,24 @@ static void every_connection_is_to_be_greeted(struct kunit *test)
 	rig_expect_said(test, 0, "M 0p 0y 2r");
 }
 
-static void ours_that_does_not_greet(struct kunit *test)
+static void ours_greets_when_it_can(struct kunit *test)
 {
-	rig_fake(test)->hold_gate = false;
 	up_again(test, &ours);
-	rig_await(test, FAKE_SENT, 2);
-	rig_expect_said(test, 0, "M 0p 2r");
+	map_from_peer(test);
+	time_passes(test);
+	rig_expect_said(test, 0, "M 0p");
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_SHUTDOWN), 1U);
+	rig_probe(test, 0, 0, &ours);
+	rig_expect_said(test, 0, "M 0p 0y 2r");
+}
+
+static void ours_that_is_silent(struct kunit *test)
+{
+	up_again(test, &ours);
+	time_passes(test);
+	rig_await(test, FAKE_MAPPED, 2);
+	fake_settle(rig_fake(test));
+	rig_expect_said(test, 0, "M 0p M 0p");
 }
 
 /* It greets with numbers, and so do we, behind what is sent again; but first
@@ -163,9 +212,11 @@ static void new_that_has_forgotten_is_flushed(struct kunit *test)
 
 static void new_that_does_not_greet(struct kunit *test)
 {
-	rig_fake(test)->hold_gate = false;
 	up_again(test, &new);
-	rig_await(test, FAKE_SENT, 2);
+	map_from_peer(test);
+	rig_expect_said(test, 0, "M 1pr");
+	time_passes(test);
+	rig_await(test, FAKE_SENT, 3);
 	rig_expect_said(test, 0, "M 1pr 2r 3p");
 }
 
@@ -248,12 +299,14 @@ static struct kunit_case gate_cases[] = {
 	KUNIT_CASE(dialler_waits_for_a_map),
 	KUNIT_CASE(dialler_waits_for_anything),
 	KUNIT_CASE(open_gate_stays_open),
-	KUNIT_CASE(dialler_does_not_wait_for_ever),
+	KUNIT_CASE(silent_peer_is_dialled_again),
+	KUNIT_CASE(silence_has_an_end),
 	KUNIT_CASE(acceptor_does_not_wait),
 	KUNIT_CASE(ours_has_to_greet_again),
 	KUNIT_CASE(answer_of_ours_is_a_greeting),
 	KUNIT_CASE(every_connection_is_to_be_greeted),
-	KUNIT_CASE(ours_that_does_not_greet),
+	KUNIT_CASE(ours_greets_when_it_can),
+	KUNIT_CASE(ours_that_is_silent),
 	KUNIT_CASE(new_has_to_greet_again),
 	KUNIT_CASE(new_that_has_forgotten_is_flushed),
 	KUNIT_CASE(new_that_does_not_greet),

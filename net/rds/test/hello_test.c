@@ -29,11 +29,12 @@ struct round_trip_row {
 };
 
 static const struct round_trip_row round_trips[] = {
-	{ "usual", { 8, 0x11223344, 0x556677 }, 0x1122334455667703ULL },
-	{ "one_lane", { 1, 1, 1 }, 0x0000000100000103ULL },
-	{ "greatest", { 65535, ~0, 0xffffff }, 0xffffffffffffff03ULL },
+	{ "usual", { 8, false, 0x11223344, 0x556677 }, 0x1122334455667703ULL },
+	{ "in_use", { 8, true, 0x11223344, 0x556677 }, 0x1122334455667703ULL },
+	{ "one_lane", { 1, false, 1, 1 }, 0x0000000100000103ULL },
+	{ "greatest", { 32767, true, ~0, 0xffffff }, 0xffffffffffffff03ULL },
 	/* Never 0, which stands for a peer that says nothing. */
-	{ "least", { 1, 0, 0 }, 3 },
+	{ "least", { 1, false, 0, 0 }, 3 },
 };
 
 static void round_trip_desc(const struct round_trip_row *row, char *desc)
@@ -52,6 +53,7 @@ static void round_trip(struct kunit *test)
 	rds_hello_write(exthdr, &row->self);
 	rds_hello_read(exthdr, &hello);
 	KUNIT_EXPECT_EQ(test, hello.npaths, row->self.npaths);
+	KUNIT_EXPECT_EQ(test, hello.in_use, row->self.in_use);
 	KUNIT_EXPECT_EQ(test, hello.id, row->id);
 	KUNIT_EXPECT_TRUE(test, hello.names_lanes);
 	KUNIT_EXPECT_TRUE(test, hello.ours);
@@ -101,6 +103,15 @@ static const struct read_row reads[] = {
 	  { .npaths = 8, .id = ID(7), .names_lanes = true } },
 	{ "ours_that_is_not_it", { RDS_EXTHDR_OURS, 1, 0, 0, 9, 1, NPATHS(2) },
 	  { .npaths = 2 } },
+	{ "ours_in_use", { NPATHS(0x8004), GEN(7), NAMES, OURS(1) },
+	  { .npaths = 4, .in_use = true, .id = ID(7) | 0x901,
+	    .names_lanes = true, .ours = true } },
+	{ "ours_in_use_turned_round", { OURS(1), NPATHS(0x8004) },
+	  { .npaths = 4, .in_use = true, .id = 0x901, .ours = true } },
+	{ "ours_none_in_use", { NPATHS(0x8000), OURS(1) },
+	  { .npaths = 1, .in_use = true, .id = 0x901, .ours = true } },
+	{ "in_use_of_others", { NPATHS(0x8004), GEN(7), NAMES },
+	  { .npaths = 0x8004, .id = ID(7), .names_lanes = true } },
 	{ "ours_only", { OURS(1) },
 	  { .npaths = 1, .id = 0x901, .ours = true } },
 	{ "unknown_in_front", { 9, 13, NPATHS(4), NAMES },
@@ -149,6 +160,7 @@ static void read_what_is_there(struct kunit *test)
 	memset(&hello, 0xee, sizeof(hello));
 	rds_hello_read(row->exthdr, &hello);
 	KUNIT_EXPECT_EQ(test, hello.npaths, row->hello.npaths);
+	KUNIT_EXPECT_EQ(test, hello.in_use, row->hello.in_use);
 	KUNIT_EXPECT_EQ(test, hello.id, row->hello.id);
 	KUNIT_EXPECT_EQ(test, hello.names_lanes, row->hello.names_lanes);
 	KUNIT_EXPECT_EQ(test, hello.ours, row->hello.ours);

@@ -13,6 +13,7 @@
 /* Peers; the first has not seen that our ports name lanes. */
 static const struct rig_peer ours_1 = { RIG_OURS, 1, 77, 5 };
 static const struct rig_peer ours_8 = { RIG_OURS, 8, 77, 5 };
+static const struct rig_peer ours_uses_8 = { RIG_OURS, 8, 77, 5, true };
 static const struct rig_peer reborn = { RIG_OURS, 1, 78, 6 };
 static const struct rig_peer reborn_8 = { RIG_OURS, 8, 78, 6 };
 static const struct rig_peer forgetful = { RIG_OURS, 1, 77, 6 };
@@ -73,7 +74,8 @@ static struct socket *accepted(struct kunit *test, u8 named)
 	return sock;
 }
 
-static void expect_hello(struct kunit *test, unsigned int n, u16 npaths)
+static void expect_hello_use(struct kunit *test, unsigned int n, u16 npaths,
+			     bool in_use)
 {
 	const struct fake_call *call = fake_nth(rig_fake(test), FAKE_SENT, n);
 	struct rds_hello hello;
@@ -81,10 +83,16 @@ static void expect_hello(struct kunit *test, unsigned int n, u16 npaths)
 	KUNIT_ASSERT_NOT_NULL(test, call);
 	rds_hello_read(call->exthdr, &hello);
 	KUNIT_EXPECT_EQ(test, hello.npaths, npaths);
+	KUNIT_EXPECT_EQ(test, hello.in_use, in_use);
 	KUNIT_EXPECT_TRUE(test, hello.names_lanes);
 	KUNIT_EXPECT_TRUE(test, hello.ours);
 	KUNIT_EXPECT_EQ(test, (u32)(hello.id >> 32),
 			rds_net(&init_net)->rn_gen);
+}
+
+static void expect_hello(struct kunit *test, unsigned int n, u16 npaths)
+{
+	expect_hello_use(test, n, npaths, false);
 }
 
 static unsigned int npaths(struct kunit *test)
@@ -617,6 +625,144 @@ static void lanes_do_not_grow_twice(struct kunit *test)
 			    rig_lane(test, 2));
 }
 
+/* The peer goes on to use what it uses, whatever we would offer by now; it may
+ * have agreed on it with a life of ours that is no more.
+ */
+static void lanes_in_use_are_kept(struct kunit *test)
+{
+	unsigned int i;
+
+	rig_fake(test)->max_paths = 1;
+	dialled(test);
+	rig_probe(test, 0, 0, &ours_uses_8);
+	KUNIT_EXPECT_EQ(test, npaths(test), 8U);
+	rig_await(test, FAKE_CONNECTED, 7);
+	for (i = 0; i < 8; i++)
+		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, i)),
+				RDS_PATH_UP);
+}
+
+/* We spread over four, and it over eight: it may have read an older offer. */
+static void more_are_in_use_than_we_use(struct kunit *test)
+{
+	static const struct rig_peer ours_4 = { RIG_OURS, 4, 77, 5 };
+	struct socket *sock = dialled(test);
+	unsigned int i;
+
+	rig_reply(test, 0, 1, &ours_4);
+	rig_await(test, FAKE_CONNECTED, 3);
+	rig_reply(test, 0, 2, &ours_4);
+	fake_forget(rig_fake(test));
+	rig_probe(test, 0, 0, &ours_uses_8);
+	rig_await(test, FAKE_CONNECTED, 4);
+	KUNIT_EXPECT_EQ(test, npaths(test), 4U);
+	KUNIT_EXPECT_EQ(test, rig_fake(test)->live_paths, 8);
+	KUNIT_EXPECT_EQ(test, rig_conn(test)->c_fan, RDS_FAN_OPEN);
+	for (i = 0; i < 8; i++)
+		rig_probe(test, i, 0, &ours_uses_8);
+	fake_forget(rig_fake(test));
+	for (i = 0; i < 4; i++)
+		send_by(test, sock, i);
+	KUNIT_EXPECT_EQ(test, data_sent(test), 4U);
+}
+
+/* It has offered eight, and uses two, as we do. */
+static void use_is_no_offer(struct kunit *test)
+{
+	static const struct rig_peer uses_2 = { RIG_OURS, 2, 77, 5, true };
+
+	rig_fake(test)->max_paths = 2;
+	dialled(test);
+	rig_reply(test, 0, 1, &ours_8);
+	KUNIT_EXPECT_EQ(test, rig_fake(test)->live_paths, 2);
+	rig_probe(test, 0, 0, &uses_2);
+	rig_probe(test, 0, 0, &ours_8);
+	KUNIT_EXPECT_EQ(test, npaths(test), 2U);
+	KUNIT_EXPECT_EQ(test, rig_fake(test)->live_paths, 2);
+}
+
+/* It has forgotten the connection, on which no socket of its used anything, and
+ * would offer one lane. What waits here waits on eight.
+ */
+static void forgetful_peer_is_told_what_is_in_use(struct kunit *test)
+{
+	struct socket *sock = eight_lanes(test);
+	unsigned int i;
+
+	rig_fake(test)->max_paths = 1;
+	rig_fake(test)->connect_later = true;
+	drop_all(test, RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_CONNECTED, 1);
+	for (i = 0; i < 8; i++)
+		send_by(test, sock, i);
+	rig_fake(test)->connect_later = false;
+	fake_forget(rig_fake(test));
+	rds_path_connect_done(&rig_lane(test, 0)->cp_pub);
+	rig_await(test, FAKE_SENT, 1);
+	expect_hello_use(test, 0, 8, true);
+
+	rig_probe(test, 0, 1, &forgetful);
+	rig_await(test, FAKE_CONNECTED, 7);
+	for (i = 1; i < 8; i++)
+		rig_probe(test, i, 0, &forgetful);
+	KUNIT_EXPECT_EQ(test, data_sent(test), 8U);
+	KUNIT_EXPECT_EQ(test, npaths(test), 8U);
+}
+
+/* Who has grown without a barrier says so all the same. */
+static void growth_is_told(struct kunit *test)
+{
+	unsigned int n;
+
+	rig_of(test)->peer = RIG_LOWER;
+	rig_fake(test)->peer_dials = true;
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
+	rig_probe(test, 0, 0, &ours_1);
+	rig_fake(test)->max_paths = 8;
+	fake_forget(rig_fake(test));
+	rig_reply(test, 0, 1, &ours_8);
+	KUNIT_ASSERT_EQ(test, rig_conn(test)->c_fan, RDS_FAN_OPEN);
+	n = fake_count(rig_fake(test), FAKE_SENT);
+	KUNIT_ASSERT_EQ(test, n, 1U);
+	expect_hello_use(test, 0, 8, true);
+}
+
+/* Others do not know of it. */
+static void others_are_told_numbers_only(struct kunit *test)
+{
+	rig_fake(test)->legacy_paths = 8;
+	dialled(test);
+	rig_reply(test, 0, 1, &new_8);
+	rig_await(test, FAKE_SENT, 1);
+	KUNIT_ASSERT_EQ(test, npaths(test), 8U);
+	rig_fake(test)->max_paths = 1;
+	rig_fake(test)->legacy_paths = 1;
+	fake_forget(rig_fake(test));
+	rig_probe(test, 0, 2, &new_8);
+	rig_await(test, FAKE_SENT, 1);
+	expect_hello(test, 0, 8);
+}
+
+/* One that it has lost, and that nobody here uses, is dialled when it asks. */
+static void lane_is_dialled_when_it_asks(struct kunit *test)
+{
+	unsigned int i;
+
+	rig_knock(test);
+	rig_await(test, FAKE_MAPPED, 1);
+	rig_reply(test, 0, 1, &ours_8);
+	rig_await(test, FAKE_CONNECTED, 8);
+	for (i = 0; i < 8; i++)
+		rig_probe(test, i, 0, &ours_uses_8);
+	WRITE_ONCE(rig_conn(test)->c_called, false);
+	rds_path_drop(&rig_lane(test, 3)->cp_pub, RDS_DROP_PEER_RESET);
+	fake_settle(rig_fake(test));
+	KUNIT_ASSERT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECTED), 8U);
+	rig_probe(test, 0, 0, &ours_uses_8);
+	rig_await(test, FAKE_CONNECTED, 9);
+	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, 3)), RDS_PATH_UP);
+}
+
 struct restart_row {
 	const char		*name;
 	const struct rig_peer	*before;
@@ -747,11 +893,13 @@ static void numbers_do_not_go_back(struct kunit *test)
 	u64 highest = 0;
 	unsigned int i;
 
-	rig_reply(test, 0, 1, &ours_1);
+	rig_reply(test, 0, 1, &new_1);
 	for (i = 0; i < 20; i++)
 		rig_send(test, sock, 10);
 	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	rig_await(test, FAKE_MAPPED, 1);
+	rig_map_from(test, 0);
+	fake_settle(rig_fake(test));
 	fake_forget(rig_fake(test));
 	WRITE_ONCE(rig_lane(test, 0)->cp_gate_at, jiffies);
 	rds_path_kick(rig_path(test));
@@ -1280,6 +1428,13 @@ static struct kunit_case lanes_cases[] = {
 	KUNIT_CASE(lane_waits_until_it_exists),
 	KUNIT_CASE(growth_without_memory_is_tried_again),
 	KUNIT_CASE(lanes_do_not_grow_twice),
+	KUNIT_CASE(lanes_in_use_are_kept),
+	KUNIT_CASE(more_are_in_use_than_we_use),
+	KUNIT_CASE(use_is_no_offer),
+	KUNIT_CASE(forgetful_peer_is_told_what_is_in_use),
+	KUNIT_CASE(growth_is_told),
+	KUNIT_CASE(others_are_told_numbers_only),
+	KUNIT_CASE(lane_is_dialled_when_it_asks),
 	KUNIT_CASE_PARAM(restart_flushes, restarts_gen_params),
 	KUNIT_CASE(restart_resets_what_is_received),
 	KUNIT_CASE(strictness_ends_with_the_connection),

@@ -410,6 +410,7 @@ static void rig_write_exthdr(u8 *exthdr, const struct rig_peer *peer)
 {
 	const struct rds_hello_self self = {
 		.npaths = peer->npaths,
+		.in_use = peer->in_use,
 		.gen = peer->gen,
 		.epoch = peer->epoch,
 	};

@@ -90,12 +90,14 @@ enum rig_kind {
  * @npaths: lanes that it offers
  * @gen: its generation number
  * @epoch: its epoch
+ * @in_use: it has so many lanes in use; of %RIG_OURS only
  */
 struct rig_peer {
 	enum rig_kind	kind;
 	u16		npaths;
 	u32		gen;
 	u32		epoch;
+	bool		in_use;
 };
 
 /**

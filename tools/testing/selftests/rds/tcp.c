@@ -600,6 +600,86 @@ TEST_F(tcp, max_paths_bounds_the_lanes)
 	EXPECT_EQ(2, path[0].npaths);
 }
 
+/* The far end has no connection any more that its sockets did not use. */
+static bool await_forgotten(FIXTURE_DATA(tcp) *self)
+{
+	struct rds6_info_path path[LANES];
+	unsigned int left;
+
+	for (left = 60000; left; left--) {
+		if (!paths(self->b, &self->b_name, &self->a_name, path))
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+/* Each of 16 pairs of sockets gets its messages through, by whatever lanes. */
+static bool all_pairs_work(const FIXTURE_VARIANT(tcp) *variant)
+{
+	enum { PAIRS = 16, TIMES = 5 };
+	int near[PAIRS], far[PAIRS], i, times;
+	struct rds_name name;
+	bool good = true;
+
+	for (i = 0; i < PAIRS; i++) {
+		near[i] = rds_bound(variant->near, 0);
+		far[i] = veth_far_bound(variant->far, 0);
+		name = rds_sockname(far[i]);
+		for (times = 0; times < TIMES; times++)
+			good &= rds_sendto(near[i], "abc", 3, 0, &name) == 3;
+	}
+	for (i = 0; i < PAIRS; i++) {
+		for (times = 0; good && times < TIMES; times++)
+			good = rds_recv(far[i], buf, sizeof(buf)) == 3;
+		good = good && works(far[i], near[i]);
+		close(near[i]);
+		close(far[i]);
+	}
+	return good;
+}
+
+/* One end, whose sockets did not use it, forgets a connection, and by then it
+ * would have other lanes than there are, or the one that goes on would.
+ */
+static bool lanes_outlast(FIXTURE_DATA(tcp) *self,
+			  const FIXTURE_VARIANT(tcp) *variant, bool lower_far)
+{
+	struct rds_name ping = rds_name(variant->far, 0);
+
+	if (rds_sendto(self->a, NULL, 0, 0, &ping) ||
+	    rds_recv(self->a, buf, sizeof(buf)) ||
+	    !await_established(self, self->a, 0) ||
+	    !await_established(self, self->b, 0))
+		return false;
+	if ((!lower_far && set("max_paths", 1)) ||
+	    system("tc qdisc add dev " VETH_DEV " root netem loss 100%") ||
+	    veth_cross() || (lower_far && set("max_paths", 1)) ||
+	    set("rds_tcp_sndbuf", 0) || veth_back() ||
+	    !await_forgotten(self) ||
+	    system("tc qdisc del dev " VETH_DEV " root"))
+		return false;
+	return all_pairs_work(variant);
+}
+
+TEST_F(tcp, lanes_outlast_a_peer_that_would_have_fewer)
+{
+	/* The far end, called, would go on dialling for a while. */
+	if (!variant->dials)
+		SKIP(return, "the far end dials");
+	tcp_move(_metadata, self, variant);
+	EXPECT_TRUE(lanes_outlast(self, variant, true));
+}
+
+TEST_F(tcp, lanes_outlast_what_we_would_offer)
+{
+	/* The far end, called, would go on dialling for a while. */
+	if (!variant->dials)
+		SKIP(return, "the far end dials");
+	tcp_move(_metadata, self, variant);
+	EXPECT_TRUE(lanes_outlast(self, variant, false));
+}
+
 /* A peer that does not answer is given up, and found again. */
 TEST_F(tcp, user_timeout_finds_a_dead_peer)
 {
