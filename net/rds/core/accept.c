@@ -131,6 +131,15 @@ static int rds_accept_wait(struct rds_cpath *cp, const struct rds_peer *peer)
 	return -EAGAIN;
 }
 
+/* Lane 0 of the peer that there is has greeted, and what it said was heeded. */
+static bool rds_accept_is_known(const struct rds_cpath *first)
+{
+	return rds_cpath_state(first) == RDS_PATH_UP &&
+	       !test_bit(RDS_PF_NEWS, &first->cp_flags) &&
+	       /* Pairs with the release in rds_lanes_news(). */
+	       smp_load_acquire(&first->cp_known);
+}
+
 static int rds_accept_place_unnamed(const struct rds_conn *conn,
 				    const struct rds_peer *peer)
 {
@@ -141,6 +150,9 @@ static int rds_accept_place_unnamed(const struct rds_conn *conn,
 		return 0;
 	if (!rds_accept_is_alive(first, peer))
 		return rds_accept_wait(first, peer);
+	/* It may just have said that it names its lanes. */
+	if (!rds_accept_is_known(first))
+		return -EAGAIN;
 
 	for (i = 1; i < RDS_MAX_PATHS; i++) {
 		if (rds_accept_is_free(conn->c_lanes[i]))
@@ -161,15 +173,6 @@ static bool rds_accept_is_early(const struct rds_conn *conn, u8 named)
 	       !READ_ONCE(conn->c_peer.ours) &&
 	       rds_cpath_state(first) == RDS_PATH_UP &&
 	       !READ_ONCE(first->cp_known);
-}
-
-/* Lane 0 of the peer that there is has greeted, and what it said was heeded. */
-static bool rds_accept_is_known(const struct rds_cpath *first)
-{
-	return rds_cpath_state(first) == RDS_PATH_UP &&
-	       !test_bit(RDS_PF_NEWS, &first->cp_flags) &&
-	       /* Pairs with the release in rds_lanes_news(). */
-	       smp_load_acquire(&first->cp_known);
 }
 
 /* A lane that we have not agreed on. What we have offered the peer may have

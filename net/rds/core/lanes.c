@@ -420,6 +420,24 @@ static bool rds_lanes_publish(struct rds_conn *conn, unsigned int want,
 	return wait;
 }
 
+/* Lanes that were accepted when it was not known that the peer names them, or
+ * of a former self that did not. What is on them has numbers of another lane.
+ */
+static void rds_lanes_check_names(struct rds_conn *conn, unsigned int want)
+	__must_hold(&conn->c_rn->rn_lock)
+{
+	struct rds_cpath *cp;
+	unsigned int i;
+
+	lockdep_assert_held(&conn->c_rn->rn_lock);
+
+	for (i = 0; i < want; i++) {
+		cp = conn->c_lanes[i];
+		if (rds_lanes_place(conn, cp, want) != i)
+			rds_cpath_renew(cp, RDS_DROP_PROTOCOL);
+	}
+}
+
 static void rds_lanes_dial(struct rds_conn *conn)
 {
 	unsigned int i;
@@ -449,6 +467,7 @@ static bool rds_lanes_grow(struct rds_conn *conn, unsigned int want)
 		WRITE_ONCE(conn->c_wanted, want);
 		rds_lanes_write_hello(conn, barrier, false);
 		used = rds_lanes_publish(conn, want, place, barrier);
+		rds_lanes_check_names(conn, want);
 	}
 	mutex_unlock(&conn->c_rn->rn_lock);
 

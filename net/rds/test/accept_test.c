@@ -287,6 +287,44 @@ static void second_waits_for_the_greeting(struct kunit *test)
 	expect_taken(test, 1, 5, offers + 5);
 }
 
+/* Which lane it is shows when what it has said by the first was heeded. */
+static void second_waits_for_what_follows(struct kunit *test)
+{
+	struct rds_conn *conn;
+
+	in_use(test);
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
+	rig_of(test)->offers_since = jiffies - 3600 * HZ;
+	conn = rig_conn(test);
+	mutex_lock(&conn->c_lane_lock);
+	rig_probe_only(test, 0, 1, &ours_8);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer_only(test, 3, offers + 3));
+	mutex_unlock(&conn->c_lane_lock);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 3, offers + 3));
+	expect_taken(test, 1, 3, offers + 3);
+}
+
+/* What was taken by another name has the numbers of another lane. */
+static void lane_of_another_name_is_dropped(struct kunit *test)
+{
+	in_use(test);
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
+	rig_reply(test, 0, 1, &old_1);
+	rig_of(test)->offers_since = jiffies - 3600 * HZ;
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 3, offers + 3));
+	KUNIT_ASSERT_EQ(test, state_of(test, 1), RDS_PATH_UP);
+	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 2, offers + 2));
+	KUNIT_ASSERT_EQ(test, state_of(test, 2), RDS_PATH_UP);
+
+	rig_probe(test, 0, 2, &ours_8);
+	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
+	KUNIT_EXPECT_EQ(test, state_of(test, 1), RDS_PATH_DOWN);
+	KUNIT_EXPECT_EQ(test, state_of(test, 2), RDS_PATH_UP);
+	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 3, offers + 3));
+	KUNIT_EXPECT_EQ(test, state_of(test, 3), RDS_PATH_UP);
+}
+
 /* Neither end has spoken of so many. To let it wait would be in vain. */
 static void lane_that_will_not_be_is_refused(struct kunit *test)
 {
@@ -797,6 +835,8 @@ static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(offer_beside_one_that_is_alive),
 	KUNIT_CASE(offer_beside_one_just_taken),
 	KUNIT_CASE(second_waits_for_the_greeting),
+	KUNIT_CASE(second_waits_for_what_follows),
+	KUNIT_CASE(lane_of_another_name_is_dropped),
 	KUNIT_CASE(lane_that_will_not_be_is_refused),
 	KUNIT_CASE(shutdown_lets_others_ask_again),
 	KUNIT_CASE(old_peer_comes_back_by_its_lane),
