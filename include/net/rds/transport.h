@@ -388,7 +388,8 @@ struct rds_conn_ops {
 
 	/**
 	 * @max_paths: Required if %RDS_CAP_MULTIPATH. How many lanes to offer.
-	 * @legacy says that the peer has not shown that its ports name lanes.
+	 * @legacy says that the peer has not shown itself to be of this
+	 * implementation.
 	 *
 	 * Context: any; locks of the core may be held.
 	 * Return: 1 to RDS_MAX_PATHS.

@@ -78,7 +78,7 @@ static unsigned int rds_lanes_offer(const struct rds_conn *conn)
 	if (n > 1)
 		return n;
 	n = conn->c_key.trans->conn->max_paths(conn->c_rn->rn_net,
-				!READ_ONCE(conn->c_peer.names_lanes));
+					       !READ_ONCE(conn->c_peer.ours));
 	return clamp_t(unsigned int, n, 1, RDS_MAX_PATHS);
 }
 

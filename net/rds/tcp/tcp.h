@@ -37,7 +37,7 @@
  * @sndbuf: send buffer of sockets, 0 for the kernel's choice
  * @rcvbuf: the same for the receive buffer
  * @user_timeout_ms: how long the peer may be silent
- * @legacy_multipath: lanes also with peers whose ports do not name them
+ * @legacy_multipath: lanes also with peers of other implementations
  * @max_paths: lanes that we offer
  */
 struct rds_tcp_sysctl {

@@ -95,7 +95,7 @@ struct fake_plan {
  * @map: plan for xmit_cong_map()
  * @offer: plan for path_offer()
  * @flush: plan for flush(), if fake_batches() was called
- * @max_paths: lanes offered to a peer whose ports name lanes
+ * @max_paths: lanes offered to a peer of this implementation
  * @legacy_paths: lanes offered to others
  * @peer_dials: without an offer, path_connect() leaves it to the peer
  * @mark: where the stream of bytes is; moves with each message

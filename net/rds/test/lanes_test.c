@@ -181,7 +181,7 @@ static void first_number_is_a_probe_s(struct kunit *test)
 	rig_map_from(test, 0);
 	rig_await(test, FAKE_SENT, 2);
 	rig_expect_said(test, 0, "M 1p 2");
-	/* More lanes are for those whose ports name them. */
+	/* More lanes are for those of this implementation. */
 	expect_hello(test, 0, 1);
 }
 
@@ -196,6 +196,7 @@ struct answer_row {
 static const struct answer_row answers[] = {
 	{ "old",		&old_1, 1, "3y", 1 },
 	{ "old_with_8",		&old_8, 1, "3y", 1 },
+	{ "new_with_8",		&new_8, 1, "3y", 1 },
 	{ "ours",		&ours_1, 1, "3y", 8 },
 	{ "ours_later",		&ours_1, 9, "3y", 8 },
 	{ "ours_unnumbered",	&ours_1, 0, "0y", 8 },
@@ -330,7 +331,8 @@ static const struct lanes_row lanes[] = {
 	{ "8_against_1",	RIG_OURS, 8, 1, 1, 1 },
 	{ "8_against_0",	RIG_OURS, 8, 0, 1, 1 },
 	{ "8_against_100",	RIG_OURS, 8, 100, 1, 8 },
-	{ "new",		RIG_NEW, 8, 8, 1, 8 },
+	{ "new",		RIG_NEW, 8, 8, 1, 1 },
+	{ "new_allowed_8",	RIG_NEW, 8, 8, 8, 8 },
 	{ "old",		RIG_OLD, 8, 8, 1, 1 },
 	{ "old_allowed_8",	RIG_OLD, 8, 8, 8, 8 },
 	{ "old_allowed_2",	RIG_OLD, 8, 8, 2, 2 },
@@ -1097,6 +1099,7 @@ static void others_tell_by_any_lane(struct kunit *test)
 	static const u16 ports[] = { RIG_PEER_PORT, RIG_PEER_PORT + 1 };
 	struct rds_cong_map *map;
 
+	rig_fake(test)->legacy_paths = 8;
 	dialled(test);
 	rig_reply(test, 0, 1, &new_8);
 	rig_reply(test, 0, 2, &new_8);
@@ -1234,6 +1237,7 @@ static void lanes_wait_until_it_is_known(struct kunit *test)
 	struct rds_cpath *lane;
 	unsigned int i;
 
+	rig_fake(test)->legacy_paths = 8;
 	rig_reply(test, 0, 1, &new_8);
 	for (i = 1; i < 8; i++) {
 		if (i != 3 || row->was_up)
@@ -1275,6 +1279,7 @@ static void lanes_are_taken_when_it_is_known(struct kunit *test)
 	unsigned int i;
 	int again;
 
+	rig_fake(test)->legacy_paths = 8;
 	accepted(test, 0);
 	rig_reply(test, 0, 1, &new_8);
 	for (i = 1; i < 8; i++)
@@ -1315,6 +1320,7 @@ static void peer_is_reminded_of_its_lanes(struct kunit *test)
 	struct socket *sock = accepted(test, 0);
 	unsigned int i, tries;
 
+	rig_fake(test)->legacy_paths = 8;
 	rig_reply(test, 0, 1, &new_8);
 	for (i = 1; i < 8; i++)
 		KUNIT_EXPECT_EQ(test, 0, rig_offer(test, i, offers + i));

@@ -9,7 +9,7 @@ import wire
 from lab import LEGACY, OURS
 from peer import GENERATION
 from tap import expect, same, say, test, within
-from test_handshake import need_ours
+from test_handshake import lanes_for_others, need_ours
 
 PORT = 5400
 AGAIN = wire.FLAG_RETRANSMITTED
@@ -32,6 +32,7 @@ def arrives(peer, link, sock, text, **fields):
 
 
 @test("eight lanes are accepted, and each is received from")
+@lanes_for_others()
 def all_lanes(lab):
     need_ours("have no lanes a peer could name")
     for exts in (EIGHT, EIGHT_OURS):
@@ -44,6 +45,7 @@ def all_lanes(lab):
 
 
 @test("each lane has a sequence of its own, and keeps it when it is lost")
+@lanes_for_others()
 def own_sequences(lab):
     need_ours("have no lanes a peer could name")
     for exts in (EIGHT, EIGHT_OURS):
@@ -82,6 +84,7 @@ def other_order(lab):
 
 
 @test("a second connection on a lane: what it brings is not lost")
+@lanes_for_others()
 def second_on_lane(lab):
     need_ours("reset it")
     for exts in (EIGHT, EIGHT_OURS):
