@@ -33,6 +33,7 @@
 #include "conn.h"
 #include "conn_reap.h"
 #include "lanes.h"
+#include "legacy.h"
 #include "transport.h"
 
 /* Nothing is made for who says nothing. But lanes of some peers are silent
@@ -161,20 +162,6 @@ static int rds_accept_place_unnamed(const struct rds_conn *conn,
 	return -EAGAIN;
 }
 
-/* Who it is, peers of other kinds tell by lane 0 only. If they are another than
- * before, and the lane was taken before that is known, it would have to be
- * dropped again, and what was read from it meanwhile be judged by old numbers.
- */
-static bool rds_accept_is_early(const struct rds_conn *conn, u8 named)
-{
-	const struct rds_cpath *first = conn->c_lanes[0];
-
-	return named && READ_ONCE(conn->c_peer.id) &&
-	       !READ_ONCE(conn->c_peer.ours) &&
-	       rds_cpath_state(first) == RDS_PATH_UP &&
-	       !READ_ONCE(first->cp_known);
-}
-
 /* A lane that we have not agreed on. What we have offered the peer may have
  * accepted, and is about to say so by lane 0.
  */
@@ -198,7 +185,7 @@ static int rds_accept_place(const struct rds_conn *conn,
 
 	if (named >= READ_ONCE(conn->c_wanted))
 		return rds_accept_unagreed(conn, named);
-	if (rds_accept_is_early(conn, named))
+	if (rds_legacy_is_early(conn, named))
 		return -EAGAIN;
 	if (!rds_accept_is_free(conn->c_lanes[named]))
 		return rds_accept_wait(conn->c_lanes[named], peer);

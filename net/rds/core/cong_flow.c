@@ -13,12 +13,13 @@
  *
  * Each lane begins with a map, which may be read after a newer one that went by
  * lane 0, for it may lie with the peer's TCP until there is a place for the
- * lane. What another lane of a peer that names them begins with is therefore
- * passed over once lane 0 has brought a map, if the peer is one of ours: lane 0
- * tells all that is new. Others tell it by any lane, and once only, so theirs
- * is heeded as far as it frees ports: to send to a congested one does less harm
- * than to wait for a free one for ever. We send our own map again when such a
- * lane's turns out to have been read late.
+ * lane. So what another lane of one of ours brings is passed over once lane 0
+ * has brought a map by the connection that it has: lane 0 tells all that is
+ * new, and each is newer there than the one before. Others tell it by any lane,
+ * and once only, so what a lane of theirs begins with is heeded as far as it
+ * frees ports: to send to a congested one does less harm than to wait for a
+ * free one for ever. We send our own map again when such a lane's turns out to
+ * have been read late.
  *
  * Locks: rs_recv_lock > cm_lock; rs_recv_lock > rn_cong_lock. All with bottom
  * halves off.
@@ -28,6 +29,7 @@
 #include "cong.h"
 #include "cong_flow.h"
 #include "conn.h"
+#include "legacy.h"
 
 #include <trace/events/rds.h>
 
@@ -299,9 +301,9 @@ static bool rds_cong_is_late(const struct rds_cpath *cp)
 	const struct rds_cpath *first = rds_conn_lane(conn, 0);
 
 	lockdep_assert_held(&conn->c_fcong->cm_lock);
-	return cp != first && !cp->cp_mapped &&
-	       READ_ONCE(conn->c_peer.names_lanes) &&
-	       READ_ONCE(first->cp_mapped);
+	if (cp == first || !READ_ONCE(first->cp_mapped))
+		return false;
+	return READ_ONCE(conn->c_peer.ours) || rds_legacy_map_is_late(cp);
 }
 
 /**

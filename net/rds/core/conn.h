@@ -81,8 +81,11 @@ enum rds_fan {
  * @c_wanted: lanes that are in use, at either end; 1 until there are more
  * @c_fan: how far that has come
  * @c_fan_path: the path that carried everything until then
- * @c_fan_at: when the barrier was sent, in jiffies
+ * @c_fan_at: when the barrier was sent last, in jiffies
  * @c_fan_seq: its number on @c_fan_path
+ * @c_fan_tag: what tells this barrier from others, to one of ours
+ * @c_fan_echo: the barrier that it has said last has arrived; stored by
+ *	deliveries
  * @c_first_probe: the probe that opens the connection has not been queued;
  *	touched by the first path's work only
  * @c_probes: numbered probes that have not been answered
@@ -125,6 +128,8 @@ struct rds_conn {
 	struct rds_cpath	*c_fan_path;
 	unsigned long		c_fan_at;
 	u64			c_fan_seq;
+	u8			c_fan_tag;
+	u8			c_fan_echo;
 	bool			c_first_probe;
 	atomic_t		c_probes;
 

@@ -10,9 +10,11 @@
  * changes when its host forgets everything, the epoch also when it only
  * forgets this connection.
  *
- * Between two of ours the highest bit of the number of lanes says that they are
- * in use, not only on offer. Others take the lesser of their number and ours, so
- * that the bit means nothing to them; and they are not sent it.
+ * Between two of ours the upper half of the number of lanes has a meaning of
+ * its own: the highest bit says that they are in use, not only on offer; the
+ * others are the tag of a barrier. Other implementations take the lesser of
+ * their number and ours, so that it would mean nothing to them; and they are
+ * not sent it.
  */
 #include "compat.h"
 #include "hello.h"
@@ -27,6 +29,8 @@
 
 /* In the number of lanes */
 #define RDS_NPATHS_IN_USE	0x8000
+#define RDS_NPATHS_TAG_SHIFT	8
+#define RDS_NPATHS_MASK		0xff
 
 /**
  * rds_hello_write() - write a handshake frame's extension headers
@@ -42,8 +46,10 @@ void rds_hello_write(u8 *exthdr, const struct rds_hello_self *self)
 	u8 npaths[2];
 	u8 gen[4];
 
-	put_unaligned_be16(min_t(u16, self->npaths, RDS_NPATHS_IN_USE - 1) |
-			   (self->in_use ? RDS_NPATHS_IN_USE : 0), npaths);
+	put_unaligned_be16(min_t(u16, self->npaths, RDS_NPATHS_MASK) |
+			   (self->in_use ? RDS_NPATHS_IN_USE : 0) |
+			   (self->tag & RDS_HELLO_TAGS) << RDS_NPATHS_TAG_SHIFT,
+			   npaths);
 	put_unaligned_be32(self->gen, gen);
 	put_unaligned_be32(self->epoch << RDS_EPOCH_SHIFT | RDS_CAP_BITS,
 			   ours + 1);
@@ -68,12 +74,13 @@ static void rds_hello_read_ours(const u8 *payload, struct rds_hello *hello)
 	hello->id |= word;
 }
 
-static void rds_hello_read_in_use(struct rds_hello *hello)
+static void rds_hello_read_upper(struct rds_hello *hello)
 {
-	if (!hello->ours || !(hello->npaths & RDS_NPATHS_IN_USE))
+	if (!hello->ours)
 		return;
-	hello->in_use = true;
-	hello->npaths = (hello->npaths & ~RDS_NPATHS_IN_USE) ?: 1;
+	hello->in_use = hello->npaths & RDS_NPATHS_IN_USE;
+	hello->tag = hello->npaths >> RDS_NPATHS_TAG_SHIFT & RDS_HELLO_TAGS;
+	hello->npaths = hello->npaths & RDS_NPATHS_MASK ?: 1;
 }
 
 /**
@@ -108,6 +115,6 @@ void rds_hello_read(const u8 *exthdr, struct rds_hello *hello)
 			break;
 		}
 	}
-	rds_hello_read_in_use(hello);
+	rds_hello_read_upper(hello);
 }
 EXPORT_SYMBOL_RDS_KUNIT(rds_hello_read);

@@ -6,11 +6,16 @@
 #include <linux/types.h>
 #include <net/rds/wire.h>
 
+/* Tags of barriers, from 1 */
+#define RDS_HELLO_TAGS	127
+
 /**
  * struct rds_hello - what a handshake frame says of its sender
  * @id: its identity: generation number and epoch; 0 if it announces none
  * @npaths: lanes that it offers, at least 1
  * @in_use: so many it uses, and goes on to; said by this implementation only
+ * @tag: of the barrier that this is the probe of, or that has arrived where the
+ *	answer comes from; 0 if there is none. Likewise
  * @names_lanes: its ports name the lanes
  * @ours: it is this implementation, and keeps sequence numbers strictly
  * @soft_rdma: it does operations on its memory that it is asked for
@@ -19,6 +24,7 @@ struct rds_hello {
 	u64	id;
 	u16	npaths;
 	bool	in_use;
+	u8	tag;
 	bool	names_lanes;
 	bool	ours;
 	bool	soft_rdma;
@@ -28,12 +34,14 @@ struct rds_hello {
  * struct rds_hello_self - what we say
  * @npaths: lanes that we offer
  * @in_use: so many are in use; only for peers of this implementation
+ * @tag: a barrier's, likewise; up to RDS_HELLO_TAGS
  * @gen: our generation number
  * @epoch: 24 bits that differ from one life of the connection to the next
  */
 struct rds_hello_self {
 	u16	npaths;
 	bool	in_use;
+	u8	tag;
 	u32	gen;
 	u32	epoch;
 };

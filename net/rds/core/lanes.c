@@ -19,8 +19,9 @@
  * - More lanes: they are made, and the lower address dials them. All messages
  *   took one path so far; from here on they spread, but wait on their lanes
  *   (gate.c) until a probe behind the last of them is answered: what TCP has
- *   acknowledged need not have been delivered. Without an answer, until all of
- *   them were acknowledged and a second has passed.
+ *   acknowledged need not have been delivered. The answer says which one it is
+ *   the answer to. If there is none, perhaps because the peer has forgotten us
+ *   meanwhile, it is asked again. Other kinds do not say that (legacy.c).
  * - More lanes in use: what either end uses the other keeps, whatever it would
  *   offer itself. One of ours says so in each greeting, and so its peer learns
  *   it again after it has forgotten the connection. Those over which it spreads
@@ -37,12 +38,13 @@
 #include "cong.h"
 #include "gate.h"
 #include "lanes.h"
+#include "legacy.h"
 #include "message.h"
 #include "send.h"
 
 #include <trace/events/rds.h>
 
-/* Without an answer lanes open this long after the last message was acked */
+/* Until a barrier without an answer is followed by another */
 #define RDS_FAN_PATIENCE	HZ
 
 /* Until what lacked memory is tried again */
@@ -88,20 +90,13 @@ static bool rds_lanes_are_in_use(const struct rds_conn *conn)
 	return READ_ONCE(conn->c_wanted) > 1 && READ_ONCE(conn->c_peer.ours);
 }
 
-/**
- * rds_lanes_write_hello() - make a message a probe or an answer
- * @conn: the connection
- * @msg: the message, empty
- * @reply: an answer
- *
- * Context: process.
- */
-void rds_lanes_write_hello(struct rds_conn *conn, struct rds_message *msg,
-			   bool reply)
+static void rds_lanes_write(struct rds_conn *conn, struct rds_message *msg,
+			    bool reply, u8 tag)
 {
 	struct rds_hello_self self = {
 		.npaths = rds_lanes_offer(conn),
 		.in_use = rds_lanes_are_in_use(conn),
+		.tag = READ_ONCE(conn->c_peer.ours) ? tag : 0,
 		.gen = conn->c_gen,
 		.epoch = conn->c_epoch,
 	};
@@ -111,6 +106,30 @@ void rds_lanes_write_hello(struct rds_conn *conn, struct rds_message *msg,
 	WRITE_ONCE(conn->c_offered_use, self.in_use);
 	*port = cpu_to_be16(RDS_PORT_PROBE);
 	rds_hello_write(msg->m_exthdr, &self);
+}
+
+/**
+ * rds_lanes_write_probe() - make a message a probe
+ * @cp: the lane that it is to go by
+ * @msg: the message, empty
+ *
+ * Context: process.
+ */
+void rds_lanes_write_probe(struct rds_cpath *cp, struct rds_message *msg)
+{
+	rds_lanes_write(cp->cp_conn, msg, false, 0);
+}
+
+/**
+ * rds_lanes_write_reply() - make a message an answer to a probe
+ * @cp: the lane that it is to go by
+ * @msg: the message, empty
+ *
+ * Context: process.
+ */
+void rds_lanes_write_reply(struct rds_cpath *cp, struct rds_message *msg)
+{
+	rds_lanes_write(cp->cp_conn, msg, true, READ_ONCE(cp->cp_rx_tag));
 }
 
 /* Unnumbered frames are for those who understand them. */
@@ -176,6 +195,25 @@ void rds_lanes_verify(struct rds_cpath *cp)
 	rds_lanes_probe_soon(cp);
 }
 
+/* Where the probe of a barrier is, all that was before it has arrived; where the
+ * answer is, that is known.
+ */
+static void rds_lanes_note_tag(struct rds_cpath *cp,
+			       const struct rds_incoming *inc,
+			       const struct rds_hello *hello)
+{
+	struct rds_conn *conn = cp->cp_conn;
+
+	if (!hello->tag)
+		return;
+	if (inc->i_seq && !inc->i_dport)
+		WRITE_ONCE(cp->cp_rx_tag, hello->tag);
+	/* Numbered ones may have been meant for another life of ours. */
+	else if (!inc->i_seq && inc->i_dport &&
+		 cp == READ_ONCE(conn->c_fan_path))
+		WRITE_ONCE(conn->c_fan_echo, hello->tag);
+}
+
 /**
  * rds_lanes_receive() - a probe or an answer has arrived
  * @cp: the lane that it came by
@@ -202,6 +240,7 @@ bool rds_lanes_receive(struct rds_cpath *cp, struct rds_incoming *inc,
 	if (cp->cp_rx_peer != hello.id) {
 		cp->cp_rx_peer = hello.id;
 		WRITE_ONCE(cp->cp_next_rx_seq, 1);
+		WRITE_ONCE(cp->cp_rx_tag, 0);
 	}
 	cp->cp_strict = hello.ours;
 	cp->cp_soft.so_known = hello.soft_rdma;
@@ -212,6 +251,7 @@ bool rds_lanes_receive(struct rds_cpath *cp, struct rds_incoming *inc,
 		if (!dup)
 			WRITE_ONCE(cp->cp_next_rx_seq, inc->i_seq + 1);
 	}
+	rds_lanes_note_tag(cp, inc, &hello);
 
 	spin_lock(&cp->cp_lock);
 	if (cp->cp_greeted && cp->cp_hello.id == hello.id)
@@ -233,7 +273,7 @@ bool rds_lanes_receive(struct rds_cpath *cp, struct rds_incoming *inc,
 		rds_hello_gen(&hello) != READ_ONCE(conn->c_peer.id) >> 32;
 	if (*turn)
 		set_bit(RDS_PF_RX_TURN, &cp->cp_flags);
-	if (!inc->i_seq && !inc->i_dport)
+	if (!inc->i_dport && (!inc->i_seq || hello.tag))
 		set_bit(RDS_PF_REPLY_NOW, &cp->cp_flags);
 	else if (inc->i_seq && !dup && inc->i_dport && !asked)
 		atomic_dec_if_positive(&conn->c_probes);
@@ -354,6 +394,18 @@ static bool rds_lanes_make(struct rds_conn *conn, unsigned int want)
 	return true;
 }
 
+/* What a numbered probe by a lane asks: it is behind the barrier's, if not that
+ * one itself.
+ */
+static u8 rds_lanes_tag(const struct rds_cpath *cp)
+{
+	const struct rds_conn *conn = cp->cp_conn;
+
+	return cp == READ_ONCE(conn->c_fan_path) &&
+	       READ_ONCE(conn->c_fan) == RDS_FAN_BARRIER ?
+	       READ_ONCE(conn->c_fan_tag) : 0;
+}
+
 static struct rds_message *rds_lanes_new_probe(struct rds_cpath *cp)
 {
 	struct rds_message *msg = rds_send_new_control(cp);
@@ -362,7 +414,7 @@ static struct rds_message *rds_lanes_new_probe(struct rds_cpath *cp)
 		return NULL;
 	msg->m_kind = RDS_MSG_PROBE;
 	atomic_inc(&cp->cp_nprobes);
-	rds_lanes_write_hello(cp->cp_conn, msg, false);
+	rds_lanes_write(cp->cp_conn, msg, false, rds_lanes_tag(cp));
 	return msg;
 }
 
@@ -465,7 +517,8 @@ static bool rds_lanes_grow(struct rds_conn *conn, unsigned int want)
 	made = rds_lanes_make(conn, want);
 	if (made) {
 		WRITE_ONCE(conn->c_wanted, want);
-		rds_lanes_write_hello(conn, barrier, false);
+		conn->c_fan_tag = conn->c_fan_tag % RDS_HELLO_TAGS + 1;
+		rds_lanes_write(conn, barrier, false, conn->c_fan_tag);
 		used = rds_lanes_publish(conn, want, place, barrier);
 		rds_lanes_check_names(conn, want);
 	}
@@ -578,6 +631,23 @@ static void rds_lanes_open(struct rds_conn *conn)
 	rds_lanes_kick_all(conn);
 }
 
+/* What was acknowledged and is not answered may have gone to another life of the
+ * peer, or the answer with a connection.
+ */
+static void rds_lanes_ask_again(struct rds_cpath *cp)
+	__must_hold(&cp->cp_conn->c_lane_lock)
+{
+	struct rds_conn *conn = cp->cp_conn;
+
+	lockdep_assert_held(&conn->c_lane_lock);
+	if (time_before_eq(jiffies, conn->c_fan_at + RDS_FAN_PATIENCE) ||
+	    !rds_send_all_acked(cp, conn->c_fan_seq))
+		return;
+	rds_stat_inc(conn->c_rn, mprds_catchup_tx0_retries);
+	conn->c_fan_at = jiffies;
+	set_bit(RDS_PF_PROBE, &cp->cp_flags);
+}
+
 static void rds_lanes_check_barrier(struct rds_cpath *cp)
 	__must_hold(&cp->cp_conn->c_lane_lock)
 {
@@ -587,13 +657,12 @@ static void rds_lanes_check_barrier(struct rds_cpath *cp)
 
 	if (conn->c_fan != RDS_FAN_BARRIER || cp != conn->c_fan_path)
 		return;
-	if (!atomic_read(&conn->c_probes)) {
+	if (conn->c_peer.ours ?
+	    READ_ONCE(conn->c_fan_echo) == conn->c_fan_tag :
+	    rds_legacy_is_past_barrier(cp))
 		rds_lanes_open(conn);
-	} else if (time_after(jiffies, conn->c_fan_at + RDS_FAN_PATIENCE) &&
-		   rds_send_all_acked(cp, conn->c_fan_seq)) {
-		rds_stat_inc(conn->c_rn, mprds_catchup_tx0_retries);
-		rds_lanes_open(conn);
-	}
+	else if (conn->c_peer.ours)
+		rds_lanes_ask_again(cp);
 }
 
 /**
@@ -648,7 +717,7 @@ static void rds_lanes_queue_replies(struct rds_cpath *cp)
 		atomic_dec(&cp->cp_replies);
 		atomic_inc(&cp->cp_nreplies);
 		msg->m_kind = RDS_MSG_REPLY;
-		rds_lanes_write_hello(cp->cp_conn, msg, true);
+		rds_lanes_write_reply(cp, msg);
 		rds_send_control(cp, msg, false);
 	}
 }

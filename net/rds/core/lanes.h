@@ -13,8 +13,8 @@ void rds_lanes_verify(struct rds_cpath *cp);
 bool rds_lanes_receive(struct rds_cpath *cp, struct rds_incoming *inc,
 		       bool *turn);
 void rds_lanes_work(struct rds_cpath *cp);
-void rds_lanes_write_hello(struct rds_conn *conn, struct rds_message *msg,
-			   bool reply);
+void rds_lanes_write_probe(struct rds_cpath *cp, struct rds_message *msg);
+void rds_lanes_write_reply(struct rds_cpath *cp, struct rds_message *msg);
 bool rds_lanes_wait(const struct rds_conn *conn);
 
 /**

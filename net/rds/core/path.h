@@ -112,6 +112,8 @@ enum rds_path_flag {
  * @cp_next_rx_seq: number of the message expected next; touched by
  *	deliveries only, and those are serial
  * @cp_rx_peer: identity of the peer that numbered them; likewise
+ * @cp_rx_tag: the barrier of that peer that came by this path last; stored by
+ *	deliveries, and read by who answers
  * @cp_rx_epoch: &rds_conn.c_rx_epoch when that was set; likewise
  * @cp_strict: any message below @cp_next_rx_seq is a duplicate; likewise
  * @cp_heard: something has arrived on this connection; only then the back-off
@@ -187,6 +189,7 @@ struct rds_cpath {
 	atomic_t		cp_nreplies;
 	u64			cp_next_rx_seq;
 	u64			cp_rx_peer;
+	u8			cp_rx_tag;
 	u32			cp_rx_epoch;
 	bool			cp_strict;
 	bool			cp_heard;

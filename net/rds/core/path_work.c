@@ -11,6 +11,7 @@
 #include "conn_reap.h"
 #include "gate.h"
 #include "lanes.h"
+#include "legacy.h"
 #include "path_work.h"
 #include "send.h"
 #include "soft_op.h"
@@ -153,9 +154,9 @@ void rds_path_shut_down_dead(struct rds_cpath *cp)
 }
 
 /* Does the peer know us by the connection of the first lane, and has it said so
- * since this lane was lost? One of ours needs to have greeted only. Others take
- * a lane for the first, or stop accepting, until they have been told how many
- * there are; their answers prove that they have.
+ * since this lane was lost? One of ours needs to have greeted only. If it has
+ * gone since, and another is there, that one does not take the lane before it
+ * has been told of it by lane 0, and nothing is sent before it has greeted.
  */
 static bool rds_path_peer_knows_us(const struct rds_cpath *cp,
 				   const struct rds_cpath *first)
@@ -168,10 +169,8 @@ static bool rds_path_peer_knows_us(const struct rds_cpath *cp,
 			return false;
 		at = READ_ONCE(first->cp_greeted_at);
 	} else {
-		if (!READ_ONCE(first->cp_answered) ||
-		    READ_ONCE(conn->c_fan) != RDS_FAN_OPEN)
+		if (!rds_legacy_knows_us(first, &at))
 			return false;
-		at = READ_ONCE(first->cp_answered_at);
 	}
 	return !cp->cp_attempts ||
 	       time_after_eq(at, READ_ONCE(cp->cp_lost_at));

@@ -153,7 +153,10 @@ static struct rds_message *rds_send_next_ctl(struct rds_cpath *cp)
 	if (!msg)
 		return ERR_PTR(-ENOMEM);
 	clear_bit(bit, &cp->cp_flags);
-	rds_lanes_write_hello(cp->cp_conn, msg, bit == RDS_PF_REPLY_NOW);
+	if (bit == RDS_PF_REPLY_NOW)
+		rds_lanes_write_reply(cp, msg);
+	else
+		rds_lanes_write_probe(cp, msg);
 	if (bit == RDS_PF_ASK)
 		rds_send_number_ask(cp, msg);
 	return msg;

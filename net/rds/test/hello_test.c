@@ -29,12 +29,16 @@ struct round_trip_row {
 };
 
 static const struct round_trip_row round_trips[] = {
-	{ "usual", { 8, false, 0x11223344, 0x556677 }, 0x1122334455667703ULL },
-	{ "in_use", { 8, true, 0x11223344, 0x556677 }, 0x1122334455667703ULL },
-	{ "one_lane", { 1, false, 1, 1 }, 0x0000000100000103ULL },
-	{ "greatest", { 32767, true, ~0, 0xffffff }, 0xffffffffffffff03ULL },
+	{ "usual", { 8, false, 0, 0x11223344, 0x556677 },
+	  0x1122334455667703ULL },
+	{ "in_use", { 8, true, 0, 0x11223344, 0x556677 },
+	  0x1122334455667703ULL },
+	{ "barrier", { 8, false, 5, 0x11223344, 0x556677 },
+	  0x1122334455667703ULL },
+	{ "one_lane", { 1, false, 0, 1, 1 }, 0x0000000100000103ULL },
+	{ "greatest", { 255, true, 127, ~0, 0xffffff }, 0xffffffffffffff03ULL },
 	/* Never 0, which stands for a peer that says nothing. */
-	{ "least", { 1, false, 0, 0 }, 3 },
+	{ "least", { 1, false, 0, 0, 0 }, 3 },
 };
 
 static void round_trip_desc(const struct round_trip_row *row, char *desc)
@@ -54,6 +58,7 @@ static void round_trip(struct kunit *test)
 	rds_hello_read(exthdr, &hello);
 	KUNIT_EXPECT_EQ(test, hello.npaths, row->self.npaths);
 	KUNIT_EXPECT_EQ(test, hello.in_use, row->self.in_use);
+	KUNIT_EXPECT_EQ(test, hello.tag, row->self.tag);
 	KUNIT_EXPECT_EQ(test, hello.id, row->id);
 	KUNIT_EXPECT_TRUE(test, hello.names_lanes);
 	KUNIT_EXPECT_TRUE(test, hello.ours);
@@ -108,6 +113,9 @@ static const struct read_row reads[] = {
 	    .names_lanes = true, .ours = true } },
 	{ "ours_in_use_turned_round", { OURS(1), NPATHS(0x8004) },
 	  { .npaths = 4, .in_use = true, .id = 0x901, .ours = true } },
+	{ "ours_with_a_barrier", { NPATHS(0x8508), GEN(7), NAMES, OURS(1) },
+	  { .npaths = 8, .in_use = true, .tag = 5, .id = ID(7) | 0x901,
+	    .names_lanes = true, .ours = true } },
 	{ "ours_none_in_use", { NPATHS(0x8000), OURS(1) },
 	  { .npaths = 1, .in_use = true, .id = 0x901, .ours = true } },
 	{ "in_use_of_others", { NPATHS(0x8004), GEN(7), NAMES },
@@ -161,6 +169,7 @@ static void read_what_is_there(struct kunit *test)
 	rds_hello_read(row->exthdr, &hello);
 	KUNIT_EXPECT_EQ(test, hello.npaths, row->hello.npaths);
 	KUNIT_EXPECT_EQ(test, hello.in_use, row->hello.in_use);
+	KUNIT_EXPECT_EQ(test, hello.tag, row->hello.tag);
 	KUNIT_EXPECT_EQ(test, hello.id, row->hello.id);
 	KUNIT_EXPECT_EQ(test, hello.names_lanes, row->hello.names_lanes);
 	KUNIT_EXPECT_EQ(test, hello.ours, row->hello.ours);

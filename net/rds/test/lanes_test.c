@@ -470,7 +470,68 @@ static void unnumbered_answer_opens_nothing(struct kunit *test)
 	rig_expect_said(test, 3, "M 0p 0y 1");
 }
 
-static void no_answer_opens_after_a_while(struct kunit *test)
+/* Nor does the answer to another barrier, or one that may have been queued for
+ * another life of ours.
+ */
+static void only_its_answer_opens_a_barrier(struct kunit *test)
+{
+	struct socket *sock = dialled(test);
+	struct rig_peer answer = ours_8;
+	struct rds_header hdr = {
+		.h_sequence	= cpu_to_be64(2),
+		.h_sport	= htons(RDS_PORT_PING),
+		.h_dport	= htons(RDS_PORT_PROBE),
+	};
+
+	rig_send(test, sock, 1);
+	rig_reply(test, 0, 1, &ours_8);
+	rig_await(test, FAKE_CONNECTED, 7);
+	greet_lanes(test, &ours_8);
+	answer.tag = rig_conn(test)->c_fan_tag + 1;
+	rig_reply(test, 0, 0, &answer);
+	answer.tag = rig_conn(test)->c_fan_tag;
+	rig_reply(test, 3, 0, &answer);
+	rig_greet(test, 0, &hdr, &answer);
+	KUNIT_EXPECT_EQ(test, rig_conn(test)->c_fan, RDS_FAN_BARRIER);
+	rig_reply(test, 0, 0, &answer);
+	KUNIT_EXPECT_EQ(test, rig_conn(test)->c_fan, RDS_FAN_OPEN);
+}
+
+static void expect_tag(struct kunit *test, u8 tag)
+{
+	unsigned int n = fake_count(rig_fake(test), FAKE_SENT);
+	const struct fake_call *call;
+	struct rds_hello hello;
+
+	KUNIT_ASSERT_NE(test, n, 0U);
+	call = fake_nth(rig_fake(test), FAKE_SENT, n - 1);
+	rds_hello_read(call->exthdr, &hello);
+	KUNIT_EXPECT_EQ(test, call->seq, 0ULL);
+	KUNIT_EXPECT_EQ(test, call->dport, RDS_PORT_PROBE);
+	KUNIT_EXPECT_EQ(test, hello.tag, tag);
+}
+
+/* The peer's, which is answered for as long as it is the same one. */
+static void barrier_is_answered(struct kunit *test)
+{
+	struct rig_peer barrier = ours_8;
+
+	dialled(test);
+	rig_reply(test, 0, 1, &ours_1);
+	barrier.tag = 9;
+	rig_probe(test, 0, 2, &barrier);
+	expect_tag(test, 9);
+	/* Once more, for the answer may have been lost */
+	rig_probe_flags(test, 0, 2, RDS_FLAG_RETRANSMITTED, &barrier);
+	expect_tag(test, 9);
+	rig_probe(test, 0, 0, &ours_8);
+	expect_tag(test, 9);
+	rig_probe(test, 0, 0, &forgetful);
+	expect_tag(test, 0);
+}
+
+/* It may have gone to a former life of the peer, which has not delivered it. */
+static void barrier_is_sent_again(struct kunit *test)
 {
 	u64 before = rig_stat(mprds_catchup_tx0_retries);
 	struct socket *sock = dialled(test);
@@ -485,13 +546,40 @@ static void no_answer_opens_after_a_while(struct kunit *test)
 	rds_path_ack(rig_path(test), 3);
 	msleep(1500);
 	fake_settle(rig_fake(test));
-	rig_expect_said(test, 3, "M 0p 0y");
+	rig_expect_said(test, 0, "3 4p 0y");
 	KUNIT_EXPECT_EQ(test, rig_stat(mprds_catchup_tx0_retries), before);
 
 	rds_path_ack(rig_path(test), 4);
 	rig_await_stat(test, mprds_catchup_tx0_retries, before + 1);
 	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_NOT_NULL(test, strstr(rig_said(test, 0), "3 4p 0y 5p"));
+	rig_expect_said(test, 3, "M 0p 0y");
+	rig_reply(test, 0, 2, &ours_8);
 	rig_expect_said(test, 3, "M 0p 0y 1");
+}
+
+/* Others do not say what they answer, and may not answer. */
+static void no_answer_opens_after_a_while(struct kunit *test)
+{
+	u64 before = rig_stat(mprds_catchup_tx0_retries);
+	struct socket *sock;
+
+	rig_fake(test)->legacy_paths = 8;
+	sock = dialled(test);
+	rig_send(test, sock, 1);
+	rig_reply(test, 0, 1, &new_8);
+
+	/* Not while anything is on its way. */
+	rds_path_ack(rig_path(test), 3);
+	msleep(1500);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, rig_conn(test)->c_fan, RDS_FAN_BARRIER);
+	KUNIT_EXPECT_EQ(test, rig_stat(mprds_catchup_tx0_retries), before);
+
+	rds_path_ack(rig_path(test), 4);
+	rig_await_stat(test, mprds_catchup_tx0_retries, before + 1);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, rig_conn(test)->c_fan, RDS_FAN_OPEN);
 }
 
 static void nothing_sent_nothing_to_wait_for(struct kunit *test)
@@ -1084,6 +1172,9 @@ static void late_map_is_passed_over(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, rds_cong_test(map, htons(RIG_PEER_PORT)));
 	rig_map_from(test, 3);
 	KUNIT_EXPECT_TRUE(test, rds_cong_test(map, htons(RIG_PEER_PORT)));
+	/* Nor is any other newer than what lane 0 tells. */
+	rig_map_from(test, 3);
+	KUNIT_EXPECT_TRUE(test, rds_cong_test(map, htons(RIG_PEER_PORT)));
 
 	/* Without the first lane it is the best there is. */
 	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
@@ -1427,6 +1518,9 @@ static struct kunit_case lanes_cases[] = {
 	KUNIT_CASE(others_wait_for_the_answer),
 	KUNIT_CASE(every_lane_is_to_be_greeted),
 	KUNIT_CASE(unnumbered_answer_opens_nothing),
+	KUNIT_CASE(only_its_answer_opens_a_barrier),
+	KUNIT_CASE(barrier_is_answered),
+	KUNIT_CASE(barrier_is_sent_again),
 	KUNIT_CASE(no_answer_opens_after_a_while),
 	KUNIT_CASE(nothing_sent_nothing_to_wait_for),
 	KUNIT_CASE(higher_does_not_dial_lanes),

@@ -411,6 +411,7 @@ static void rig_write_exthdr(u8 *exthdr, const struct rig_peer *peer)
 	const struct rds_hello_self self = {
 		.npaths = peer->npaths,
 		.in_use = peer->in_use,
+		.tag = peer->tag,
 		.gen = peer->gen,
 		.epoch = peer->epoch,
 	};
@@ -440,8 +441,15 @@ static bool rig_greet_only(struct kunit *test, unsigned int lane,
 	return rig_receive(test, &cp->cp_pub, hdr);
 }
 
-static void rig_greet(struct kunit *test, unsigned int lane,
-		      struct rds_header *hdr, const struct rig_peer *peer)
+/**
+ * rig_greet() - let a greeting arrive, and what follows from it happen
+ * @test: the test
+ * @lane: the lane that it comes by
+ * @hdr: its header, but for what it says
+ * @peer: what it says
+ */
+void rig_greet(struct kunit *test, unsigned int lane, struct rds_header *hdr,
+	       const struct rig_peer *peer)
 {
 	rig_greet_only(test, lane, hdr, peer);
 	fake_settle(rig_fake(test));
@@ -509,17 +517,26 @@ void rig_probe(struct kunit *test, unsigned int lane, u64 seq,
  * @lane: the lane that it comes by
  * @seq: its number; 0 if it has none
  * @peer: what it says
+ *
+ * One that has a number answers the barrier if there is one; by one of ours it
+ * is given without.
  */
 void rig_reply(struct kunit *test, unsigned int lane, u64 seq,
 	       const struct rig_peer *peer)
 {
+	const struct rds_conn *conn = rig_conn(test);
+	struct rig_peer answer = *peer;
 	struct rds_header hdr = {
-		.h_sequence	= cpu_to_be64(seq),
 		.h_sport	= htons(RDS_PORT_PING),
 		.h_dport	= htons(RDS_PORT_PROBE),
 	};
 
-	rig_greet(test, lane, &hdr, peer);
+	if (seq && peer->kind == RIG_OURS &&
+	    READ_ONCE(conn->c_fan) == RDS_FAN_BARRIER)
+		answer.tag = READ_ONCE(conn->c_fan_tag);
+	else
+		hdr.h_sequence = cpu_to_be64(seq);
+	rig_greet(test, lane, &hdr, &answer);
 }
 
 static void rig_name_peer(struct kunit *test, struct rds_peer *peer)

@@ -90,7 +90,8 @@ enum rig_kind {
  * @npaths: lanes that it offers
  * @gen: its generation number
  * @epoch: its epoch
- * @in_use: it has so many lanes in use; of %RIG_OURS only
+ * @in_use: it has so many lanes in use; of %RIG_OURS only, as all that follows
+ * @tag: of its barrier, or of ours that it answers
  */
 struct rig_peer {
 	enum rig_kind	kind;
@@ -98,6 +99,7 @@ struct rig_peer {
 	u32		gen;
 	u32		epoch;
 	bool		in_use;
+	u8		tag;
 };
 
 /**
@@ -183,6 +185,8 @@ bool rig_probe_only(struct kunit *test, unsigned int lane, u64 seq,
 void rig_probe_flags(struct kunit *test, unsigned int lane, u64 seq, u8 flags,
 		     const struct rig_peer *peer);
 void rig_probe(struct kunit *test, unsigned int lane, u64 seq,
+	       const struct rig_peer *peer);
+void rig_greet(struct kunit *test, unsigned int lane, struct rds_header *hdr,
 	       const struct rig_peer *peer);
 void rig_reply(struct kunit *test, unsigned int lane, u64 seq,
 	       const struct rig_peer *peer);

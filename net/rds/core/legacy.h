@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* More than one lane with peers of other implementations. */
+#ifndef _RDS_CORE_LEGACY_H
+#define _RDS_CORE_LEGACY_H
+
+#include "conn.h"
+
+bool rds_legacy_knows_us(const struct rds_cpath *first, unsigned long *at);
+bool rds_legacy_is_early(const struct rds_conn *conn, unsigned int named);
+bool rds_legacy_map_is_late(const struct rds_cpath *cp);
+bool rds_legacy_is_past_barrier(struct rds_cpath *cp);
+long rds_legacy_cong_patience(const struct rds_conn *conn);
+
+#endif /* _RDS_CORE_LEGACY_H */
