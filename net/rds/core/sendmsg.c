@@ -18,6 +18,7 @@
 #include "cong_flow.h"
 #include "conn.h"
 #include "lanes.h"
+#include "legacy.h"
 #include "message.h"
 #include "mr.h"
 #include "op.h"
@@ -188,9 +189,11 @@ static struct rds_conn *rds_sendmsg_conn(struct rds_sock *rs,
 	return conn ?: rds_sendmsg_find_conn(rs, dest);
 }
 
-static int rds_sendmsg_wait_cong(struct rds_sock *rs, struct rds_cong_map *map,
+static int rds_sendmsg_wait_cong(struct rds_sock *rs, struct rds_conn *conn,
 				 __be16 port, long *timeo)
 {
+	long patience = min(*timeo, rds_legacy_cong_patience(conn));
+	struct rds_cong_map *map = conn->c_fcong;
 	struct rds_net *rn = rs->rs_rn;
 	long left;
 
@@ -208,12 +211,13 @@ static int rds_sendmsg_wait_cong(struct rds_sock *rs, struct rds_cong_map *map,
 	rds_stat_inc(rn, cong_send_blocked);
 	left = wait_event_interruptible_timeout(map->cm_waitq,
 						!rds_cong_test(map, port),
-						*timeo);
+						patience);
 	if (left < 0)
 		return sock_intr_errno(*timeo);
-	if (!left)
+	if (!left && patience == *timeo)
 		return -ETIMEDOUT;
-	*timeo = left;
+	if (*timeo != MAX_SCHEDULE_TIMEOUT)
+		*timeo -= patience - left;
 	return 0;
 }
 
@@ -352,7 +356,7 @@ static int rds_sendmsg_send(struct rds_sock *rs, struct rds_message *rm,
 	rm->m_path = &cp->cp_pub;
 	rds_conn_hold(conn);
 
-	ret = rds_sendmsg_wait_cong(rs, conn->c_fcong, dest->port, &timeo);
+	ret = rds_sendmsg_wait_cong(rs, conn, dest->port, &timeo);
 	if (!ret)
 		ret = rds_sendmsg_wait_room(rs, rm, &timeo);
 	if (ret) {

@@ -1212,6 +1212,28 @@ static void others_tell_by_any_lane(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rds_cong_test(map, htons(ports[1])));
 }
 
+/* That the port is free may have been overtaken. */
+static void blocked_by_others_sends_one(struct kunit *test)
+{
+	static const u16 ports[] = { RIG_PEER_PORT };
+	struct rig_sender sender = { .test = test, .len = 10 };
+
+	rig_fake(test)->legacy_paths = 8;
+	sender.sock = dialled(test);
+	rig_reply(test, 0, 1, &new_8);
+	rig_reply(test, 0, 2, &new_8);
+	rig_await(test, FAKE_CONNECTED, 7);
+	rig_deliver_map(test, ports, 1, RDS_CONG_MAP_BYTES);
+	rig_start_sender(&sender);
+	KUNIT_EXPECT_EQ(test, rig_finish_sender(&sender), 10);
+	KUNIT_EXPECT_TRUE(test, rds_cong_test(rig_conn(test)->c_fcong,
+					      htons(RIG_PEER_PORT)));
+	/* One that does not wait is told, as ever. */
+	KUNIT_EXPECT_EQ(test, -ENOBUFS,
+			rig_try_send(test, sender.sock, RIG_PEER_PORT, 10,
+				     MSG_DONTWAIT));
+}
+
 /* A peer that says nothing on a lane may not have read what the lane began
  * with; when it does, that may be outdated.
  */
@@ -1546,6 +1568,7 @@ static struct kunit_case lanes_cases[] = {
 	KUNIT_CASE(late_map_is_made_good),
 	KUNIT_CASE(late_map_is_passed_over),
 	KUNIT_CASE(others_tell_by_any_lane),
+	KUNIT_CASE(blocked_by_others_sends_one),
 	KUNIT_CASE(map_read_late_is_made_good),
 	KUNIT_CASE(lanes_wait_for_lane_0),
 	KUNIT_CASE(lanes_come_back),
