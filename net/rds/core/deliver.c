@@ -288,9 +288,13 @@ static bool rds_deliver_is_hello(const struct rds_cpath *cp,
  */
 static bool rds_deliver_hello(struct rds_cpath *cp, struct rds_incoming *inc)
 {
-	bool turn;
+	bool turn, fresh;
 
-	if (rds_lanes_receive(cp, inc, &turn))
+	fresh = rds_lanes_receive(cp, inc, &turn);
+	/* Only now: that there is news keeps the gate shut, see gate.c. */
+	if (unlikely(rds_cpath_heard(cp)))
+		rds_cong_make_good(cp);
+	if (fresh)
 		rds_incoming_put(inc);
 	else
 		rds_deliver_drop(&cp->cp_pub, inc, RDS_MSG_OLD_SEQ);
@@ -321,10 +325,10 @@ bool rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 		return true;
 	}
 
-	if (unlikely(rds_cpath_heard(cp)))
-		rds_cong_make_good(cp);
 	if (unlikely(rds_deliver_is_hello(cp, inc)))
 		return rds_deliver_hello(cp, inc);
+	if (unlikely(rds_cpath_heard(cp)))
+		rds_cong_make_good(cp);
 
 	if (cp->cp_multi)
 		rds_deliver_follow_restart(cp);
