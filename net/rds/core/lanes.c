@@ -53,6 +53,9 @@
 /* Numbered probes that may wait on a path; more would say the same */
 #define RDS_MAX_PROBES		2
 
+/* In cp_turn, for there is a generation 0 */
+#define RDS_TURN_NOTED		BIT_ULL(32)
+
 /* Answers to probes that may wait on a path */
 #define RDS_MAX_REPLIES		16
 
@@ -195,8 +198,32 @@ void rds_lanes_verify(struct rds_cpath *cp)
 	rds_lanes_probe_soon(cp);
 }
 
-/* Where the probe of a barrier is, all that was before it has arrived; where the
- * answer is, that is known.
+/* What is queued up to here, on any lane, is not for the one who greets. What
+ * follows the greeting may be delivered before that is heeded, and answered, if
+ * the connection is being shut down.
+ */
+static void rds_lanes_note_turn(struct rds_conn *conn,
+				const struct rds_hello *hello)
+{
+	u64 turn = rds_hello_gen(hello) | RDS_TURN_NOTED;
+	struct rds_cpath *cp;
+	unsigned int i;
+
+	for (i = 0; i < RDS_MAX_PATHS; i++) {
+		cp = rds_conn_lane(conn, i);
+		if (!cp)
+			continue;
+		spin_lock(&cp->cp_lock);
+		if (cp->cp_turn != turn) {
+			cp->cp_turn = turn;
+			cp->cp_turn_seq = cp->cp_next_tx_seq;
+		}
+		spin_unlock(&cp->cp_lock);
+	}
+}
+
+/* Where the probe of a barrier is, all that was before it has arrived; where
+ * the answer is, that is known.
  */
 static void rds_lanes_note_tag(struct rds_cpath *cp,
 			       const struct rds_incoming *inc,
@@ -271,8 +298,10 @@ bool rds_lanes_receive(struct rds_cpath *cp, struct rds_incoming *inc,
 	/* Before the work can see the news */
 	*turn = READ_ONCE(conn->c_greeted) &&
 		rds_hello_gen(&hello) != READ_ONCE(conn->c_peer.id) >> 32;
-	if (*turn)
+	if (*turn) {
+		rds_lanes_note_turn(conn, &hello);
 		set_bit(RDS_PF_RX_TURN, &cp->cp_flags);
+	}
 	if (!inc->i_dport && (!inc->i_seq || hello.tag))
 		set_bit(RDS_PF_REPLY_NOW, &cp->cp_flags);
 	else if (inc->i_seq && !dup && inc->i_dport && !asked)
@@ -361,6 +390,9 @@ static void rds_lanes_restart(struct rds_cpath *by,
 			rds_cpath_renew(cp, RDS_DROP_PEER_RESTARTED);
 		spin_lock_bh(&cp->cp_lock);
 		cp->cp_flush_seq = cp->cp_next_tx_seq;
+		if (cp->cp_turn == (rds_hello_gen(hello) | RDS_TURN_NOTED))
+			cp->cp_flush_seq = cp->cp_turn_seq;
+		cp->cp_turn = 0;
 		set_bit(RDS_PF_FLUSH, &cp->cp_flags);
 		spin_unlock_bh(&cp->cp_lock);
 		rds_cpath_kick(cp, 0);
@@ -631,8 +663,8 @@ static void rds_lanes_open(struct rds_conn *conn)
 	rds_lanes_kick_all(conn);
 }
 
-/* What was acknowledged and is not answered may have gone to another life of the
- * peer, or the answer with a connection.
+/* What was acknowledged and is not answered may have gone to another life of
+ * the peer, or the answer with a connection.
  */
 static void rds_lanes_ask_again(struct rds_cpath *cp)
 	__must_hold(&cp->cp_conn->c_lane_lock)
@@ -756,6 +788,28 @@ static void rds_lanes_learn(struct rds_cpath *cp)
 
 	if (news && cp->cp_trans->conn->accept_again)
 		cp->cp_trans->conn->accept_again(cp->cp_pub.net);
+}
+
+/**
+ * rds_lanes_last_news() - heed what the peer said last on a connection
+ * @cp: the path; its transport is shut down
+ *
+ * What is said while a connection is shut down is as true as ever: if the peer
+ * is another, what was delivered behind that is its own, and so are answers.
+ *
+ * Context: process, the path's work item, may sleep. Takes c_lane_lock,
+ * rn_lock.
+ */
+void rds_lanes_last_news(struct rds_cpath *cp)
+{
+	struct rds_conn *conn = cp->cp_conn;
+
+	if (!test_bit(RDS_PF_NEWS, &cp->cp_flags))
+		return;
+	mutex_lock(&conn->c_lane_lock);
+	if (test_and_clear_bit(RDS_PF_NEWS, &cp->cp_flags))
+		rds_lanes_news(cp);
+	mutex_unlock(&conn->c_lane_lock);
 }
 
 /* What was for the peer's former self. A connection that has been dropped is

@@ -88,6 +88,9 @@ enum rds_path_flag {
  * @cp_next_tx_seq: number of the next message queued
  * @cp_sent_seq: highest number that was ever given to the transport
  * @cp_flush_seq: messages below it are for a peer that is no more
+ * @cp_turn: generation that the peer has turned out to be of, and
+ *	RDS_TURN_NOTED, until that is heeded
+ * @cp_turn_seq: messages below it were queued before that
  * @cp_hello: what the peer said last of itself
  * @cp_greeted: it did so on this connection
  * @cp_greeted_at: when it did so last, in jiffies
@@ -165,6 +168,8 @@ struct rds_cpath {
 	u64			cp_next_tx_seq;
 	u64			cp_sent_seq;
 	u64			cp_flush_seq;
+	u64			cp_turn;
+	u64			cp_turn_seq;
 	struct rds_hello	cp_hello;
 	bool			cp_greeted;
 	unsigned long		cp_greeted_at;

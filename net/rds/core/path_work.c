@@ -98,6 +98,11 @@ static void rds_path_shut_down(struct rds_cpath *cp)
 
 	mutex_lock(&cp->cp_xmit_lock);
 	ops->path_shutdown(&cp->cp_pub, READ_ONCE(cp->cp_dead));
+	mutex_unlock(&cp->cp_xmit_lock);
+
+	rds_lanes_last_news(cp);
+
+	mutex_lock(&cp->cp_xmit_lock);
 	rds_send_reset(cp);
 	rds_cpath_forget_connection(cp);
 	mutex_unlock(&cp->cp_xmit_lock);

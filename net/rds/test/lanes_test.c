@@ -499,16 +499,20 @@ static void only_its_answer_opens_a_barrier(struct kunit *test)
 
 static void expect_tag(struct kunit *test, u8 tag)
 {
-	unsigned int n = fake_count(rig_fake(test), FAKE_SENT);
 	const struct fake_call *call;
 	struct rds_hello hello;
+	unsigned int i, n = 0;
 
-	KUNIT_ASSERT_NE(test, n, 0U);
-	call = fake_nth(rig_fake(test), FAKE_SENT, n - 1);
-	rds_hello_read(call->exthdr, &hello);
-	KUNIT_EXPECT_EQ(test, call->seq, 0ULL);
-	KUNIT_EXPECT_EQ(test, call->dport, RDS_PORT_PROBE);
-	KUNIT_EXPECT_EQ(test, hello.tag, tag);
+	for (i = 0; (call = fake_nth(rig_fake(test), FAKE_SENT, i)); i++) {
+		if (call->dport != RDS_PORT_PROBE)
+			continue;
+		n++;
+		rds_hello_read(call->exthdr, &hello);
+		KUNIT_EXPECT_EQ(test, call->seq, 0ULL);
+		KUNIT_EXPECT_EQ(test, hello.tag, tag);
+	}
+	KUNIT_EXPECT_EQ(test, n, 1U);
+	fake_forget(rig_fake(test));
 }
 
 /* The peer's, which is answered for as long as it is the same one. */
@@ -1478,6 +1482,47 @@ static void nothing_is_read_until_it_is_known(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_RESUME), 1U);
 }
 
+static struct kunit *the_test;
+static struct socket *the_sock;
+
+/* The connection is read to its end; what comes last is answered. */
+static void say_last(struct rds_path *path)
+{
+	rig_probe_only(the_test, 0, 1, &reborn);
+	rig_deliver(the_test, 2, RIG_PEER_PORT, RIG_PORT, 5, 0);
+	KUNIT_EXPECT_EQ(the_test, 7,
+			rig_try_send(the_test, the_sock, RIG_PEER_PORT, 7,
+				     MSG_DONTWAIT));
+}
+
+static void what_is_said_last_is_heeded(struct kunit *test)
+{
+	struct socket *sock = dialled(test);
+	const struct fake_call *call;
+	struct rig_got got;
+	unsigned int i;
+
+	the_test = test;
+	the_sock = sock;
+	rig_reply(test, 0, 1, &ours_1);
+	rig_send(test, sock, 5);
+	fake_settle(rig_fake(test));
+	rig_fake(test)->in_shutdown = say_last;
+	fake_forget(rig_fake(test));
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_CLOSED);
+	rig_await(test, FAKE_MAPPED, 1);
+	rig_probe(test, 0, 0, &reborn);
+	rig_recv(test, sock, &got);
+	KUNIT_EXPECT_EQ(test, got.ret, 5);
+
+	/* What was for its former self is given up, and only that. */
+	KUNIT_EXPECT_EQ(test, data_sent(test), 1U);
+	for (i = 0; (call = fake_nth(rig_fake(test), FAKE_SENT, i)); i++) {
+		if (call->sport == RIG_PORT)
+			KUNIT_EXPECT_EQ(test, call->len, 7U);
+	}
+}
+
 /* Nor for another reason, by a run of the path's work that began before. */
 static void nothing_else_has_it_read_on(struct kunit *test)
 {
@@ -1576,6 +1621,7 @@ static struct kunit_case lanes_cases[] = {
 	KUNIT_CASE(lanes_are_taken_when_it_is_known),
 	KUNIT_CASE(peer_is_reminded_of_its_lanes),
 	KUNIT_CASE(nothing_is_read_until_it_is_known),
+	KUNIT_CASE(what_is_said_last_is_heeded),
 	KUNIT_CASE(nothing_else_has_it_read_on),
 	KUNIT_CASE(former_self_may_return),
 	{}
