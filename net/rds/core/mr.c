@@ -9,8 +9,8 @@
  * arrival of a message that says that the peer has used it, if it is for one
  * use. It ends in this order: the transport stops the peers; the pages are let
  * go; then they no longer count. That may sleep, so what a message ends is left
- * to a work item. The region knows its transport, whose module it pins, and
- * not its socket, which may be gone by then.
+ * to a work item, which holds the socket until then. Otherwise the region knows
+ * its transport only, whose module it pins.
  *
  * The key is as good as a password: who has it may do what the region allows,
  * from any host that the socket's device has a connection to. That is so in all
@@ -21,6 +21,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
@@ -36,6 +37,7 @@
 /**
  * struct rds_mr - a region
  * @mr_work: ends it
+ * @mr_rs: whose it is, referenced; only for @mr_work
  * @mr_trans: the transport, its module pinned
  * @mr_handle: what the transport has made of it; NULL before that
  * @mr_once: for one use
@@ -45,6 +47,7 @@
  */
 struct rds_mr {
 	struct work_struct		mr_work;
+	struct rds_sock			*mr_rs;
 	const struct rds_transport	*mr_trans;
 	void				*mr_handle;
 	bool				mr_once;
@@ -68,9 +71,27 @@ static bool rds_mr_is_alive(const struct rds_mr *mr)
 	return rds_rdma_of(mr->mr_trans)->mr_alive(mr->mr_handle);
 }
 
+/* One less is about to end. */
+static void rds_mr_ended(struct rds_sock *rs)
+{
+	if (atomic_dec_and_test(&rs->rs_mrs_ending))
+		wake_up_var(&rs->rs_mrs_ending);
+}
+
 static void rds_mr_end_work(struct work_struct *work)
 {
-	rds_mr_end(container_of(work, struct rds_mr, mr_work));
+	struct rds_mr *mr = container_of(work, struct rds_mr, mr_work);
+	struct rds_sock *rs = mr->mr_rs;
+
+	rds_mr_end(mr);
+	rds_mr_ended(rs);
+	sock_put(&rs->rs_sk);
+}
+
+/* Wait for those that a work item ends. */
+static void rds_mr_await_ended(struct rds_sock *rs)
+{
+	wait_var_event(&rs->rs_mrs_ending, !atomic_read(&rs->rs_mrs_ending));
 }
 
 static struct rds_mr *rds_mr_alloc(const struct rds_transport *trans,
@@ -222,7 +243,6 @@ int rds_mr_register(struct rds_sock *rs, const struct rds_get_mr_args *args,
 	pages = rds_mr_count_pages(&args->vec);
 	if (pages < 0)
 		return pages;
-	WRITE_ONCE(rs->rs_had_mrs, true);
 	mr = rds_mr_alloc(trans, args, pages);
 	if (!mr)
 		return -ENOMEM;
@@ -260,8 +280,8 @@ int rds_mr_free(struct rds_sock *rs, rds_rdma_cookie_t cookie)
 					   rds_mr_is_any);
 
 	if (!mr) {
-		/* A peer has used it, and it is about to end. */
-		rds_pin_flush();
+		/* A peer may have used it, and it is about to end. */
+		rds_mr_await_ended(rs);
 		return -EINVAL;
 	}
 	rds_mr_end(mr);
@@ -297,10 +317,18 @@ bool rds_mr_has(struct rds_sock *rs, rds_rdma_cookie_t cookie)
  */
 void rds_mr_used(struct rds_sock *rs, u32 key)
 {
-	struct rds_mr *mr = rds_mr_take_if(rs, key, rds_mr_is_for_once);
+	struct rds_mr *mr;
 
-	if (mr)
-		rds_pin_release_later(&mr->mr_work);
+	/* Who does not find it any more waits for it. */
+	atomic_inc(&rs->rs_mrs_ending);
+	mr = rds_mr_take_if(rs, key, rds_mr_is_for_once);
+	if (!mr) {
+		rds_mr_ended(rs);
+		return;
+	}
+	sock_hold(&rs->rs_sk);
+	mr->mr_rs = rs;
+	rds_pin_release_later(&mr->mr_pin, &mr->mr_work);
 }
 
 /**
@@ -321,7 +349,6 @@ void rds_mr_close(struct rds_sock *rs)
 			rds_mr_end(mr);
 	}
 	/* What peers have used just now */
-	if (rs->rs_had_mrs)
-		rds_pin_flush();
+	rds_mr_await_ended(rs);
 	xa_destroy(&rs->rs_mrs);
 }

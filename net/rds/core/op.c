@@ -577,5 +577,5 @@ void rds_op_free(struct rds_op *op)
 	struct rds_user_op *uo = to_user_op(op);
 
 	rds_op_tell(uo, false, 0);
-	rds_pin_release_later(&uo->uo_work);
+	rds_pin_release_later(&uo->uo_pin, &uo->uo_work);
 }

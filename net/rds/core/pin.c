@@ -11,15 +11,48 @@
  *
  * To let them go may sleep, so who cannot has a work item do it.
  */
+#include <linux/cred.h>
 #include <linux/error-injection.h>
+#include <linux/hash.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
+#include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 
 #include "compat.h"
 #include "pin.h"
 
 static struct workqueue_struct *rds_pin_wq;
+
+/**
+ * struct rds_pin_late - what work items let go, of some users
+ * @pl_queued: how many there were so far
+ * @pl_done: how many have let it go
+ */
+struct rds_pin_late {
+	atomic_t	pl_queued;
+	atomic_t	pl_done;
+};
+
+#define RDS_PIN_USERS_BITS	6
+
+/* By a hash of the user, so that few wait for others */
+static struct rds_pin_late rds_pin_users[1 << RDS_PIN_USERS_BITS];
+
+static struct rds_pin_late *rds_pin_late_of(const struct user_struct *user)
+{
+	return &rds_pin_users[hash_ptr(user, RDS_PIN_USERS_BITS)];
+}
+
+/* Wait until as many have been let go as are to be. */
+static void rds_pin_await_late(const struct user_struct *user)
+{
+	struct rds_pin_late *late = rds_pin_late_of(user);
+	int queued = atomic_read(&late->pl_queued);
+
+	wait_var_event(&late->pl_done,
+		       atomic_read(&late->pl_done) - queued >= 0);
+}
 
 /**
  * rds_pin_count() - how many pages has a stretch of user memory?
@@ -59,7 +92,7 @@ int rds_pin_account(struct rds_pin *pin, unsigned int pages)
 	if (!mm_account_pinned_pages(&pin->pn_account, size))
 		return 0;
 	/* What is not used any more may be about to go, and counts till then */
-	rds_pin_flush();
+	rds_pin_await_late(current_user());
 	return mm_account_pinned_pages(&pin->pn_account, size) ? -ENOMEM : 0;
 }
 
@@ -101,21 +134,35 @@ ALLOW_ERROR_INJECTION(rds_pin_add, ERRNO);
  */
 void rds_pin_release(struct rds_pin *pin)
 {
+	struct rds_pin_late *late = NULL;
+
+	if (pin->pn_late)
+		late = rds_pin_late_of(pin->pn_account.user);
 	unpin_user_pages_dirty_lock(pin->pn_pages, pin->pn_nr,
 				    pin->pn_writable);
 	pin->pn_nr = 0;
 	mm_unaccount_pinned_pages(&pin->pn_account);
 	memset(&pin->pn_account, 0, sizeof(pin->pn_account));
+	pin->pn_late = false;
+	if (!late)
+		return;
+	atomic_inc(&late->pl_done);
+	/* As wake_up_var() wants it */
+	smp_mb__after_atomic();
+	wake_up_var(&late->pl_done);
 }
 
 /**
  * rds_pin_release_later() - have a work item let pages go
- * @work: it
+ * @pin: the pages
+ * @work: the work item; it calls rds_pin_release(), once
  *
  * Context: any.
  */
-void rds_pin_release_later(struct work_struct *work)
+void rds_pin_release_later(struct rds_pin *pin, struct work_struct *work)
 {
+	pin->pn_late = true;
+	atomic_inc(&rds_pin_late_of(pin->pn_account.user)->pl_queued);
 	queue_work(rds_pin_wq, work);
 }
 

@@ -11,6 +11,7 @@ struct work_struct;
 /**
  * struct rds_pin - pinned user memory
  * @pn_account: what counts against the user's limit of locked memory
+ * @pn_late: a work item lets it go
  * @pn_writable: a device writes to it
  * @pn_nr: how many pages, so far
  * @pn_pages: those; the owner's array
@@ -20,6 +21,7 @@ struct work_struct;
  */
 struct rds_pin {
 	struct mmpin	pn_account;
+	bool		pn_late;
 	bool		pn_writable;
 	unsigned int	pn_nr;
 	struct page	**pn_pages;
@@ -31,7 +33,7 @@ int rds_pin_count(u64 addr, u64 bytes);
 int rds_pin_account(struct rds_pin *pin, unsigned int pages);
 int rds_pin_add(struct rds_pin *pin, u64 addr, unsigned int pages);
 void rds_pin_release(struct rds_pin *pin);
-void rds_pin_release_later(struct work_struct *work);
+void rds_pin_release_later(struct rds_pin *pin, struct work_struct *work);
 void rds_pin_flush(void);
 
 #endif /* _RDS_CORE_PIN_H */

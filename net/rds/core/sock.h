@@ -63,7 +63,7 @@ struct rds_zcopy_queue;
  *	first, set once
  * @rs_mrs: regions that peers may reach, by their keys
  * @rs_nr_mrs: how many, and those about to be there
- * @rs_had_mrs: there ever were any
+ * @rs_mrs_ending: how many a work item ends, which messages have named
  * @rs_recverr: RDS_RECVERR
  * @rs_rx_traces: how many receive path latencies the user wants
  * @rs_rx_trace: which
@@ -111,7 +111,7 @@ struct rds_sock {
 	struct rds_zcopy_queue	*rs_zcopy;
 	struct xarray		rs_mrs;
 	atomic_t		rs_nr_mrs;
-	bool			rs_had_mrs;
+	atomic_t		rs_mrs_ending;
 	bool			rs_recverr;
 	u8			rs_rx_traces;
 	u8			rs_rx_trace[RDS_MSG_RX_DGRAM_TRACE_MAX];
