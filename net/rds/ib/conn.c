@@ -199,16 +199,18 @@ static void rds_ib_drain_rq(struct rds_ib_conn *ic, struct ib_qp *qp)
 
 /* Work requests posted in the error state are flushed, behind all others. Were
  * one sent after all, for the answer came at that moment, the peer would not
- * see it: it writes nothing. Some devices have their own way. What does not
- * come in time is not waited for: to destroy the queue pair stops the device as
- * well.
+ * see it: it writes nothing. What does not come in time is not waited for: to
+ * destroy the queue pair stops the device as well. Devices of iWARP may not
+ * take any in that state, and have their own way, which waits for as long as it
+ * takes.
  */
 static void rds_ib_drain(struct rds_ib_conn *ic)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	struct ib_qp *qp = ic->ic_id->qp;
 
-	if (qp->device->ops.drain_sq || qp->device->ops.drain_rq) {
+	if (qp->device->node_type == RDMA_NODE_RNIC &&
+	    (qp->device->ops.drain_sq || qp->device->ops.drain_rq)) {
 		ib_drain_qp(qp);
 		return;
 	}
