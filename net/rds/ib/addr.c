@@ -87,6 +87,13 @@ static bool rds_ib_serves(const struct ib_device *dev,
 	       (ipv6_addr_v4mapped(addr) || dev->node_type == RDMA_NODE_IB_CA);
 }
 
+static int rds_ib_addr_check(struct net *net, const struct in6_addr *addr)
+{
+	if (!net_eq(net, &init_net))
+		return -EPROTOTYPE;
+	return rds_ib_addr_is_loopback(addr) ? -EADDRNOTAVAIL : 0;
+}
+
 /* A CM id that is bound to an address which we serve */
 static struct rdma_cm_id *rds_ib_bind_id(struct net *net,
 					 const struct in6_addr *addr,
@@ -96,10 +103,9 @@ static struct rdma_cm_id *rds_ib_bind_id(struct net *net,
 	struct rdma_cm_id *id;
 	int ret;
 
-	if (!net_eq(net, &init_net))
-		return ERR_PTR(-EPROTOTYPE);
-	if (rds_ib_addr_is_loopback(addr))
-		return ERR_PTR(-EADDRNOTAVAIL);
+	ret = rds_ib_addr_check(net, addr);
+	if (ret)
+		return ERR_PTR(ret);
 
 	id = rdma_create_id(net, rds_ib_no_event, NULL, RDMA_PS_TCP,
 			    IB_QPT_RC);
@@ -140,6 +146,9 @@ int rds_ib_laddr_check(struct net *net, const struct in6_addr *addr,
  * @addr: the address
  * @ifindex: its scope, or 0
  *
+ * A connection from there knows. To ask the connection manager takes a port of
+ * its, and a mutex of all who do.
+ *
  * Context: process, may sleep.
  * Return: the device, for rds_ib_device_put(); or -EADDRNOTAVAIL, -EPROTOTYPE,
  * -ENOMEM as a pointer.
@@ -147,9 +156,16 @@ int rds_ib_laddr_check(struct net *net, const struct in6_addr *addr,
 struct rds_ib_device *rds_ib_device_of(struct net *net,
 				       const struct in6_addr *addr, int ifindex)
 {
-	struct rdma_cm_id *id = rds_ib_bind_id(net, addr, ifindex);
+	int ret = rds_ib_addr_check(net, addr);
 	struct rds_ib_device *d;
+	struct rdma_cm_id *id;
 
+	if (ret)
+		return ERR_PTR(ret);
+	d = rds_ib_device_by_conn(addr, ifindex);
+	if (d)
+		return d;
+	id = rds_ib_bind_id(net, addr, ifindex);
 	if (IS_ERR(id))
 		return ERR_CAST(id);
 	d = rds_ib_device_get(id->device);

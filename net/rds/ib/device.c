@@ -25,6 +25,7 @@
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/slab.h>
+#include <net/ipv6.h>
 
 #include "ib.h"
 
@@ -118,6 +119,54 @@ struct rds_ib_device *rds_ib_device_get(const struct ib_device *dev)
 		refcount_inc(&d->dv_refs);
 	mutex_unlock(&rds_ib_devices_mutex);
 	return d;
+}
+
+/* Does it have a connection from that address that is not over? */
+static bool rds_ib_device_serves(struct rds_ib_device *d,
+				 const struct in6_addr *laddr, int ifindex)
+{
+	bool local = ipv6_addr_type(laddr) & IPV6_ADDR_LINKLOCAL;
+	const struct rds_path *path;
+	struct rds_ib_conn *ic;
+	bool found = false;
+
+	spin_lock_bh(&d->dv_lock);
+	list_for_each_entry(ic, &d->dv_conns, ic_dev_item) {
+		if (ic->ic_dropped || READ_ONCE(ic->ic_state) != RDS_IB_UP)
+			continue;
+		path = ic->ic_ip->ip_path;
+		found = ipv6_addr_equal(&path->laddr, laddr) &&
+			(!local || path->ifindex == ifindex);
+		if (found)
+			break;
+	}
+	spin_unlock_bh(&d->dv_lock);
+	return found;
+}
+
+/**
+ * rds_ib_device_by_conn() - the device that an address has a connection by
+ * @laddr: the address
+ * @ifindex: its scope, or 0
+ *
+ * Context: process, may sleep. Takes the mutex of the list, and dv_lock.
+ * Return: our part of it, for rds_ib_device_put(), or NULL if there is none.
+ */
+struct rds_ib_device *rds_ib_device_by_conn(const struct in6_addr *laddr,
+					    int ifindex)
+{
+	struct rds_ib_device *d, *found = NULL;
+
+	mutex_lock(&rds_ib_devices_mutex);
+	list_for_each_entry(d, &rds_ib_devices, dv_item) {
+		if (!rds_ib_device_serves(d, laddr, ifindex))
+			continue;
+		found = d;
+		refcount_inc(&d->dv_refs);
+		break;
+	}
+	mutex_unlock(&rds_ib_devices_mutex);
+	return found;
 }
 
 /**

@@ -575,6 +575,8 @@ int rds_ib_device_init(void);
 void rds_ib_device_exit(void);
 bool rds_ib_device_has(const struct ib_device *dev);
 struct rds_ib_device *rds_ib_device_get(const struct ib_device *dev);
+struct rds_ib_device *rds_ib_device_by_conn(const struct in6_addr *laddr,
+					    int ifindex);
 void rds_ib_device_put(struct rds_ib_device *d);
 bool rds_ib_port_is_down(const struct rdma_cm_id *id);
 int rds_ib_device_join(struct rds_ib_conn *ic, struct ib_device *dev);

@@ -120,6 +120,70 @@ TEST_F(memory, is_registered_before_there_is_a_connection)
 	EXPECT_TRUE(site_talks(site, 5000));
 }
 
+#define PORTS "/proc/sys/net/ipv4/ip_local_port_range"
+#define PORT 40000
+
+static bool set_ports(const char *range)
+{
+	FILE *file = fopen(PORTS, "w");
+	bool ok;
+
+	if (!file)
+		return false;
+	ok = fputs(range, file) >= 0;
+	return !fclose(file) && ok;
+}
+
+static bool get_ports(char *range, int len)
+{
+	FILE *file = fopen(PORTS, "r");
+	bool ok;
+
+	if (!file)
+		return false;
+	ok = fgets(range, len, file);
+	fclose(file);
+	return ok;
+}
+
+static struct rdma_cm_id *take_port(const char *address)
+{
+	struct sockaddr_in name = {
+		.sin_family = AF_INET,
+		.sin_port = htons(PORT),
+		.sin_addr.s_addr = inet_addr(address),
+	};
+	struct rdma_cm_id *id;
+
+	if (rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP))
+		return NULL;
+	if (!rdma_bind_addr(id, (struct sockaddr *)&name))
+		return id;
+	rdma_destroy_id(id);
+	return NULL;
+}
+
+/* The connection knows the device; nobody has to be asked for it. */
+TEST_F(memory, is_registered_when_all_ports_are_taken)
+{
+	struct site *site = &self->site;
+	struct rdma_cm_id *id;
+	uint64_t cookie = 0;
+	char range[64];
+
+	ASSERT_EQ(PEER_UP, site_dial(site));
+	ASSERT_TRUE(get_ports(range, sizeof(range)));
+	id = take_port(SITE_NEAR);
+	ASSERT_NE(NULL, id);
+	ASSERT_TRUE(set_ports("40000 40000"));
+	EXPECT_EQ(0, rds_get_mr(site->fd, self->area, LEN, 0, &cookie));
+	EXPECT_TRUE(set_ports(range));
+	rdma_destroy_id(id);
+	EXPECT_TRUE(reach(site, IBV_WR_RDMA_READ, cookie, 0, self->bytes,
+			  PAGE));
+	EXPECT_EQ(0, memcmp(self->bytes, self->area, PAGE));
+}
+
 /* What is beyond what a peer was given ends its connection, and no more. */
 FIXTURE(beyond) {
 	FIXTURE_DATA(memory) memory;
