@@ -178,7 +178,7 @@ static bool rds_conn_is_forsaken(const struct rds_conn *conn)
 		cp = rds_conn_lane(conn, i);
 		if (cp && (rds_cpath_state(cp) != RDS_PATH_DOWN ||
 			   test_bit(RDS_PF_OFFER, &cp->cp_flags) ||
-			   test_bit(RDS_PF_CONNECT, &cp->cp_flags)))
+			   (!i && test_bit(RDS_PF_CONNECT, &cp->cp_flags))))
 			return false;
 	}
 	return true;

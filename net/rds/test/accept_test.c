@@ -725,6 +725,27 @@ static void caller_is_called_again(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, paths_become(test, 0));
 }
 
+/* Its other lanes were to be dialled when lane 0 is UP. That is no reason to
+ * keep what nobody dials any more.
+ */
+static void caller_s_lanes_go_with_it(struct kunit *test)
+{
+	unsigned int i;
+
+	rig_of(test)->peer = RIG_FADDR;
+	rig_fake(test)->peer_dials = false;
+	KUNIT_ASSERT_EQ(test, 0, rig_knock(test));
+	rig_await(test, FAKE_MAPPED, 1);
+	rig_reply(test, 0, 1, &ours_8);
+	rig_await(test, FAKE_CONNECTED, 8);
+
+	fake_fail(&rig_fake(test)->connect, -ECONNREFUSED, FAKE_FOR_EVER);
+	for (i = 8; i--;)
+		rds_path_drop(&rig_lane(test, i)->cp_pub,
+			      RDS_DROP_PEER_CLOSED);
+	KUNIT_EXPECT_TRUE(test, paths_become(test, 0));
+}
+
 static void nobody_uses_who_knocked(struct kunit *test)
 {
 	rig_of(test)->peer = RIG_FADDR;
@@ -857,6 +878,7 @@ static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(knock_does_not_wait_for_the_back_off),
 	KUNIT_CASE(knock_at_an_open_door),
 	KUNIT_CASE(caller_is_called_again),
+	KUNIT_CASE(caller_s_lanes_go_with_it),
 	KUNIT_CASE(nobody_uses_who_knocked),
 	KUNIT_CASE(strangers_are_bounded),
 	KUNIT_CASE(stranger_is_bounded),
