@@ -21,8 +21,9 @@
  *
  * A connection that the peer has made, and that no socket of this host has
  * used, has nothing to remember either: it goes when it is disconnected
- * (conn_reap.c). Others stay: the number that a peer's next message must
- * have is what tells a message sent twice.
+ * (conn_reap.c). So does one that a socket has had made and that was never UP,
+ * when no socket and no message refers to it any more. Others stay: the number
+ * that a peer's next message must have is what tells a message sent twice.
  *
  * Locks: c_lane_lock > rn_lock (both sleep) > cp_xmit_lock (of loopback) >
  * cp_lock; rn_lock > cm_lock. Steps 2 to 6 run without rn_lock, for the work
@@ -37,6 +38,7 @@
 #include "addr.h"
 #include "cong.h"
 #include "conn.h"
+#include "conn_limit.h"
 #include "conn_reap.h"
 #include "lanes.h"
 #include "path_work.h"
@@ -62,6 +64,7 @@ void rds_conn_new_gen(struct rds_net *rn)
 int rds_conn_net_init(struct rds_net *rn)
 {
 	mutex_init(&rn->rn_lock);
+	rds_conn_limit_net_init(rn);
 	INIT_DELAYED_WORK(&rn->rn_reap, rds_conn_reap_work);
 	rds_conn_new_gen(rn);
 	INIT_LIST_HEAD(&rn->rn_conn_list);
@@ -271,7 +274,8 @@ struct rds_conn *rds_conn_lookup(struct rds_net *rn,
 }
 
 static struct rds_conn *rds_conn_create(struct rds_net *rn,
-					const struct rds_conn_key *key)
+					const struct rds_conn_key *key,
+					kuid_t uid)
 	__must_hold(&rn->rn_lock)
 {
 	struct rds_conn *conn;
@@ -286,11 +290,15 @@ static struct rds_conn *rds_conn_create(struct rds_net *rn,
 	if (IS_ERR(conn))
 		return conn;
 
+	ret = rds_conn_charge(conn, uid);
+	if (ret)
+		goto err_free;
+
 	rds_conn_hold(conn);
 	ret = rhashtable_insert_fast(&rn->rn_conns, &conn->c_node,
 				     rds_conn_params);
 	if (ret)
-		goto err_free;
+		goto err_uncharge;
 
 	rds_conn_watch_cong(conn);
 	list_add_tail(&conn->c_item, &rn->rn_conn_list);
@@ -298,6 +306,8 @@ static struct rds_conn *rds_conn_create(struct rds_net *rn,
 		WRITE_ONCE(rn->rn_loop_conns, rn->rn_loop_conns + 1);
 	return conn;
 
+err_uncharge:
+	rds_conn_uncharge(conn);
 err_free:
 	rds_conn_free_path(&conn->c_path);
 	rds_conn_free(conn);
@@ -318,63 +328,103 @@ void rds_conn_remove(struct rds_conn *conn)
 	lockdep_assert_held(&rn->rn_lock);
 	rhashtable_remove_fast(&rn->rn_conns, &conn->c_node, rds_conn_params);
 	list_del_init(&conn->c_item);
+	rds_conn_uncharge(conn);
 	if (rds_conn_loops(conn))
 		WRITE_ONCE(rn->rn_loop_conns, rn->rn_loop_conns - 1);
 }
 
-static struct rds_conn *rds_conn_get_locked(struct rds_net *rn,
-					    const struct rds_conn_key *key)
+/* Of a loopback connection the way back, for who has had the way there made */
+static struct rds_conn *rds_conn_get_reverse(const struct rds_conn *there,
+					     const struct rds_conn_key *key)
 {
-	struct rds_conn *conn;
+	struct rds_net *rn = there->c_rn;
+	struct rds_conn *conn = rds_conn_lookup(rn, key);
+
+	if (conn)
+		return conn;
 
 	mutex_lock(&rn->rn_lock);
 	conn = rds_conn_lookup(rn, key);
 	if (!conn)
-		conn = rds_conn_create(rn, key);
+		conn = rds_conn_create(rn, key, there->c_uid);
 	mutex_unlock(&rn->rn_lock);
 	return conn;
 }
 
-/**
- * rds_conn_get() - find or make a connection
- * @rn: the namespace
- * @key: what it is found by; its transport must be pinned by the caller
- *
- * Context: process, may sleep. Takes rn_lock if there is none yet.
- * Return: the connection with a reference for the caller; or an error
- * pointer: -ENOMEM; -ENETDOWN if the namespace is going away; or what the
- * transport's path_alloc() returned.
- */
-struct rds_conn *rds_conn_get(struct rds_net *rn,
-			      const struct rds_conn_key *key)
+/* What is in the table while rn_lock is held is not dead. */
+static struct rds_conn *rds_conn_make(struct rds_net *rn,
+				      const struct rds_conn_key *key,
+				      kuid_t uid)
 {
-	struct rds_conn *conn = rds_conn_lookup(rn, key);
+	struct rds_conn *conn;
+	int ret;
 
-	return conn ?: rds_conn_get_locked(rn, key);
+	mutex_lock(&rn->rn_lock);
+	conn = rds_conn_lookup(rn, key);
+	if (conn)
+		goto out;
+	ret = rds_conn_limit(rn, uid);
+	conn = ret ? ERR_PTR(ret) : rds_conn_create(rn, key, uid);
+	if (!IS_ERR(conn) && !rds_conn_loops(conn))
+		rds_conn_sweep_later(rn);
+out:
+	mutex_unlock(&rn->rn_lock);
+	return conn;
+}
+
+/* Beyond a limit idle ones make room. */
+static struct rds_conn *rds_conn_make_room(struct rds_net *rn,
+					   const struct rds_conn_key *key,
+					   kuid_t uid)
+{
+	struct rds_conn *conn;
+
+	if (key->trans->caps & RDS_CAP_LOOPBACK)
+		rds_conn_thin_out(rn);
+	conn = rds_conn_make(rn, key, uid);
+	if (conn == ERR_PTR(-EUSERS)) {
+		if (rds_conn_reap_idle(rn, INVALID_UID))
+			conn = rds_conn_make(rn, key, uid);
+	} else if (conn == ERR_PTR(-EDQUOT)) {
+		if (rds_conn_reap_idle(rn, uid))
+			conn = rds_conn_make(rn, key, uid);
+	}
+
+	if (conn == ERR_PTR(-EUSERS))
+		rds_stat_inc(rn, conn_refused_net);
+	else if (conn == ERR_PTR(-EDQUOT))
+		rds_stat_inc(rn, conn_refused_user);
+	return conn;
 }
 
 /**
  * rds_conn_get_for_user() - find or make a connection that a user asks for
  * @rn: the namespace
- * @key: as for rds_conn_get()
+ * @key: what it is found by; its transport must be pinned by the caller
+ * @uid: who asks
  *
- * 127.0.0.0/8 alone has addresses for 2^48 connections, and anybody may send
- * between them. Beyond a number of them idle ones make room.
+ * Anybody may send to any address, so there are limits to what is made: see
+ * conn_limit.c.
  *
  * Context: process, may sleep; not the work of a path, for which it may wait.
- * Takes rn_lock if there is none yet.
- * Return: as rds_conn_get(). -ENOMEM also if there are too many, all in use.
+ * Takes rn_lock if there is none yet, or if it is about to go.
+ * Return: the connection with a reference for the caller; or an error
+ * pointer: -ENOMEM; -ENETDOWN if the namespace is going away; -EUSERS if there
+ * are too many connections; -EDQUOT if the user has had too many made; or what
+ * the transport's path_alloc() returned.
  */
 struct rds_conn *rds_conn_get_for_user(struct rds_net *rn,
-				       const struct rds_conn_key *key)
+				       const struct rds_conn_key *key,
+				       kuid_t uid)
 {
 	struct rds_conn *conn = rds_conn_lookup(rn, key);
 
-	if (!conn && (key->trans->caps & RDS_CAP_LOOPBACK) &&
-	    !rds_conn_loop_has_room(rn))
-		return ERR_PTR(-ENOMEM);
+	if (conn && READ_ONCE(conn->c_path.cp_dead)) {
+		rds_conn_put(conn);
+		conn = NULL;
+	}
 	if (!conn)
-		conn = rds_conn_get_locked(rn, key);
+		conn = rds_conn_make_room(rn, key, uid);
 	if (!IS_ERR(conn))
 		rds_conn_set_used(conn);
 	return conn;
@@ -383,11 +433,11 @@ struct rds_conn *rds_conn_get_for_user(struct rds_net *rn,
 /**
  * rds_conn_get_for_peer() - find or make a connection that a peer asks for
  * @rn: the namespace
- * @key: as for rds_conn_get()
+ * @key: as for rds_conn_get_for_user()
  *
  * Context: process, may sleep. rn_lock is held.
- * Return: as rds_conn_get(). -EAGAIN if there are too many that nobody here
- * uses; conn_ops.accept_again() will tell.
+ * Return: as rds_conn_get_for_user(), but -EAGAIN if there are too many, or too
+ * many that nobody here uses; conn_ops.accept_again() will tell.
  */
 struct rds_conn *rds_conn_get_for_peer(struct rds_net *rn,
 				       const struct rds_conn_key *key)
@@ -401,7 +451,7 @@ struct rds_conn *rds_conn_get_for_peer(struct rds_net *rn,
 		return conn;
 	if (!rds_conn_stranger_has_room(rn, &key->faddr))
 		return ERR_PTR(-EAGAIN);
-	return rds_conn_create(rn, key);
+	return rds_conn_create(rn, key, INVALID_UID);
 }
 
 /**
@@ -424,7 +474,7 @@ void rds_conn_release(struct rds_conn *conn)
  *
  * Context: process, may sleep. Takes rn_lock if there is none yet.
  * Return: the path with a reference, to be given up by rds_path_put(), or an
- * error pointer as rds_conn_get().
+ * error pointer: -ENOMEM, -ENETDOWN, or what path_alloc() returned.
  */
 struct rds_path *rds_path_get_reverse(struct rds_path *path)
 {
@@ -436,7 +486,7 @@ struct rds_path *rds_path_get_reverse(struct rds_path *path)
 	if (ipv6_addr_equal(&key.laddr, &key.faddr))
 		key.passive = !key.passive;
 
-	conn = rds_conn_get(cp->cp_conn->c_rn, &key);
+	conn = rds_conn_get_reverse(cp->cp_conn, &key);
 	return IS_ERR(conn) ? ERR_CAST(conn) : &conn->c_path.cp_pub;
 }
 EXPORT_SYMBOL_GPL(rds_path_get_reverse);

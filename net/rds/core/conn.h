@@ -5,6 +5,7 @@
 
 #include <linux/mutex.h>
 #include <linux/rhashtable-types.h>
+#include <linux/uidgid.h>
 
 #include "hello.h"
 #include "path.h"
@@ -52,6 +53,8 @@ enum rds_fan {
  * @c_reap_item: on the list of those being freed because nobody uses them
  * @c_key: what it is found by; never changes
  * @c_rn: the namespace
+ * @c_uid: the user who has had it made; invalid if that was a peer. Never
+ *	changes in the table
  * @c_refs: the table, sockets that use it, messages, queued work, the loopback
  *	path that delivers on it
  * @c_lcong: our address's congestion map
@@ -69,6 +72,7 @@ enum rds_fan {
  * @c_rx_held: bytes of memory that unread messages hold which came for a port
  *	that was congested already
  * @c_evicted: it is to go although it is connected
+ * @c_forgotten: likewise, and although it was used
  * @c_gen: our generation number, as the peer knows it
  * @c_epoch: tells this life of the connection from others, see hello.c
  * @c_npaths: lanes that messages are spread over; a power of two; written
@@ -101,6 +105,7 @@ struct rds_conn {
 	struct list_head	c_reap_item;
 	struct rds_conn_key	c_key;
 	struct rds_net		*c_rn;
+	kuid_t			c_uid;
 	refcount_t		c_refs;
 	struct rds_cong_map	*c_lcong;
 	struct rds_cong_map	*c_fcong;
@@ -108,6 +113,7 @@ struct rds_conn {
 	struct rcu_head		c_rcu;
 	bool			c_used;
 	bool			c_evicted;
+	bool			c_forgotten;
 	bool			c_called;
 	unsigned long		c_called_at;
 	unsigned long		c_asked_at;
@@ -144,10 +150,9 @@ void rds_conn_new_gen(struct rds_net *rn);
 void rds_conn_net_exit(struct rds_net *rn);
 struct rds_conn *rds_conn_lookup(struct rds_net *rn,
 				 const struct rds_conn_key *key);
-struct rds_conn *rds_conn_get(struct rds_net *rn,
-			      const struct rds_conn_key *key);
 struct rds_conn *rds_conn_get_for_user(struct rds_net *rn,
-				       const struct rds_conn_key *key);
+				       const struct rds_conn_key *key,
+				       kuid_t uid);
 struct rds_conn *rds_conn_get_for_peer(struct rds_net *rn,
 				       const struct rds_conn_key *key);
 struct rds_cpath *rds_conn_add_lane(struct rds_conn *conn, unsigned int i);

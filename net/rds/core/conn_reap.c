@@ -7,12 +7,23 @@
  *
  * With a wire, peers can make them. One that no socket of this host has used
  * goes when it is disconnected; and there may be so many of a peer's, and of
- * all, or the oldest goes. One that was used stays, see conn.c.
+ * all, or the oldest goes.
+ *
+ * And anybody can have them made, to addresses where nobody is. One that was
+ * never UP is abandoned when only the table and its own probes refer to it:
+ * then no socket has it, no message of any waits on it, and no work of its
+ * paths is planned. That it is, a path's work finds out before it dials again;
+ * and those that nobody dials are looked for now and then, as long as there is
+ * any that was never UP.
+ *
+ * One that was UP and used stays, see conn.c, until its peer is forgotten.
  */
 #include <linux/slab.h>
 #include <net/ipv6.h>
 
+#include "compat.h"
 #include "conn.h"
+#include "conn_limit.h"
 #include "conn_reap.h"
 #include "path_work.h"
 
@@ -30,74 +41,160 @@
 /* How long such connections are gathered before the disconnected ones go */
 #define RDS_REAP_DELAY		(HZ / 20)
 
-/* Until they are looked for again, if there were few */
+/* How long idle ones are not looked for again if so many were not found */
 #define RDS_REAP_INTERVAL	(HZ / 10)
+#define RDS_REAP_WORTH		64
+
+/* How often those that were never UP are looked through */
+#define RDS_SWEEP_INTERVAL	(5 * HZ)
+
+static bool rds_conn_is_loop_of(const struct rds_conn *conn, kuid_t uid)
+{
+	return rds_conn_loops(conn) &&
+	       (!uid_valid(uid) || uid_eq(conn->c_uid, uid));
+}
 
 /* The two paths of a loopback pair refer to each other while they are UP. One
  * that somebody uses after all comes up again by itself.
  */
-static void rds_conn_quiesce_idle(struct rds_net *rn)
+static void rds_conn_quiesce_idle(struct rds_net *rn, kuid_t uid)
 	__must_hold(&rn->rn_lock)
 {
 	struct rds_conn *conn;
 
 	lockdep_assert_held(&rn->rn_lock);
 	list_for_each_entry(conn, &rn->rn_conn_list, c_item) {
-		if (rds_conn_loops(conn) && refcount_read(&conn->c_refs) <= 2)
+		if (rds_conn_is_loop_of(conn, uid) &&
+		    refcount_read(&conn->c_refs) <= 2)
 			rds_path_shut_down_idle(&conn->c_path);
 	}
 }
 
-/* Free the loopback connections that nobody uses.
- *
- * Such a connection has nothing to remember: its messages arrive as they are
- * sent. One whose only reference is the table's has no message, no work and
- * no socket; taking that reference leaves it to us alone. A pass that finds
- * little is not repeated at once, for anybody may ask for it.
- */
-static void rds_conn_reap_idle(struct rds_net *rn)
+static unsigned int rds_conn_reap_quiet(struct rds_net *rn, kuid_t uid)
+	__must_hold(&rn->rn_lock)
 {
 	struct rds_conn *conn, *next;
+	unsigned int freed = 0;
 
-	mutex_lock(&rn->rn_lock);
-	if (time_before(jiffies, rn->rn_reap_at))
-		goto out;
-
-	rds_conn_quiesce_idle(rn);
+	lockdep_assert_held(&rn->rn_lock);
 	list_for_each_entry_safe(conn, next, &rn->rn_conn_list, c_item) {
-		if (!rds_conn_loops(conn) ||
+		if (!rds_conn_is_loop_of(conn, uid) ||
 		    !refcount_dec_if_one(&conn->c_refs))
 			continue;
 		rds_conn_remove(conn);
 		rds_path_shut_down_dead(&conn->c_path);
 		rds_conn_free_path(&conn->c_path);
 		rds_conn_release(conn);
+		freed++;
 	}
-	if (rn->rn_loop_conns > RDS_LOOP_CONNS_MAX / 2)
-		rn->rn_reap_at = jiffies + RDS_REAP_INTERVAL;
-out:
-	mutex_unlock(&rn->rn_lock);
-}
-
-static bool rds_conn_loop_is_full(const struct rds_net *rn)
-{
-	return READ_ONCE(rn->rn_loop_conns) >= RDS_LOOP_CONNS_MAX;
+	return freed;
 }
 
 /**
- * rds_conn_loop_has_room() - may there be another loopback connection?
+ * rds_conn_reap_idle() - free the loopback connections that nobody uses
  * @rn: the namespace
+ * @uid: only those of this user; INVALID_UID for all
  *
- * Frees idle ones if there are too many.
+ * Such a connection has nothing to remember: its messages arrive as they are
+ * sent. One whose only reference is the table's has no message, no work and
+ * no socket; taking that reference leaves it to us alone. A pass that finds
+ * little is not repeated at once, for anybody may ask for it.
  *
  * Context: process, may sleep; not the work of a path. Takes rn_lock.
- * Return: true if there may.
+ * Return: true if there was any.
  */
-bool rds_conn_loop_has_room(struct rds_net *rn)
+bool rds_conn_reap_idle(struct rds_net *rn, kuid_t uid)
 {
-	if (rds_conn_loop_is_full(rn))
-		rds_conn_reap_idle(rn);
-	return !rds_conn_loop_is_full(rn);
+	unsigned int freed = 0;
+
+	mutex_lock(&rn->rn_lock);
+	if (time_before(jiffies, rn->rn_reap_at))
+		goto out;
+
+	rds_conn_quiesce_idle(rn, uid);
+	freed = rds_conn_reap_quiet(rn, uid);
+	if (freed < RDS_REAP_WORTH)
+		rn->rn_reap_at = jiffies + RDS_REAP_INTERVAL;
+out:
+	mutex_unlock(&rn->rn_lock);
+	return freed;
+}
+
+/**
+ * rds_conn_thin_out() - free idle loopback connections if there are many
+ * @rn: the namespace
+ *
+ * Context: process, may sleep; not the work of a path. Takes rn_lock.
+ */
+void rds_conn_thin_out(struct rds_net *rn)
+{
+	if (READ_ONCE(rn->rn_loop_conns) >= RDS_LOOP_CONNS_MAX)
+		rds_conn_reap_idle(rn, INVALID_UID);
+}
+
+static bool rds_conn_was_up(const struct rds_conn *conn)
+{
+	const struct rds_cpath *cp;
+	unsigned int i;
+
+	for (i = 0; i < RDS_MAX_PATHS; i++) {
+		cp = rds_conn_lane(conn, i);
+		if (cp && READ_ONCE(cp->cp_established))
+			return true;
+	}
+	return false;
+}
+
+/* A socket has had it made, and so far in vain. */
+static bool rds_conn_is_unborn(const struct rds_conn *conn)
+{
+	return !rds_conn_loops(conn) && READ_ONCE(conn->c_used) &&
+	       !rds_conn_was_up(conn);
+}
+
+/* Messages of the family's own, which wait for a peer that nobody has met */
+static unsigned int rds_conn_nr_probes(const struct rds_conn *conn)
+{
+	const struct rds_cpath *cp;
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < RDS_MAX_PATHS; i++) {
+		cp = rds_conn_lane(conn, i);
+		if (cp)
+			nr += atomic_read(&cp->cp_nprobes);
+	}
+	return nr;
+}
+
+/**
+ * rds_conn_is_abandoned() - was it never UP, and does nobody refer to it?
+ * @conn: the connection, with a wire
+ * @own: references of the caller's own
+ *
+ * Who looks it up at that moment has a reference, and then finds the path DOWN
+ * with no attempt planned, or dead.
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool rds_conn_is_abandoned(const struct rds_conn *conn, unsigned int own)
+{
+	/* A probe is counted after its reference is taken, until it is put. */
+	return rds_conn_is_unborn(conn) &&
+	       refcount_read(&conn->c_refs) <=
+			1 + own + rds_conn_nr_probes(conn);
+}
+
+/**
+ * rds_conn_is_left() - is there nobody for whom a path would be connected?
+ * @conn: the connection, with a wire
+ *
+ * Context: process, the work of one of its paths, which has a reference.
+ * Return: true if no socket has used it, or all who did have abandoned it.
+ */
+bool rds_conn_is_left(const struct rds_conn *conn)
+{
+	return !READ_ONCE(conn->c_used) || rds_conn_is_abandoned(conn, 1);
 }
 
 static bool rds_conn_is_stranger(const struct rds_conn *conn)
@@ -137,6 +234,7 @@ bool rds_conn_stranger_has_room(struct rds_net *rn,
 	__must_hold(&rn->rn_lock)
 {
 	struct rds_strangers all = {}, kin = {}, *crowd;
+	bool full = rds_conn_is_full(rn);
 	unsigned int max = RDS_STRANGERS_MAX;
 	struct rds_conn *conn;
 
@@ -154,25 +252,32 @@ bool rds_conn_stranger_has_room(struct rds_net *rn,
 		crowd = &kin;
 		max = RDS_STRANGERS_OF_PEER;
 	}
-	if (crowd->nr < max)
+	if (crowd->nr < max && !full)
 		return true;
 
 	if (crowd->oldest)
 		WRITE_ONCE(crowd->oldest->c_evicted, true);
 	rds_conn_reap_later(rn);
-	return crowd->nr < 2 * max && all.nr < 2 * RDS_STRANGERS_MAX;
+	if (full)
+		rds_stat_inc(rn, conn_refused_net);
+	return !full && crowd->nr < 2 * max && all.nr < 2 * RDS_STRANGERS_MAX;
 }
 
-/* Nobody here uses it, and the peer is gone or has to go. */
+/* It has nothing to remember, or is not to, and the peer is gone or has to go.
+ */
 static bool rds_conn_is_forsaken(const struct rds_conn *conn)
 {
 	const struct rds_cpath *cp;
 	unsigned int i;
 
-	if (!rds_conn_is_stranger(conn))
-		return false;
-	if (conn->c_evicted)
+	if (conn->c_forgotten)
 		return true;
+	if (!rds_conn_is_stranger(conn)) {
+		if (!rds_conn_is_abandoned(conn, 0))
+			return false;
+	} else if (conn->c_evicted) {
+		return true;
+	}
 
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
 		cp = rds_conn_lane(conn, i);
@@ -202,7 +307,8 @@ static void rds_conn_set_dead(struct rds_conn *conn, bool dead)
 }
 
 /* Somebody may be about to send: who has queued a message has marked the
- * connection as used before, and who has not finds it dead, and looks again.
+ * connection as used before, and has references to it; who has not finds it
+ * dead, and looks again.
  */
 static bool rds_conn_take_forsaken(struct rds_conn *conn)
 	__must_hold(&conn->c_rn->rn_lock)
@@ -214,6 +320,9 @@ static bool rds_conn_take_forsaken(struct rds_conn *conn)
 	rds_conn_set_dead(conn, true);
 	if (rds_conn_is_forsaken(conn)) {
 		rds_conn_remove(conn);
+		/* The peer must not take the next for the same. */
+		if (conn->c_forgotten)
+			rds_conn_new_gen(conn->c_rn);
 		return true;
 	}
 	rds_conn_set_dead(conn, false);
@@ -233,21 +342,40 @@ void rds_conn_reap_work(struct work_struct *work)
 	const struct rds_conn_ops *ops;
 	struct rds_conn *conn, *next;
 	LIST_HEAD(forsaken);
+	bool unborn = false;
 
 	mutex_lock(&rn->rn_lock);
 	list_for_each_entry_safe(conn, next, &rn->rn_conn_list, c_item) {
 		if (rds_conn_take_forsaken(conn))
 			list_add_tail(&conn->c_reap_item, &forsaken);
+		else if (rds_conn_is_unborn(conn))
+			unborn = true;
 	}
 	mutex_unlock(&rn->rn_lock);
+	if (unborn)
+		rds_conn_sweep_later(rn);
 
 	list_for_each_entry_safe(conn, next, &forsaken, c_reap_item) {
 		list_del(&conn->c_reap_item);
 		ops = conn->c_key.trans->conn;
-		rds_conn_destroy(conn, RDS_DROP_IDLE);
+		rds_conn_destroy(conn, conn->c_forgotten ?
+				 RDS_DROP_LOCAL_ABORT : RDS_DROP_IDLE);
 		if (ops->accept_again)
 			ops->accept_again(rn->rn_net);
 	}
+}
+
+/* A run that is due earlier remains so. */
+static void rds_conn_reap_within(struct rds_net *rn, unsigned long delay)
+{
+	struct delayed_work *work = &rn->rn_reap;
+
+	/* Not on rds_wq: it waits for work there, perhaps behind it. */
+	if (queue_delayed_work(system_unbound_wq, work, delay))
+		return;
+	if (timer_pending(&work->timer) &&
+	    time_after(READ_ONCE(work->timer.expires), jiffies + delay))
+		mod_delayed_work(system_unbound_wq, work, delay);
 }
 
 /**
@@ -258,6 +386,55 @@ void rds_conn_reap_work(struct work_struct *work)
  */
 void rds_conn_reap_later(struct rds_net *rn)
 {
-	/* Not on rds_wq: it waits for work there, perhaps behind it. */
-	queue_delayed_work(system_unbound_wq, &rn->rn_reap, RDS_REAP_DELAY);
+	rds_conn_reap_within(rn, RDS_REAP_DELAY);
 }
+EXPORT_SYMBOL_RDS_KUNIT(rds_conn_reap_later);
+
+/**
+ * rds_conn_sweep_later() - there is a connection that was not UP yet
+ * @rn: the namespace
+ *
+ * It is looked at again and again until it was, or is abandoned.
+ *
+ * Context: any.
+ */
+void rds_conn_sweep_later(struct rds_net *rn)
+{
+	rds_conn_reap_within(rn, RDS_SWEEP_INTERVAL);
+}
+
+/**
+ * rds_conn_forget() - forget what is known of a peer
+ * @rn: the namespace
+ * @faddr: the peer's address
+ *
+ * Its connections with a wire are destroyed, used or not. Messages that wait
+ * there are given up. The next connection has another generation number, so
+ * that the peer forgets, too, what it knows by the old one.
+ *
+ * Context: process, may sleep; not the work of a path. Takes rn_lock.
+ * Return: how many connections there were. They are gone.
+ */
+unsigned int rds_conn_forget(struct rds_net *rn, const struct in6_addr *faddr)
+{
+	struct rds_conn *conn;
+	unsigned int nr = 0;
+
+	mutex_lock(&rn->rn_lock);
+	list_for_each_entry(conn, &rn->rn_conn_list, c_item) {
+		if (rds_conn_loops(conn) ||
+		    !ipv6_addr_equal(&conn->c_key.faddr, faddr))
+			continue;
+		conn->c_forgotten = true;
+		nr++;
+	}
+	mutex_unlock(&rn->rn_lock);
+
+	/* What the reaper has taken off the list, an end of the namespace or
+	 * of the transport waits for.
+	 */
+	mod_delayed_work(system_unbound_wq, &rn->rn_reap, 0);
+	flush_delayed_work(&rn->rn_reap);
+	return nr;
+}
+EXPORT_SYMBOL_RDS_KUNIT(rds_conn_forget);

@@ -380,6 +380,10 @@ void rds_cpath_connect_soon(struct rds_cpath *cp)
 		rds_cpath_kick(cp, 0);
 		cp = rds_conn_lane(cp->cp_conn, 0);
 	}
+	/* With the one in rds_path_connect(): either that sees that somebody
+	 * has a reference, or here the flag is seen to be clear.
+	 */
+	smp_mb();
 	if (rds_cpath_state(cp) != RDS_PATH_DOWN ||
 	    test_bit(RDS_PF_CONNECT, &cp->cp_flags))
 		return;
@@ -460,7 +464,7 @@ void rds_cpath_connect(struct rds_cpath *cp)
 	/* Who has begun to use it meanwhile left it to us, and the transport
 	 * may not have known.
 	 */
-	if (!cp->cp_loops && !READ_ONCE(cp->cp_conn->c_used))
+	if (!cp->cp_loops && rds_conn_is_left(cp->cp_conn))
 		rds_conn_reap_later(cp->cp_conn->c_rn);
 	else if (ret != -EAGAIN)
 		rds_cpath_connect_later(cp);

@@ -76,7 +76,7 @@ static void rds_path_reconnect(struct rds_cpath *cp)
 	struct rds_conn *conn = cp->cp_conn;
 	struct rds_cpath *first = rds_conn_lane(conn, 0);
 
-	if (!cp->cp_loops && !READ_ONCE(conn->c_used) &&
+	if (!cp->cp_loops && rds_conn_is_left(conn) &&
 	    !rds_path_is_called(cp)) {
 		rds_conn_reap_later(conn->c_rn);
 		return;
@@ -235,6 +235,13 @@ static void rds_path_connect(struct rds_cpath *cp)
 	if (!rds_path_connect_due(cp))
 		return;
 	clear_bit(RDS_PF_CONNECT, &cp->cp_flags);
+	/* With the one in rds_cpath_connect_soon() */
+	smp_mb__after_atomic();
+	if (!test_bit(RDS_PF_OFFER, &cp->cp_flags) &&
+	    rds_conn_is_abandoned(cp->cp_conn, 1)) {
+		rds_conn_reap_later(cp->cp_conn->c_rn);
+		return;
+	}
 	/* Whoever sees neither of the two may make another offer. Without lanes
 	 * the transport knows whether there is one.
 	 */

@@ -4,6 +4,7 @@
 #define _RDS_CORE_RDS_NET_H
 
 #include <linux/atomic.h>
+#include <linux/hashtable.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rhashtable-types.h>
@@ -23,6 +24,8 @@
  * @max_unacked_bytes: bytes on a path between two requests for an ack
  * @ping_enable: answer pings
  * @rx_held_max: bytes of memory that unread messages may hold
+ * @max_conns: connections that there may be
+ * @max_conns_per_user: those that one user may have had made
  * @op_timeout_ms: how long a peer may leave operations in software unanswered
  * @autoload: load transport modules on demand; meaningful in init_net
  */
@@ -33,6 +36,8 @@ struct rds_sysctl {
 	int	max_unacked_bytes;
 	int	ping_enable;
 	int	rx_held_max;
+	int	max_conns;
+	int	max_conns_per_user;
 	int	op_timeout_ms;
 	int	autoload;
 };
@@ -46,8 +51,10 @@ struct rds_sysctl {
  * @rn_conns: connections by key; see conn.c
  * @rn_conn_list: every connection; guarded by @rn_lock
  * @rn_loop_conns: how many of those are loopback's; guarded by @rn_lock
+ * @rn_nr_conns: how many there are; guarded by @rn_lock
+ * @rn_conn_users: who has had them made, see conn_limit.c; likewise
  * @rn_reap_at: when idle ones may be looked for again; guarded by @rn_lock
- * @rn_reap: frees connections that peers made and nobody uses
+ * @rn_reap: frees connections with a wire that nobody uses
  * @rn_gen: generation number: tells this life of the namespace from others
  * @rn_exiting: no new connection may be made; set under @rn_lock
  * @rn_map_lock: guards @rn_maps
@@ -73,6 +80,8 @@ struct rds_net {
 	struct rhashtable	rn_conns;
 	struct list_head	rn_conn_list;
 	unsigned int		rn_loop_conns;
+	unsigned int		rn_nr_conns;
+	DECLARE_HASHTABLE(rn_conn_users, 6);
 	unsigned long		rn_reap_at;
 	struct delayed_work	rn_reap;
 	u32			rn_gen;

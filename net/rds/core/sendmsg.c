@@ -166,7 +166,8 @@ static struct rds_conn *rds_sendmsg_find_conn(struct rds_sock *rs,
 		return ERR_PTR(-ENETDOWN);
 
 	key.trans = trans;
-	conn = rds_conn_get_for_user(rs->rs_rn, &key);
+	conn = rds_conn_get_for_user(rs->rs_rn, &key,
+				     READ_ONCE(rs->rs_sk.sk_uid));
 	rds_transport_put(trans);
 	if (IS_ERR(conn))
 		return conn;

@@ -49,7 +49,9 @@
 	X(send_stuck_rm)		\
 	X(mprds_catchup_tx0_retries)	\
 	X(send_drop_restarted)		\
-	X(recv_path_stopped)
+	X(recv_path_stopped)		\
+	X(conn_refused_net)		\
+	X(conn_refused_user)
 
 #define RDS_STAT_FIELD(name)	u64 name;
 

@@ -29,6 +29,8 @@ static const struct rds_sysctl rds_sysctl_defaults = {
 	.max_unacked_bytes	= 16 << 20,
 	.ping_enable		= 1,
 	.rx_held_max		= 16 << 20,
+	.max_conns		= 32768,
+	.max_conns_per_user	= 4096,
 	.op_timeout_ms		= 30 * 1000,
 	.autoload		= 1,
 };
@@ -94,6 +96,9 @@ static const struct ctl_table rds_sysctl_table[] = {
 	RDS_SYSCTL("ping_enable", ping_enable, SYSCTL_ZERO, SYSCTL_ONE),
 	RDS_SYSCTL("rx_held_max", rx_held_max,
 		   &rds_rx_held_min, SYSCTL_INT_MAX),
+	RDS_SYSCTL("max_conns", max_conns, SYSCTL_ONE, SYSCTL_INT_MAX),
+	RDS_SYSCTL("max_conns_per_user", max_conns_per_user,
+		   SYSCTL_ONE, SYSCTL_INT_MAX),
 	RDS_SYSCTL("op_timeout_ms", op_timeout_ms,
 		   &rds_op_timeout_min, &rds_delay_max),
 	/* Modules are the host's: the last entry is for init_net only. */

@@ -17,7 +17,7 @@ static const char *const core_names[] = {
 	"cong_update_received", "cong_send_error", "cong_send_blocked",
 	"recv_bytes_added_to_sock", "recv_bytes_freed_fromsock",
 	"send_stuck_rm", "mprds_catchup_tx0_retries", "send_drop_restarted",
-	"recv_path_stopped",
+	"recv_path_stopped", "conn_refused_net", "conn_refused_user",
 };
 
 #define CORE	ARRAY_SIZE(core_names)

@@ -18,6 +18,8 @@ static const struct {
 	{ "ping_enable", 1, 0644 },
 	{ "rx_held_max", 16777216, 0644 },
 	{ "op_timeout_ms", 30000, 0644 },
+	{ "max_conns", 32768, 0644 },
+	{ "max_conns_per_user", 4096, 0644 },
 };
 
 TEST_F(solo, defaults_in_a_new_namespace)
@@ -104,6 +106,8 @@ TEST_F(solo, bounds)
 		{ "ping_enable", "2" },
 		{ "rx_held_max", "-1" },
 		{ "rx_held_max", "0" },
+		{ "max_conns", "0" },
+		{ "max_conns_per_user", "0" },
 		{ "op_timeout_ms", "99" },
 		{ "op_timeout_ms", "86400001" },
 		{ "reconnect_min_delay_ms", "0" },

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How long connections stay, and how many there may be,
+ * net/rds/core/{conn,conn_limit,conn_reap}.c.
+ */
+#include <linux/cred.h>
+#include <net/ipv6.h>
+
+#include "../core/conn_reap.h"
+#include "rig.h"
+
+#define OTHER_PEER	0xc0000203	/* 192.0.2.3 */
+
+static const struct in6_addr faddr = {
+	.s6_addr = { [10] = 0xff, 0xff, 192, 0, 2, 2 },
+};
+
+static unsigned int conns(void)
+{
+	struct rds_net *rn = rds_net(&init_net);
+	unsigned int nr;
+
+	mutex_lock(&rn->rn_lock);
+	nr = rn->rn_nr_conns;
+	mutex_unlock(&rn->rn_lock);
+	return nr;
+}
+
+static void redial_fast(void)
+{
+	rig_sysctl()->reconnect_min_ms = 1;
+	rig_sysctl()->reconnect_max_ms = 8;
+}
+
+/* Nobody is there, and who wanted to send is gone. */
+static void expect_abandoned_one_to_go(struct kunit *test, unsigned int caps)
+{
+	struct socket *sock;
+
+	rig_fake(test)->trans.caps = caps;
+	sock = rig_socket(test, RIG_PORT);
+	redial_fast();
+	fake_fail(&rig_fake(test)->connect, -ECONNREFUSED, FAKE_FOR_EVER);
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_CONNECT, 3);
+	KUNIT_EXPECT_EQ(test, conns(), 1U);
+
+	rig_close(test, sock);
+	rig_await(test, FAKE_FREE, 1);
+	KUNIT_EXPECT_EQ(test, conns(), 0U);
+	KUNIT_EXPECT_EQ(test, rig_fake(test)->live_paths, 0);
+}
+
+static void abandoned_one_goes(struct kunit *test)
+{
+	expect_abandoned_one_to_go(test, 0);
+}
+
+/* A probe of the family's own waits there. */
+static void abandoned_one_with_lanes_goes(struct kunit *test)
+{
+	expect_abandoned_one_to_go(test,
+				   RDS_CAP_LOWER_DIALS | RDS_CAP_MULTIPATH);
+}
+
+/* Nor is one that nobody dials forgotten about. */
+static void abandoned_one_that_peer_dials_goes(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	rig_fake(test)->peer_dials = true;
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_CONNECT, 1);
+	rig_close(test, sock);
+	rig_await(test, FAKE_FREE, 1);
+	KUNIT_EXPECT_EQ(test, conns(), 0U);
+}
+
+/* A message that waits, or a socket that has sent one, is a reason to dial. */
+static void wanted_one_is_dialled_for_ever(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	redial_fast();
+	fake_fail(&rig_fake(test)->connect, -ECONNREFUSED, FAKE_FOR_EVER);
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_CONNECT, 20);
+	KUNIT_EXPECT_EQ(test, rig_setsockopt(sock, RDS_CANCEL_SENT_TO, NULL, 0),
+			0);
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
+	rig_await(test, FAKE_CONNECT, 40);
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_FREE), 0U);
+
+	rig_send(test, sock, 1);
+	fake_fail(&rig_fake(test)->connect, 0, 0);
+	rig_await(test, FAKE_SENT, 1);
+}
+
+/* What the peer's next number is must be known. */
+static void one_that_was_up_stays(struct kunit *test)
+{
+	struct socket *sock = rig_up(test);
+	struct rds_net *rn = rds_net(&init_net);
+
+	redial_fast();
+	fake_fail(&rig_fake(test)->connect, -ECONNREFUSED, FAKE_FOR_EVER);
+	rig_close(test, sock);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_CONNECT, 3);
+	rds_conn_reap_later(rn);
+	flush_delayed_work(&rn->rn_reap);
+	KUNIT_EXPECT_EQ(test, conns(), 1U);
+	rig_await(test, FAKE_CONNECT, 6);
+}
+
+static void peer_is_forgotten(struct kunit *test)
+{
+	struct rds_net *rn = rds_net(&init_net);
+	struct socket *sock;
+	u32 gen;
+
+	sock = rig_up(test);
+	gen = rig_conn(test)->c_gen;
+	rig_deliver(test, 1, RIG_PEER_PORT, RIG_PORT, 10, 0);
+	KUNIT_EXPECT_EQ(test, rds_conn_forget(rn, &fake_laddr), 0U);
+	KUNIT_EXPECT_EQ(test, conns(), 1U);
+	rig_send(test, sock, 1);
+	KUNIT_EXPECT_EQ(test, rds_conn_forget(rn, &faddr), 1U);
+	KUNIT_EXPECT_EQ(test, conns(), 0U);
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
+	KUNIT_EXPECT_EQ(test, rig_fake(test)->live_paths, 0);
+
+	/* Both ends begin anew. */
+	fake_forget(rig_fake(test));
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_SENT, 1);
+	rig_expect_sent(test, "1a");
+	KUNIT_EXPECT_NE(test, rig_conn(test)->c_gen, gen);
+	KUNIT_EXPECT_EQ(test, rig_conn(test)->c_path.cp_next_rx_seq, 1ULL);
+}
+
+static void namespace_has_a_limit(struct kunit *test)
+{
+	u64 before = rig_stat(conn_refused_net);
+	struct socket *sock = rig_up(test);
+
+	rig_sysctl()->max_conns = 1;
+	rig_of(test)->peer = OTHER_PEER;
+	KUNIT_EXPECT_EQ(test, rig_try_send(test, sock, RIG_PEER_PORT, 1, 0),
+			-EUSERS);
+	KUNIT_EXPECT_EQ(test, rig_stat(conn_refused_net), before + 1);
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
+
+	/* What there is already works. */
+	rig_of(test)->peer = RIG_FADDR;
+	rig_send(test, sock, 1);
+	rig_sysctl()->max_conns = 2;
+	rig_of(test)->peer = OTHER_PEER;
+	rig_send(test, sock, 1);
+	KUNIT_EXPECT_EQ(test, conns(), 2U);
+}
+
+/* Of which peers may have three quarters */
+static void peers_leave_room_for_users(struct kunit *test)
+{
+	u64 before = rig_stat(conn_refused_net);
+	static int offers[4];
+	struct socket *sock;
+	unsigned int i;
+
+	rig_fake(test)->trans.caps = RDS_CAP_LOWER_DIALS | RDS_CAP_MULTIPATH;
+	rig_sysctl()->max_conns = 4;
+	sock = rig_socket(test, RIG_PORT);
+	for (i = 0; i < 3; i++) {
+		rig_of(test)->peer = RIG_LOWER + i;
+		KUNIT_EXPECT_EQ(test, rig_offer(test, 0, &offers[i]), 0);
+	}
+	rig_of(test)->peer = OTHER_PEER;
+	rig_send(test, sock, 1);
+	KUNIT_EXPECT_EQ(test, conns(), 4U);
+
+	rig_of(test)->peer = RIG_LOWER + 3;
+	KUNIT_EXPECT_EQ(test, rig_offer(test, 0, &offers[3]), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, rig_stat(conn_refused_net), before + 1);
+	/* The oldest that nobody uses makes room. */
+	rig_await(test, FAKE_FREE, 1);
+	KUNIT_EXPECT_EQ(test, conns(), 3U);
+}
+
+/* Who has no power over the namespace has a limit of his own. */
+static void user_has_a_limit(struct kunit *test)
+{
+	u64 before = rig_stat(conn_refused_user);
+	struct socket *sock = rig_up(test);
+	const struct cred *saved;
+	struct cred *cred;
+
+	cred = prepare_creds();
+	KUNIT_ASSERT_NOT_NULL(test, cred);
+	rig_sysctl()->max_conns_per_user = 1;
+	rig_of(test)->peer = OTHER_PEER;
+	cap_clear(cred->cap_effective);
+	saved = override_creds(cred);
+	KUNIT_EXPECT_EQ(test, rig_try_send(test, sock, RIG_PEER_PORT, 1, 0),
+			-EDQUOT);
+	revert_creds(saved);
+	put_cred(cred);
+	KUNIT_EXPECT_EQ(test, rig_stat(conn_refused_user), before + 1);
+	KUNIT_EXPECT_EQ(test, conns(), 1U);
+
+	rig_send(test, sock, 1);
+	KUNIT_EXPECT_EQ(test, conns(), 2U);
+}
+
+static struct kunit_case conn_cases[] = {
+	KUNIT_CASE(abandoned_one_goes),
+	KUNIT_CASE(abandoned_one_with_lanes_goes),
+	KUNIT_CASE(abandoned_one_that_peer_dials_goes),
+	KUNIT_CASE(wanted_one_is_dialled_for_ever),
+	KUNIT_CASE(one_that_was_up_stays),
+	KUNIT_CASE(peer_is_forgotten),
+	KUNIT_CASE(namespace_has_a_limit),
+	KUNIT_CASE(peers_leave_room_for_users),
+	KUNIT_CASE(user_has_a_limit),
+	{}
+};
+
+static struct kunit_suite conn_suite = {
+	.name		= "rds_conn",
+	.init		= rig_init,
+	.exit		= rig_exit,
+	.test_cases	= conn_cases,
+};
+
+kunit_test_suite(conn_suite);
