@@ -51,7 +51,8 @@ enum rds_fan {
  * @c_node: in &rds_net.rn_conns
  * @c_item: on &rds_net.rn_conn_list
  * @c_reap_item: on the list of those being freed because nobody uses them
- * @c_key: what it is found by; never changes
+ * @c_key: what it is found by; never changes. Its transport may be gone when
+ *	the paths are dead: see &rds_cpath.cp_trans
  * @c_rn: the namespace
  * @c_uid: the user who has had it made; invalid if that was a peer. Never
  *	changes in the table

@@ -66,9 +66,11 @@ void rds_cpath_init(struct rds_cpath *cp, struct rds_conn *conn, u8 index,
 	INIT_DELAYED_WORK(&cp->cp_work, work);
 	cp->cp_next_tx_seq = 1;
 	cp->cp_next_rx_seq = 1;
-	cp->cp_loops = key->trans->caps & RDS_CAP_LOOPBACK;
-	cp->cp_multi = key->trans->caps & RDS_CAP_MULTIPATH;
-	cp->cp_self_acked = key->trans->caps & RDS_CAP_SELF_ACKED;
+	cp->cp_caps = key->trans->caps;
+	cp->cp_device = key->trans->rdma;
+	cp->cp_loops = cp->cp_caps & RDS_CAP_LOOPBACK;
+	cp->cp_multi = cp->cp_caps & RDS_CAP_MULTIPATH;
+	cp->cp_self_acked = cp->cp_caps & RDS_CAP_SELF_ACKED;
 	cp->cp_gated = cp->cp_multi;
 	cp->cp_map_at = jiffies - 1;
 	cp->cp_since = jiffies;
@@ -361,7 +363,7 @@ EXPORT_SYMBOL_GPL(rds_path_rx_retry);
 bool rds_cpath_only_waits(const struct rds_cpath *cp)
 {
 	return cp->cp_pub.index &&
-	       (cp->cp_trans->caps & RDS_CAP_LOWER_DIALS) &&
+	       (cp->cp_caps & RDS_CAP_LOWER_DIALS) &&
 	       !rds_path_is_lower(&cp->cp_pub);
 }
 

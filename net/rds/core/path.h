@@ -69,7 +69,10 @@ enum rds_path_flag {
  * struct rds_cpath - a path, as core sees it
  * @cp_pub: what the transport sees
  * @cp_conn: the connection; the path is part of it
- * @cp_trans: its transport; gone with its module once the path is dead
+ * @cp_trans: its transport; gone with its module once the path is dead, so who
+ *	has a reference to the connection alone uses what is copied below
+ * @cp_caps: capabilities of that
+ * @cp_device: that does operations on memory itself
  * @cp_loops: that is a loopback transport
  * @cp_multi: that does the multipath handshake
  * @cp_self_acked: that needs no requests for acks
@@ -152,6 +155,8 @@ struct rds_cpath {
 	struct rds_path		cp_pub;
 	struct rds_conn		*cp_conn;
 	const struct rds_transport *cp_trans;
+	unsigned int		cp_caps;
+	bool			cp_device;
 	bool			cp_loops;
 	bool			cp_multi;
 	bool			cp_self_acked;

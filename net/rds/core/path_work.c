@@ -33,9 +33,9 @@ static bool rds_path_is_agreed(const struct rds_cpath *cp)
 /* Who redials without having anything to send? Loopback comes up at once. */
 static bool rds_path_dials(const struct rds_cpath *cp)
 {
-	if ((cp->cp_trans->caps & RDS_CAP_LOOPBACK) || cp->cp_pub.passive)
+	if (cp->cp_loops || cp->cp_pub.passive)
 		return false;
-	if (!(cp->cp_trans->caps & RDS_CAP_LOWER_DIALS))
+	if (!(cp->cp_caps & RDS_CAP_LOWER_DIALS))
 		return true;
 	return rds_path_is_lower(&cp->cp_pub);
 }

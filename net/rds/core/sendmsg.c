@@ -276,12 +276,11 @@ static void rds_sendmsg_connect(struct rds_cpath *cp)
 		flush_delayed_work(&cp->cp_work);
 }
 
-static bool rds_sendmsg_is_taken(const struct rds_transport *trans,
-				 const struct rds_bag *bag)
+static bool rds_sendmsg_is_taken(unsigned int caps, const struct rds_bag *bag)
 {
-	if (trans->caps & RDS_CAP_ZEROCOPY)
+	if (caps & RDS_CAP_ZEROCOPY)
 		return true;
-	return (trans->caps & RDS_CAP_ZEROCOPY_STRETCH) &&
+	return (caps & RDS_CAP_ZEROCOPY_STRETCH) &&
 	       rds_bag_is_stretch(bag);
 }
 
@@ -289,7 +288,7 @@ static bool rds_sendmsg_is_taken(const struct rds_transport *trans,
 static int rds_sendmsg_suit(struct rds_message *rm, const struct rds_conn *conn)
 {
 	if (likely(rm->m_bag.kind != RDS_BAG_USER) ||
-	    rds_sendmsg_is_taken(conn->c_key.trans, &rm->m_bag))
+	    rds_sendmsg_is_taken(conn->c_path.cp_caps, &rm->m_bag))
 		return 0;
 	rds_stat_add(conn->c_rn, copy_from_user, rm->m_bag.len);
 	return rds_zcopy_copy(rm);

@@ -143,7 +143,7 @@ int rds_soft_admit(struct rds_conn *conn, long *timeo)
 {
 	int ret;
 
-	if (conn->c_key.trans->rdma)
+	if (conn->c_path.cp_device)
 		return -EOPNOTSUPP;
 	if (rds_conn_loops(conn))
 		return 0;
@@ -156,6 +156,7 @@ int rds_soft_admit(struct rds_conn *conn, long *timeo)
 		return -EOPNOTSUPP;
 	return 0;
 }
+EXPORT_SYMBOL_RDS_KUNIT(rds_soft_admit);
 
 /* Between our pages and a stretch of others, as much as that has */
 static bool rds_soft_copy(const struct rds_op *op, struct iov_iter *iter,

@@ -212,6 +212,29 @@ static void user_has_a_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conns(), 2U);
 }
 
+/* Who has a reference to a connection may have it longer than its transport,
+ * the memory of which is another's then.
+ */
+static void transport_may_be_gone(struct kunit *test)
+{
+	static const struct rds_rdma_ops others;
+	struct fake *fake = rig_fake(test);
+	struct rds_path *path;
+	struct rds_conn *conn;
+	long timeo = 0;
+
+	fake->trans.caps = RDS_CAP_LOOPBACK;
+	rig_up(test);
+	path = rig_path(test);
+	conn = rig_conn(test);
+	rds_conn_hold(conn);
+	fake_unregister(fake);
+	fake->trans.caps = 0;
+	fake->trans.rdma = &others;
+	KUNIT_EXPECT_EQ(test, rds_soft_admit(conn, &timeo), 0);
+	rds_path_put(path);
+}
+
 static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(abandoned_one_goes),
 	KUNIT_CASE(abandoned_one_with_lanes_goes),
@@ -222,6 +245,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(namespace_has_a_limit),
 	KUNIT_CASE(peers_leave_room_for_users),
 	KUNIT_CASE(user_has_a_limit),
+	KUNIT_CASE(transport_may_be_gone),
 	{}
 };
 
