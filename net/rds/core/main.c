@@ -6,6 +6,7 @@
 #include <linux/workqueue.h>
 #include <net/sock.h>
 
+#include "addr_watch.h"
 #include "message.h"
 #include "pin.h"
 #include "net_list.h"
@@ -70,9 +71,13 @@ static int __init rds_init(void)
 	if (ret)
 		goto err_wq;
 
-	ret = rds_net_register();
+	ret = rds_addr_watch_start();
 	if (ret)
 		goto err_pin;
+
+	ret = rds_net_register();
+	if (ret)
+		goto err_watch;
 
 	ret = proto_register(&rds_proto, 1);
 	if (ret)
@@ -88,6 +93,8 @@ err_proto:
 	proto_unregister(&rds_proto);
 err_net:
 	rds_net_unregister();
+err_watch:
+	rds_addr_watch_stop();
 err_pin:
 	rds_pin_exit();
 err_wq:
@@ -102,6 +109,7 @@ static void __exit rds_exit(void)
 	sock_unregister(AF_RDS);
 	proto_unregister(&rds_proto);
 	rds_net_unregister();
+	rds_addr_watch_stop();
 	rds_pin_exit();
 	destroy_workqueue(rds_wq);
 	/* Connections and maps are freed by RCU. */

@@ -12,6 +12,7 @@
 #include <linux/sched/signal.h>
 #include <net/ipv6.h>
 
+#include "addr_watch.h"
 #include "bag.h"
 #include "cmsg.h"
 #include "cong.h"
@@ -139,6 +140,10 @@ static struct rds_conn *rds_sendmsg_cached_conn(struct rds_sock *rs,
 {
 	struct rds_conn *conn;
 
+	/* Pairs with the release in rds_sendmsg_find_conn(). */
+	if (unlikely(smp_load_acquire(&rs->rs_conn_as_of) != rds_addr_state()))
+		return NULL;
+
 	rcu_read_lock();
 	conn = rcu_dereference(rs->rs_conn);
 	if (conn && (!rds_sendmsg_fits(rs, conn, dest) ||
@@ -159,6 +164,7 @@ static struct rds_conn *rds_sendmsg_find_conn(struct rds_sock *rs,
 	};
 	const struct rds_transport *trans;
 	struct rds_conn *conn, *old;
+	int as_of = rds_addr_state();
 
 	trans = rds_transport_for_faddr(rs->rs_trans, sock_net(&rs->rs_sk),
 					&dest->ip, dest->ifindex);
@@ -176,6 +182,8 @@ static struct rds_conn *rds_sendmsg_find_conn(struct rds_sock *rs,
 	spin_lock_bh(&rs->rs_lock);
 	old = rcu_replace_pointer(rs->rs_conn, conn,
 				  lockdep_is_held(&rs->rs_lock));
+	/* Who reads this has the connection that goes with it, or a newer. */
+	smp_store_release(&rs->rs_conn_as_of, as_of);
 	spin_unlock_bh(&rs->rs_lock);
 	rds_conn_put(old);
 	return conn;

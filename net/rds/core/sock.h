@@ -34,6 +34,7 @@ struct rds_zcopy_queue;
  * @rs_peer: where connect() points; unspecified address if nowhere
  * @rs_conn: the connection used last, referenced; read under RCU, changed
  *	under @rs_lock
+ * @rs_conn_as_of: rds_addr_state() before it was looked for, or an older
  * @rs_send_queue: messages not yet acknowledged, in the order sent
  * @rs_snd_bytes: payload of those
  * @rs_snd_msgs: number of those
@@ -83,6 +84,7 @@ struct rds_sock {
 	seqcount_spinlock_t	rs_peer_seq;
 	struct rds_addr		rs_peer;
 	struct rds_conn __rcu	*rs_conn;
+	int			rs_conn_as_of;
 	struct list_head	rs_send_queue;
 	u64			rs_snd_bytes;
 	u32			rs_snd_msgs;

@@ -5,6 +5,7 @@
  * hold sockets of both.
  */
 #include "harness.h"
+#include "veth.h"
 
 #define RCVBUF 4096
 
@@ -185,6 +186,41 @@ TEST_F(netns, short_lived_namespaces)
 	}
 	ASSERT_EQ(1, ERR(rds_sendto(self->a.from, "a", 1, 0, &self->to)));
 	EXPECT_EQ(1, ERR(rds_recv(self->a.to, buf, sizeof(buf))));
+}
+
+#define MOVING "10.1.0.77"
+
+/*
+ * An address moves from this host to another. A socket that has sent there
+ * before goes by the way that leads there now, and not over loopback.
+ */
+TEST(address_that_moves_to_another_host)
+{
+	struct rds_name to = rds_name(MOVING, 4000);
+	int from, near, far;
+	char room[8];
+
+	ASSERT_EQ(0, veth_setup());
+	ASSERT_EQ(0, rds_address(MOVING, true));
+	from = rds_bound(VETH_NEAR_IPV4, 0);
+	near = rds_bound(MOVING, 4000);
+	ASSERT_LE(0, from);
+	ASSERT_LE(0, near);
+	ASSERT_EQ(4, rds_sendto(from, "near", 4, 0, &to));
+	EXPECT_EQ(4, rds_recv(near, room, sizeof(room)));
+	close(near);
+
+	ASSERT_EQ(0, rds_address(MOVING, false));
+	ASSERT_EQ(0, veth_cross());
+	ASSERT_EQ(0, rds_address(MOVING, true));
+	far = rds_bound(MOVING, 4000);
+	ASSERT_EQ(0, veth_back());
+	ASSERT_LE(0, far);
+	ASSERT_EQ(3, rds_sendto(from, "far", 3, 0, &to));
+	EXPECT_EQ(3, rds_recv(far, room, sizeof(room)));
+	close(far);
+	close(from);
+	veth_forget();
 }
 
 TEST_HARNESS_MAIN
