@@ -65,6 +65,26 @@ TEST_F(pair, default_receive_buffer)
 	EXPECT_EQ(-ENOBUFS, try_send(self->a, 1, &self->b_name));
 }
 
+/*
+ * A reader that cannot take a message leaves it there, and the port full: who
+ * was let in while it was away would be one too many.
+ */
+TEST_F(pair, full_again_when_a_reader_fails)
+{
+	ASSERT_EQ(0, rds_rcvbuf(self->b, RCVBUF));
+	ASSERT_EQ(RCVBUF, try_send(self->a, RCVBUF, &self->b_name));
+	ASSERT_TRUE(pair_await_full(self, &self->b_name));
+	ASSERT_EQ(-EFAULT, ERR(recv(self->b, (void *)8, RCVBUF, 0)));
+	EXPECT_EQ(1, rds_queued(self->b));
+	/* Without a wire the sender looks at the very bit. */
+	if (!variant->wire)
+		EXPECT_EQ(-ENOBUFS, try_send(self->a, 1, &self->b_name));
+	EXPECT_TRUE(pair_await_full(self, &self->b_name));
+
+	ASSERT_EQ(RCVBUF, ERR(rds_recv(self->b, buf, sizeof(buf))));
+	EXPECT_TRUE(pair_await_free(self, &self->b_name));
+}
+
 TEST_F(pair, clears_below_half)
 {
 	congest(_metadata, self);
