@@ -7,6 +7,9 @@
 #include "harness.h"
 #include "veth.h"
 
+#include <fcntl.h>
+#include <sched.h>
+
 #define RCVBUF 4096
 
 /* The sockets that each namespace has: the same on both sides */
@@ -157,16 +160,70 @@ TEST_F(netns, lists_show_their_namespace)
 	close(fd);
 }
 
+/* Over loopback, which asks for itself whether the address is ours */
+static long send_to_itself(const char *addr)
+{
+	int fd = rds_bound(addr, 0);
+	struct rds_name name;
+	long ret = -errno;
+
+	if (fd < 0)
+		return ret;
+	name = rds_sockname(fd);
+	ret = ERR(rds_sendto(fd, "x", 1, MSG_DONTWAIT, &name));
+	if (ret == 1)
+		ret = ERR(rds_recv(fd, buf, sizeof(buf)));
+	close(fd);
+	return ret;
+}
+
+static long send_from_loopback(const char *from, const char *addr)
+{
+	struct rds_name to = rds_name(addr, 4000);
+	int fd = rds_bound(from, 0);
+	long ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = ERR(rds_sendto(fd, "x", 1, MSG_DONTWAIT, &to));
+	close(fd);
+	return ret;
+}
+
+/*
+ * Both an address of a namespace that is not the first, and one of the first:
+ * who asks the first namespace instead of the socket's finds the wrong ones.
+ */
 TEST_F(netns, addresses_belong_to_their_namespace)
 {
-	int fd;
+	static const char *const local[] = { "127.0.0.1", "::1" };
+	static const char *const ours[] = { "10.9.9.1", "fd09::1" };
+	static const char *const first[] = { "10.9.9.2", "fd09::2" };
+	int home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+	unsigned int i;
 
-	ASSERT_EQ(0, rds_address("10.9.9.1", true));
-	fd = rds_bound("10.9.9.1", 0);
-	EXPECT_LE(0, fd);
-	close(fd);
+	ASSERT_LE(0, home);
+	for (i = 0; i < ARRAY_SIZE(ours); i++) {
+		ASSERT_EQ(0, rds_address(ours[i], true));
+		ASSERT_EQ(0, ERR(rds_initial_netns()));
+		ASSERT_EQ(0, rds_address(first[i], true));
+		EXPECT_EQ(1, send_to_itself(first[i]));
+		EXPECT_EQ(-EADDRNOTAVAIL, send_to_itself(ours[i]));
+		EXPECT_EQ(-ENETUNREACH, send_from_loopback(local[i], ours[i]));
+
+		ASSERT_EQ(0, ERR(setns(home, CLONE_NEWNET)));
+		EXPECT_EQ(1, send_to_itself(ours[i]));
+		EXPECT_EQ(-EADDRNOTAVAIL, send_to_itself(first[i]));
+		EXPECT_EQ(-ENETUNREACH,
+			  send_from_loopback(local[i], first[i]));
+
+		ASSERT_EQ(0, ERR(rds_initial_netns()));
+		EXPECT_EQ(0, rds_address(first[i], false));
+		ASSERT_EQ(0, ERR(setns(home, CLONE_NEWNET)));
+	}
+	close(home);
 	ASSERT_EQ(0, rds_netns());
-	EXPECT_EQ(-1, rds_bound("10.9.9.1", 0));
+	EXPECT_EQ(-1, rds_bound(ours[0], 0));
 	EXPECT_EQ(EADDRNOTAVAIL, errno);
 }
 

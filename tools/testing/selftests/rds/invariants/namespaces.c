@@ -373,6 +373,7 @@ TEST_F(loop, i10_address_of_another_namespace)
 {
 	int home = own_namespace();
 	int fd = rds_socket();
+	struct rds_name name;
 
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, rds_netns());
@@ -382,7 +383,11 @@ TEST_F(loop, i10_address_of_another_namespace)
 	close(fd);
 	fd = rds_bound("10.9.8.7", 4000);
 	EXPECT_LE(0, fd);
+	/* TCP may have it; loopback asks again whether it is of this host. */
+	name = rds_sockname(fd);
+	EXPECT_TRUE(loop_works(fd, fd, &name, 64));
 	ASSERT_TRUE(go_home(home));
+	EXPECT_EQ(-ENETUNREACH, ERR(rds_sendto(self->a, payload, 1, 0, &name)));
 	close(fd);
 	close(home);
 }
