@@ -668,4 +668,24 @@ TEST_F(pair, nobody_asks)
 	EXPECT_EQ(1, zcopy_send(self->a, &self->b_name, sent, 1, 1, 0));
 }
 
+/* What fails leaves nothing behind: more of that than there is room for. */
+TEST_F(pair, failed_sends_take_no_room)
+{
+	unsigned int i, failed = 0;
+
+	if (strcmp(variant->a, "127.0.0.1"))
+		return;
+	zcopy_on(_metadata, self->a);
+	ASSERT_EQ(0, rds_rcvbuf(self->b, 2048));
+	ASSERT_EQ(2048, zcopy_send(self->a, &self->b_name, sent, 2048, 1, 0));
+	EXPECT_TRUE(await_cookie(self->a, 1));
+	for (i = 0; i < 16384 + 10; i++)
+		failed += zcopy_send(self->a, &self->b_name, sent, 1, 2,
+				     MSG_DONTWAIT) == -ENOBUFS;
+	EXPECT_EQ(i, failed);
+	ASSERT_EQ(2048, rds_recv(self->b, received, sizeof(received)));
+	EXPECT_EQ(1, zcopy_send(self->a, &self->b_name, sent, 1, 3, 0));
+	EXPECT_TRUE(await_cookie(self->a, 3));
+}
+
 TEST_HARNESS_MAIN
