@@ -450,15 +450,20 @@ struct rds_conn_ops {
 	 * @path_shutdown: Required. Disconnect, and forget how far a message
 	 * was sent. In good order: what the peer has sent and we have
 	 * acknowledged is delivered, and acks that are on their way are waited
-	 * for, for a bounded time; with @abort at once. When it returns, the
-	 * transport calls no core function for this connection any more. Must
-	 * tolerate half-built state, and to be called again. What path_offer()
-	 * keeps stays.
+	 * for, for a bounded time; with @abort at once. The peer is not waited
+	 * for in here: others need the thread. While the end takes its time
+	 * the path stays DISCONNECTING, and this is called again when
+	 * rds_path_kick() says so, or the time returned is over. When it
+	 * returns 0, the transport calls no core function for this connection
+	 * any more. Must tolerate half-built state, and to be called again.
+	 * What path_offer() keeps stays.
 	 *
 	 * Context: process, the path's work item or rds_conn_destroy(), may
 	 * sleep. The path's transmit lock is held: no xmit() runs.
+	 * Return: 0 when it is done; otherwise how many jiffies there are to
+	 * wait, at most, until it is called again. With @abort always 0.
 	 */
-	void (*path_shutdown)(struct rds_path *path, bool abort);
+	unsigned long (*path_shutdown)(struct rds_path *path, bool abort);
 
 	/**
 	 * @accept_again: Optional. A lane may have become free, or known: whom

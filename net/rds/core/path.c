@@ -169,10 +169,12 @@ void rds_cpath_kick(struct rds_cpath *cp, unsigned long delay)
 }
 
 /**
- * rds_path_kick() - a transport can take messages again
+ * rds_path_kick() - a transport can go on
  * @path: the path
  *
- * To be called after data_ops.xmit() returned -EAGAIN.
+ * To be called after data_ops.xmit() returned -EAGAIN, when messages can be
+ * taken again; and when something has happened that conn_ops.path_shutdown()
+ * waits for.
  *
  * Context: any.
  */

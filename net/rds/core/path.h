@@ -40,6 +40,8 @@ struct rds_conn;
  * @RDS_PF_RX_STOPPED: too much waits for readers; the transport does not read
  * @RDS_PF_RX_TURN: the peer is another than before; the transport does not read
  *	until that has been heeded
+ * @RDS_PF_ENDING: the transport takes its time to end the connection in good
+ *	order; touched by cp_work only
  */
 enum rds_path_flag {
 	RDS_PF_CONNECT,
@@ -58,6 +60,7 @@ enum rds_path_flag {
 	RDS_PF_RX,
 	RDS_PF_RX_STOPPED,
 	RDS_PF_RX_TURN,
+	RDS_PF_ENDING,
 };
 
 /* What goes before all messages */

@@ -89,16 +89,26 @@ static void rds_path_reconnect(struct rds_cpath *cp)
 		rds_cpath_connect_later(cp);
 }
 
-static void rds_path_shut_down(struct rds_cpath *cp)
+/* Returns false if the transport takes its time: then it is called again, and
+ * all else has to wait, as what comes by the connection is still delivered.
+ */
+static bool rds_path_shut_down(struct rds_cpath *cp)
 {
 	const struct rds_conn_ops *ops = cp->cp_trans->conn;
+	unsigned long delay;
 
-	if (!rds_cpath_event(cp, RDS_EV_SHUTDOWN))
-		return;
+	if (!rds_cpath_event(cp, RDS_EV_SHUTDOWN) &&
+	    !test_bit(RDS_PF_ENDING, &cp->cp_flags))
+		return true;
 
 	mutex_lock(&cp->cp_xmit_lock);
-	ops->path_shutdown(&cp->cp_pub, READ_ONCE(cp->cp_dead));
+	delay = ops->path_shutdown(&cp->cp_pub, READ_ONCE(cp->cp_dead));
 	mutex_unlock(&cp->cp_xmit_lock);
+	assign_bit(RDS_PF_ENDING, &cp->cp_flags, delay);
+	if (delay) {
+		rds_cpath_kick(cp, delay);
+		return false;
+	}
 
 	rds_lanes_last_news(cp);
 
@@ -109,11 +119,12 @@ static void rds_path_shut_down(struct rds_cpath *cp)
 
 	if (!rds_cpath_event(cp, RDS_EV_SHUTDOWN_DONE)) {
 		rds_cpath_kick(cp, 0);
-		return;
+		return true;
 	}
 	rds_path_reconnect(cp);
 	if (ops->accept_again)
 		ops->accept_again(cp->cp_pub.net);
+	return true;
 }
 
 /**
@@ -312,7 +323,8 @@ static void rds_path_run(struct rds_cpath *cp)
 {
 	rds_path_heed_offer(cp);
 	rds_gate_expire(cp);
-	rds_path_shut_down(cp);
+	if (!rds_path_shut_down(cp))
+		return;
 	if (cp->cp_multi)
 		rds_lanes_work(cp);
 	rds_path_connect(cp);

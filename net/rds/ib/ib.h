@@ -619,7 +619,7 @@ int rds_ib_path_alloc(struct rds_path *path);
 void rds_ib_path_free(struct rds_path *path);
 int rds_ib_path_offer(struct rds_path *path, void *offer);
 int rds_ib_path_connect(struct rds_path *path);
-void rds_ib_path_shutdown(struct rds_path *path, bool abort);
+unsigned long rds_ib_path_shutdown(struct rds_path *path, bool abort);
 void rds_ib_path_set_conn(struct rds_ib_path *ip, struct rds_ib_conn *ic);
 bool rds_ib_path_is_conn(struct rds_ib_path *ip, const struct rds_ib_conn *ic);
 bool rds_ib_path_dialed(struct rds_ib_path *ip);

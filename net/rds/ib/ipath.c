@@ -248,14 +248,16 @@ int rds_ib_path_connect(struct rds_path *path)
  *	again, and what we have not delivered was not acknowledged
  *
  * Context: process, may sleep; the path's transmit lock is held.
+ * Return: 0.
  */
-void rds_ib_path_shutdown(struct rds_path *path, bool abort)
+unsigned long rds_ib_path_shutdown(struct rds_path *path, bool abort)
 {
 	struct rds_ib_path *ip = path->data;
 	struct rds_ib_conn *ic = ip->ip_conn;
 
 	if (!ic)
-		return;
+		return 0;
 	rds_ib_path_set_conn(ip, NULL);
 	rds_ib_conn_free(ic);
+	return 0;
 }

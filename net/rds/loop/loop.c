@@ -77,14 +77,14 @@ static int rds_loop_path_connect(struct rds_path *path)
 	return 0;
 }
 
-static void rds_loop_path_shutdown(struct rds_path *path, bool abort)
+static unsigned long rds_loop_path_shutdown(struct rds_path *path, bool abort)
 {
 	struct rds_path *peer = path->data;
 
-	if (!peer)
-		return;
 	path->data = NULL;
-	rds_path_put(peer);
+	if (peer)
+		rds_path_put(peer);
+	return 0;
 }
 
 static int rds_loop_xmit(struct rds_path *path, struct rds_message *msg,

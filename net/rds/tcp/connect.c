@@ -193,7 +193,7 @@ static int rds_tcp_dial(struct rds_tcp_path *tp)
 	ret = kernel_connect(sock, (struct rds_sockaddr *)&ss, len, O_NONBLOCK);
 	if (!ret || ret == -EINPROGRESS)
 		return 0;
-	rds_tcp_discard(tp);
+	rds_tcp_discard(tp, true);
 	return ret;
 }
 

@@ -19,15 +19,10 @@
  * of our kind says by RDS_FLAG_ACK_REQUIRED when it waits for one. Otherwise
  * every second message will do, or the delayed ack.
  */
-#include <linux/delay.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 
 #include "tcp.h"
-
-/* How often, and how far apart, a shutdown asks for memory to read the rest */
-#define RDS_TCP_DRAIN_TRIES	100
-#define RDS_TCP_DRAIN_SLEEP_MS	10
 
 /* Packets read without an ack, at most, if none was asked for */
 #define RDS_TCP_QUIET_MAX	1
@@ -247,34 +242,25 @@ int rds_tcp_recv(struct rds_tcp_path *tp, struct sock *sk)
 /**
  * rds_tcp_recv_all() - read what TCP has, whatever core would say
  * @tp: the path
- * @sk: its socket, locked; the lock may be let go for a while
- *
- * What TCP has acknowledged is delivered; only a lack of memory that lasts
- * can prevent it.
+ * @sk: its socket, locked
  *
  * Context: process, may sleep.
+ * Return: true if all of it was read, or nothing more can be; false if there
+ * was no memory for it.
  */
-void rds_tcp_recv_all(struct rds_tcp_path *tp, struct sock *sk)
+bool rds_tcp_recv_all(struct rds_tcp_path *tp, struct sock *sk)
 {
-	unsigned int tries = RDS_TCP_DRAIN_TRIES;
 	int ret;
 
 	tp->tp_draining = true;
 	tp->tp_stopped = false;
-	for (;;) {
+	do {
 		local_bh_disable();
 		ret = rds_tcp_recv(tp, sk);
 		local_bh_enable();
-		if (ret == -EAGAIN) {
-			cond_resched();
-			continue;
-		}
-		if (ret != -ENOMEM || !tries--)
-			return;
-		release_sock(sk);
-		msleep(RDS_TCP_DRAIN_SLEEP_MS);
-		lock_sock(sk);
-	}
+		cond_resched();
+	} while (ret == -EAGAIN);
+	return ret != -ENOMEM;
 }
 
 /**

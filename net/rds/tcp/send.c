@@ -381,6 +381,5 @@ void rds_tcp_write_space(struct sock *sk)
 		tp->tp_kick = false;
 		rds_path_kick(tp->tp_path);
 	}
-	if (unlikely(tp->tp_dropped))
-		wake_up(&tp->tp_wait);
+	rds_tcp_end_news(tp, sk);
 }

@@ -15,7 +15,6 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/uio.h>
-#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <net/netns/generic.h>
 #include <net/rds/transport.h>
@@ -142,7 +141,6 @@ struct rds_tcp_incoming;
  * struct rds_tcp_path - the transport's part of a path
  * @tp_path: core's
  * @tp_tn: the namespace
- * @tp_wait: woken when the state of the socket has changed
  * @tp_lock: guards @tp_offers, @tp_noffers, and changes of @tp_sock against
  *	those who only want to look at it
  * @tp_sock: the connection, or the attempt at one; changed by the path's work
@@ -151,11 +149,13 @@ struct rds_tcp_incoming;
  * @tp_noffers: how many
  * @tp_group: group of source ports for the next attempt
  * @tp_dialed: we made the connection; under the socket lock, like the next
- *	eighteen
+ *	twenty
  * @tp_up: it is established, and announced to core
  * @tp_dropped: core knows that it is over
  * @tp_all_acked: what TCP was given is acknowledged; what comes now is the ack
  *	of our FIN
+ * @tp_ending: it is being ended in good order
+ * @tp_end_at: until then at most, in jiffies
  * @tp_draining: nothing may stop the receiver any more
  * @tp_stopped: the receiver waits for rx_resume()
  * @tp_broken: the rest of the stream makes no sense
@@ -181,7 +181,6 @@ struct rds_tcp_incoming;
 struct rds_tcp_path {
 	struct rds_path		*tp_path;
 	struct rds_tcp_net	*tp_tn;
-	wait_queue_head_t	tp_wait;
 
 	spinlock_t		tp_lock;	/* offers, and tp_sock */
 	struct socket		*tp_sock;
@@ -193,6 +192,8 @@ struct rds_tcp_path {
 	bool			tp_up;
 	bool			tp_dropped;
 	bool			tp_all_acked;
+	bool			tp_ending;
+	unsigned long		tp_end_at;
 	bool			tp_draining;
 	bool			tp_stopped;
 	bool			tp_broken;
@@ -262,7 +263,7 @@ void rds_tcp_partial_end(struct rds_tcp_path *tp);
 
 /* recv.c */
 int rds_tcp_recv(struct rds_tcp_path *tp, struct sock *sk);
-void rds_tcp_recv_all(struct rds_tcp_path *tp, struct sock *sk);
+bool rds_tcp_recv_all(struct rds_tcp_path *tp, struct sock *sk);
 void rds_tcp_recv_reset(struct rds_tcp_path *tp);
 void rds_tcp_data_ready(struct sock *sk);
 void rds_tcp_rx_resume(struct rds_path *path);
@@ -279,9 +280,10 @@ void rds_tcp_write_space(struct sock *sk);
 int rds_tcp_path_alloc(struct rds_path *path);
 void rds_tcp_path_free(struct rds_path *path);
 int rds_tcp_path_offer(struct rds_path *path, void *offer);
-void rds_tcp_path_shutdown(struct rds_path *path, bool abort);
+unsigned long rds_tcp_path_shutdown(struct rds_path *path, bool abort);
 void rds_tcp_attach(struct rds_tcp_path *tp, struct socket *sock, bool dialed);
-void rds_tcp_discard(struct rds_tcp_path *tp);
+bool rds_tcp_discard(struct rds_tcp_path *tp, bool late);
+void rds_tcp_end_news(struct rds_tcp_path *tp, const struct sock *sk);
 bool rds_tcp_established(struct rds_tcp_path *tp, struct sock *sk);
 enum rds_drop_reason rds_tcp_reason(const struct sock *sk, bool was_up);
 

@@ -10,9 +10,12 @@
  * In good order a connection ends like this: the acks of all that we gave to
  * TCP; our FIN; reading on until the peer's FIN, or until it has taken too
  * long; the last bytes; and only then the end of the socket, with a reset if
- * it is not closed yet. Between the last bytes and the reset the lock is not
- * let go, so TCP acknowledges nothing that nobody reads. Timers of a kernel
- * socket stop when it is released: there is no lingering.
+ * it is not closed yet. Nobody sleeps until the peer has done its part: the
+ * shutdown says that it takes its time, and TCP, or the time, has it called
+ * again. Between the last bytes and the reset the lock is not let go, so TCP
+ * acknowledges nothing that nobody reads. Timers of a kernel socket stop when
+ * it is released: there is no lingering. A connection that no socket of this
+ * host has used is reset at once.
  */
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -23,8 +26,11 @@
 /* How long the peer's FIN is waited for */
 #define RDS_TCP_FIN_TIMEOUT	(2 * HZ)
 
-/* How long a namespace that goes away may have to wait for that */
-#define RDS_TCP_FIN_SLICE	(HZ / 10)
+/* How long memory is waited for after that, to read the rest, and how often it
+ * is asked for
+ */
+#define RDS_TCP_DRAIN_TIMEOUT	HZ
+#define RDS_TCP_DRAIN_DELAY	DIV_ROUND_UP(HZ, 100)
 
 /**
  * rds_tcp_reason() - why a connection has ended
@@ -83,7 +89,7 @@ static void rds_tcp_dropped(struct rds_tcp_path *tp,
 /* Whatever comes after an announcement to core is core's: it must be last. */
 static void rds_tcp_state_changed(struct rds_tcp_path *tp, struct sock *sk)
 {
-	wake_up(&tp->tp_wait);
+	rds_tcp_end_news(tp, sk);
 
 	switch (sk->sk_state) {
 	case TCP_SYN_SENT:
@@ -134,6 +140,7 @@ void rds_tcp_attach(struct rds_tcp_path *tp, struct socket *sock, bool dialed)
 	tp->tp_up = false;
 	tp->tp_dropped = false;
 	tp->tp_all_acked = false;
+	tp->tp_ending = false;
 	tp->tp_tx_seq = tcp_sk(sk)->write_seq;
 	tp->tp_una = tcp_sk(sk)->snd_una;
 	WRITE_ONCE(sk->sk_rcvlowat, 1);
@@ -162,26 +169,33 @@ static void rds_tcp_detach(struct rds_tcp_path *tp, struct sock *sk)
 /**
  * rds_tcp_discard() - take a path's socket away and release it
  * @tp: the path; if it has none, nothing happens
+ * @late: do so although there is no memory to read what TCP has for us
  *
- * What TCP has for us is read first. A connection that is still open is reset.
+ * What TCP has is read first. A connection that is still open is reset.
  *
  * Context: process, may sleep; nobody sends.
+ * Return: true; false if there is no memory, and nothing has happened.
  */
-void rds_tcp_discard(struct rds_tcp_path *tp)
+bool rds_tcp_discard(struct rds_tcp_path *tp, bool late)
 {
 	struct socket *sock = tp->tp_sock;
 	struct sock *sk;
 
 	if (!sock)
-		return;
+		return true;
 
 	sk = sock->sk;
 	lock_sock(sk);
-	rds_tcp_recv_all(tp, sk);
+	tp->tp_dropped = true;
+	if (!rds_tcp_recv_all(tp, sk) && !late) {
+		release_sock(sk);
+		return false;
+	}
 	rds_tcp_acked(tp, sk);
 	rds_tcp_detach(tp, sk);
 	rds_tcp_set_sock(tp, NULL);
 	tp->tp_up = false;
+	tp->tp_ending = false;
 	if (sk->sk_state != TCP_CLOSE)
 		sk->sk_prot->disconnect(sk, O_NONBLOCK);
 	release_sock(sk);
@@ -189,24 +203,44 @@ void rds_tcp_discard(struct rds_tcp_path *tp)
 
 	rds_tcp_recv_reset(tp);
 	rds_tcp_send_reset(tp);
+	return true;
 }
 
 /* Has the peer everything that TCP was given? */
-static bool rds_tcp_all_acked(const struct sock *sk)
+static bool rds_tcp_has_all_acked(const struct sock *sk)
 {
 	const struct tcp_sock *tcp = tcp_sk(sk);
 
 	return READ_ONCE(tcp->snd_una) == READ_ONCE(tcp->write_seq);
 }
 
-/* Is there nothing more to wait for? A peer that has connected anew has done
- * with this connection.
+/**
+ * rds_tcp_end_news() - something has happened to a connection
+ * @tp: the path
+ * @sk: its socket, locked
+ *
+ * If it is being ended, that may go on.
+ *
+ * Context: softirq or process.
  */
-static bool rds_tcp_finished(const struct rds_tcp_path *tp,
-			     const struct sock *sk)
+void rds_tcp_end_news(struct rds_tcp_path *tp, const struct sock *sk)
 {
-	return READ_ONCE(sk->sk_state) == TCP_CLOSE ||
-	       READ_ONCE(tp->tp_noffers) || READ_ONCE(tp->tp_tn->tn_down);
+	if (unlikely(tp->tp_ending) &&
+	    (sk->sk_state == TCP_CLOSE ||
+	     (!tp->tp_all_acked && rds_tcp_has_all_acked(sk))))
+		rds_path_kick(tp->tp_path);
+}
+
+/* Is there nothing more to wait for? A peer that has connected anew has done
+ * with this connection; and with one that no socket has used nobody here has
+ * anything to do.
+ */
+static bool rds_tcp_is_over(const struct rds_tcp_path *tp,
+			    const struct sock *sk)
+{
+	return sk->sk_state == TCP_CLOSE || !tp->tp_up || tp->tp_broken ||
+	       READ_ONCE(tp->tp_noffers) || READ_ONCE(tp->tp_tn->tn_down) ||
+	       !rds_path_is_used(tp->tp_path);
 }
 
 /* The FIN counts like a byte; if TCP was given all of a message but its last,
@@ -226,23 +260,36 @@ static void rds_tcp_send_fin(struct rds_tcp_path *tp)
 /* Send our FIN, and wait for the peer's. What comes is delivered meanwhile, but
  * not beyond what core allows. The FIN waits for the acks of what is before
  * it: if those do not come, TCP is still in a state where it can reset.
+ *
+ * Returns how long there is to wait, at most, in jiffies.
  */
-static void rds_tcp_finish(struct rds_tcp_path *tp)
+static unsigned long rds_tcp_finish(struct rds_tcp_path *tp)
 {
-	unsigned long end = jiffies + RDS_TCP_FIN_TIMEOUT;
 	struct sock *sk = tp->tp_sock->sk;
-	bool fin = false;
+	bool over, fin;
+	long left;
 
-	while (!rds_tcp_finished(tp, sk) && time_before(jiffies, end)) {
-		if (!fin && rds_tcp_all_acked(sk)) {
-			rds_tcp_send_fin(tp);
-			fin = true;
-		}
-		wait_event_timeout(tp->tp_wait,
-				   rds_tcp_finished(tp, sk) ||
-				   (!fin && rds_tcp_all_acked(sk)),
-				   RDS_TCP_FIN_SLICE);
+	lock_sock(sk);
+	if (!tp->tp_ending) {
+		tp->tp_dropped = true;
+		tp->tp_ending = true;
+		tp->tp_end_at = jiffies + RDS_TCP_FIN_TIMEOUT;
 	}
+	over = rds_tcp_is_over(tp, sk);
+	fin = !over && !tp->tp_all_acked && rds_tcp_has_all_acked(sk);
+	release_sock(sk);
+
+	if (fin)
+		rds_tcp_send_fin(tp);
+	left = tp->tp_end_at - jiffies;
+	return over || left <= 0 ? 0 : left;
+}
+
+/* Has the memory that was not there when the time was over had its time, too?
+ */
+static bool rds_tcp_is_late(const struct rds_tcp_path *tp)
+{
+	return time_after(jiffies, tp->tp_end_at + RDS_TCP_DRAIN_TIMEOUT);
 }
 
 /**
@@ -251,25 +298,22 @@ static void rds_tcp_finish(struct rds_tcp_path *tp)
  * @abort: at once
  *
  * Context: process, may sleep; the path's transmit lock is held.
+ * Return: see &rds_conn_ops.path_shutdown.
  */
-void rds_tcp_path_shutdown(struct rds_path *path, bool abort)
+unsigned long rds_tcp_path_shutdown(struct rds_path *path, bool abort)
 {
 	struct rds_tcp_path *tp = path->data;
-	struct sock *sk;
+	unsigned long delay;
 
 	if (!tp->tp_sock)
-		return;
+		return 0;
 
-	sk = tp->tp_sock->sk;
-	lock_sock(sk);
-	tp->tp_dropped = true;
-	abort = abort || !tp->tp_up || tp->tp_broken ||
-		sk->sk_state == TCP_CLOSE;
-	release_sock(sk);
-
-	if (!abort)
-		rds_tcp_finish(tp);
-	rds_tcp_discard(tp);
+	delay = abort ? 0 : rds_tcp_finish(tp);
+	if (delay)
+		return delay;
+	if (rds_tcp_discard(tp, abort || rds_tcp_is_late(tp)))
+		return 0;
+	return RDS_TCP_DRAIN_DELAY;
 }
 
 /**
@@ -289,7 +333,6 @@ int rds_tcp_path_alloc(struct rds_path *path)
 	tp->tp_path = path;
 	tp->tp_tn = rds_tcp_net(path->net);
 	tp->tp_group = get_random_u32();
-	init_waitqueue_head(&tp->tp_wait);
 	spin_lock_init(&tp->tp_lock);
 	INIT_LIST_HEAD(&tp->tp_offers);
 	rds_tcp_frame_init(&tp->tp_frame);
@@ -344,7 +387,6 @@ int rds_tcp_path_offer(struct rds_path *path, void *offer)
 	raced = tp->tp_sock && tp->tp_dialed && !READ_ONCE(tp->tp_up);
 	spin_unlock_bh(&tp->tp_lock);
 
-	wake_up(&tp->tp_wait);
 	if (raced)
 		rds_tcp_stat_inc(tp->tp_tn, tcp_connect_raced);
 	return 0;

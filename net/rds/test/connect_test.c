@@ -9,6 +9,9 @@
 #include "../core/path_work.h"
 #include "rig.h"
 
+/* Longer than any test takes, in jiffies */
+#define NOT_SOON	(24 * 3600 * HZ)
+
 static struct rds_cpath *rig_cpath(struct kunit *test)
 {
 	return to_cpath(rig_path(test));
@@ -170,6 +173,97 @@ static void drop_while_down(struct kunit *test)
 	rig_expect_ops(test, "acsCMX");
 }
 
+/* Nothing but the transport goes on meanwhile: not a message, nor a connection,
+ * be it the peer's. What is acknowledged is not sent again.
+ */
+static void an_end_may_take_its_time(struct kunit *test)
+{
+	struct socket *sock = rig_up(test);
+	struct fake *fake = rig_fake(test);
+
+	rig_send(test, sock, 1);
+	rig_send(test, sock, 1);
+	rig_expect_sent(test, "2 3");
+	fake_forget(fake);
+	fake_fail(&fake->end, NOT_SOON, FAKE_FOR_EVER);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_CLOSED);
+	rig_await(test, FAKE_SHUTDOWN, 1);
+	rig_send(test, sock, 1);
+	rds_path_ack(rig_path(test), 2);
+	fake_settle(fake);
+	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_cpath(test)),
+			RDS_PATH_DISCONNECTING);
+	KUNIT_EXPECT_TRUE(test,
+			  delayed_work_pending(&rig_cpath(test)->cp_work));
+	KUNIT_EXPECT_EQ(test, fake_count(fake, FAKE_SHUTDOWN),
+			fake->nr_calls);
+
+	fake_forget(fake);
+	fake_fail(&fake->end, 0, 0);
+	rds_path_kick(rig_path(test));
+	rig_await(test, FAKE_SENT, 2);
+	rig_expect_ops(test, "sCMXX");
+	rig_expect_sent(test, "3ar 4");
+}
+
+/* It is called again by the clock, if nobody else says so. */
+static void an_end_has_an_end(struct kunit *test)
+{
+	struct fake *fake = rig_fake(test);
+	bool came_up;
+
+	rig_up(test);
+	fake_fail(&fake->end, 1, 3);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_CLOSED);
+	came_up = wait_event_timeout(fake->wait,
+				     fake_count(fake, FAKE_MAPPED), 120 * HZ);
+	KUNIT_EXPECT_TRUE(test, came_up);
+	rig_expect_ops(test, "ssssCM");
+	fake_settle(fake);
+}
+
+static void a_drop_does_not_begin_an_end_anew(struct kunit *test)
+{
+	struct fake *fake = rig_fake(test);
+
+	rig_up(test);
+	fake_fail(&fake->end, NOT_SOON, FAKE_FOR_EVER);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_CLOSED);
+	rig_await(test, FAKE_SHUTDOWN, 1);
+	rds_path_drop(rig_path(test), RDS_DROP_PROTOCOL);
+	fake_settle(fake);
+	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_cpath(test)),
+			RDS_PATH_DISCONNECTING);
+	KUNIT_EXPECT_EQ(test, rig_cpath(test)->cp_drop_reason,
+			RDS_DROP_PROTOCOL);
+
+	fake_forget(fake);
+	fake_fail(&fake->end, 0, 0);
+	rds_path_kick(rig_path(test));
+	rig_await(test, FAKE_MAPPED, 1);
+	rig_expect_ops(test, "sCM");
+}
+
+/* Who takes a connection away waits for nobody. */
+static void an_end_that_is_cut_short(struct kunit *test)
+{
+	struct socket *sock = rig_up(test);
+	struct fake *fake = rig_fake(test);
+	const struct fake_call *call;
+
+	fake_fail(&fake->end, NOT_SOON, FAKE_FOR_EVER);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_CLOSED);
+	rig_await(test, FAKE_SHUTDOWN, 1);
+	rig_close(test, sock);
+	fake_forget(fake);
+	fake_unregister(fake);
+	call = fake_nth(fake, FAKE_SHUTDOWN,
+			fake_count(fake, FAKE_SHUTDOWN) - 1);
+	KUNIT_ASSERT_NOT_NULL(test, call);
+	KUNIT_EXPECT_TRUE(test, call->abort);
+	KUNIT_EXPECT_EQ(test, fake_count(fake, FAKE_FREE), 1U);
+}
+
 static void drop_again(struct rds_path *path)
 {
 	rds_path_drop(path, RDS_DROP_PEER_RESET);
@@ -287,6 +381,10 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(drop_while_down),
 	KUNIT_CASE(drop_while_shutting_down),
 	KUNIT_CASE(send_while_idle_path_is_shut_down),
+	KUNIT_CASE(an_end_may_take_its_time),
+	KUNIT_CASE(an_end_has_an_end),
+	KUNIT_CASE(a_drop_does_not_begin_an_end_anew),
+	KUNIT_CASE(an_end_that_is_cut_short),
 	KUNIT_CASE_PARAM(who_dials_again, dials_gen_params),
 	{}
 };

@@ -273,7 +273,7 @@ static int fake_path_connect(struct rds_path *path)
 	return call.ret;
 }
 
-static void fake_path_shutdown(struct rds_path *path, bool abort)
+static unsigned long fake_path_shutdown(struct rds_path *path, bool abort)
 {
 	void (*hook)(struct rds_path *path) = the_fake->in_shutdown;
 	struct fake_call call = { .op = FAKE_SHUTDOWN, .abort = abort };
@@ -282,7 +282,10 @@ static void fake_path_shutdown(struct rds_path *path, bool abort)
 	the_fake->in_shutdown = NULL;
 	if (hook)
 		hook(path);
+	if (!abort)
+		call.ret = fake_decide(&the_fake->end);
 	fake_leave(path, &call);
+	return call.ret;
 }
 
 /**

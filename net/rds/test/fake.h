@@ -94,6 +94,8 @@ struct fake_plan {
  * @xmit: plan for xmit()
  * @map: plan for xmit_cong_map()
  * @offer: plan for path_offer()
+ * @end: plan for path_shutdown(), which does not fail: jiffies until it is to
+ *	be called again
  * @flush: plan for flush(), if fake_batches() was called
  * @max_paths: lanes offered to a peer of this implementation
  * @legacy_paths: lanes offered to others
@@ -134,6 +136,7 @@ struct fake {
 	struct fake_plan	xmit;
 	struct fake_plan	map;
 	struct fake_plan	offer;
+	struct fake_plan	end;
 	struct fake_plan	flush;
 	unsigned int		max_paths;
 	unsigned int		legacy_paths;

@@ -207,6 +207,65 @@ def knocks(lab):
     say(f"slab: {back_to(before, 2048)} kB more")
 
 
+def ended_by(lab, peers):
+    """Each ends its connection, and acknowledges nothing any more."""
+    for peer in peers:
+        peer.links[0].go_deaf()
+    for peer in peers:
+        peer.links[0].fin()
+
+
+@test("hundreds end their connection and never acknowledge that we do, too",
+      timeout=600)
+def deaf_in_the_end(lab):
+    many_files()
+    sock = lab.socket(PORT)
+    count = 1000
+    peers = []
+    for number in range(count):
+        peer = lab.lower(LEGACY)
+        link = peer.dial()
+        peer.data(link, 9, PORT, b"used")
+        sock.recv()
+        peers.append(peer)
+        if number % 200 == 100:
+            newcomer(lab)
+    ended_by(lab, peers)
+    # All that there were when its turn came waited for 2 s each, once.
+    for _ in range(3):
+        say(f"served after {newcomer(lab):.1f} s")
+    need_ours("keep them for ever")
+    within(30, "all of them are gone", lambda: not
+           {peer.address for peer in peers} & connected())
+    same("they are remembered", set(), {peer.address for peer in peers} -
+         set(kernel.connections()))
+
+
+def connected():
+    """Peers of TCP connections to our port, of whatever state."""
+    said = kernel.run("ss", "-Htan", "sport", "=", str(wire.TCP_PORT))
+    return {line.split()[4].rsplit(":", 1)[0].strip("[]").removeprefix(
+        "::ffff:") for line in said.splitlines()
+        if not line.startswith("TIME-WAIT")}
+
+
+@test("hundreds greet, use nothing, end, and never acknowledge: gone at once",
+      timeout=300)
+def deaf_strangers(lab):
+    need_ours("keep them for ever")
+    many_files()
+    peers = []
+    for _ in range(300):
+        peer = lab.lower(LEGACY)
+        link = peer.dial()
+        peer.ping(link)
+        peers.append(peer)
+    ended_by(lab, peers)
+    newcomer(lab)
+    within(10, "all of them are gone", lambda: not
+           {peer.address for peer in peers} & connected())
+
+
 @test("slow writers: all of them are served, and so is somebody new")
 def slow_writers(lab):
     sock = lab.socket(PORT)
