@@ -518,7 +518,8 @@ struct rds_data_ops {
 
 	/**
 	 * @rx_resume: Required unless %RDS_CAP_LOOPBACK. Read on: after
-	 * rds_deliver() returned false, or rds_path_rx_retry() was called.
+	 * rds_deliver() returned false, or rds_path_rx_retry() or
+	 * rds_path_rx_more() was called.
 	 *
 	 * Context: process, the path's work item, may sleep. No locks. Never
 	 * concurrent with path_connect() or path_shutdown(); the path may be in
@@ -737,6 +738,7 @@ bool rds_path_offer_is_late(struct rds_path *path, unsigned long since);
 bool rds_path_wins_duel(struct rds_path *path);
 bool rds_path_is_used(const struct rds_path *path);
 void rds_path_rx_retry(struct rds_path *path);
+void rds_path_rx_more(struct rds_path *path);
 void rds_path_restart_rx(struct rds_path *path);
 u64 rds_path_received(const struct rds_path *path);
 

@@ -353,6 +353,24 @@ void rds_path_rx_retry(struct rds_path *path)
 EXPORT_SYMBOL_GPL(rds_path_rx_retry);
 
 /**
+ * rds_path_rx_more() - have a path read on at once
+ * @path: the path
+ *
+ * For a transport that stopped to let others have a turn.
+ *
+ * Context: any.
+ */
+void rds_path_rx_more(struct rds_path *path)
+{
+	struct rds_cpath *cp = to_cpath(path);
+
+	set_bit(RDS_PF_RX, &cp->cp_flags);
+	rds_stat_inc(cp->cp_conn->c_rn, recv_immediate_retry);
+	rds_cpath_kick(cp, 0);
+}
+EXPORT_SYMBOL_GPL(rds_path_rx_more);
+
+/**
  * rds_cpath_only_waits() - is a lane the peer's to dial?
  * @cp: the path
  *

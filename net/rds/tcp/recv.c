@@ -299,7 +299,7 @@ void rds_tcp_data_ready(struct sock *sk)
 	local_bh_disable();
 	rds_tcp_stat_inc(tp->tp_tn, tcp_data_ready_calls);
 	if (rds_tcp_recv(tp, sk) == -EAGAIN)
-		rds_path_rx_retry(tp->tp_path);
+		rds_path_rx_more(tp->tp_path);
 	local_bh_enable();
 }
 

@@ -299,6 +299,21 @@ static void retry_reads_on_soon(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_stat(recv_delayed_retry), before + 1);
 }
 
+/* No timer is involved. */
+static void more_is_read_at_once(struct kunit *test)
+{
+	u64 before = rig_stat(recv_immediate_retry);
+	struct rds_cpath *cp;
+
+	rig_up(test);
+	cp = to_cpath(rig_path(test));
+	rds_path_rx_more(&cp->cp_pub);
+	KUNIT_EXPECT_FALSE(test, timer_pending(&cp->cp_work.timer));
+	rig_await(test, FAKE_RESUME, 1);
+	rig_expect_ops(test, "r");
+	KUNIT_EXPECT_EQ(test, rig_stat(recv_immediate_retry), before + 1);
+}
+
 /* What has come before the path is UP is read as well. */
 static void retry_while_connecting(struct kunit *test)
 {
@@ -337,6 +352,7 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(new_connection_waits_for_readers),
 	KUNIT_CASE(held_outlives_the_path),
 	KUNIT_CASE(retry_reads_on_soon),
+	KUNIT_CASE(more_is_read_at_once),
 	KUNIT_CASE(retry_while_connecting),
 	KUNIT_CASE(drop_forgets_the_retry),
 	{}
