@@ -26,6 +26,7 @@
 #include "recv_queue.h"
 #include "soft_job.h"
 #include "soft_op.h"
+#include "sysctl.h"
 
 #include <trace/events/rds.h>
 
@@ -130,7 +131,7 @@ static bool rds_deliver_stop(struct rds_cpath *cp)
 	/* Pairs with the order in rds_incoming_uncharge(). */
 	smp_mb__after_atomic();
 	if (atomic_long_read(&cp->cp_conn->c_rx_held) <
-	    READ_ONCE(rn->rn_sysctl.rx_held_max) / 2 &&
+	    rds_rx_held_max(rn) / 2 &&
 	    test_and_clear_bit(RDS_PF_RX_STOPPED, &cp->cp_flags)) {
 		/* Its work may have seen the flag. */
 		rds_cpath_kick(cp, 0);
@@ -147,7 +148,7 @@ static bool rds_deliver_is_too_much(const struct rds_cpath *cp,
 				    const struct rds_sock *rs, long held)
 {
 	const struct rds_conn *conn = cp->cp_conn;
-	long max = READ_ONCE(conn->c_rn->rn_sysctl.rx_held_max);
+	long max = rds_rx_held_max(conn->c_rn);
 	bool told;
 
 	if (held <= max)

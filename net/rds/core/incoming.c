@@ -11,6 +11,7 @@
 
 #include "conn.h"
 #include "incoming.h"
+#include "sysctl.h"
 
 /**
  * rds_incoming_init() - fill in what a header says
@@ -77,7 +78,7 @@ static void rds_incoming_uncharge(struct rds_incoming *inc)
 	long held;
 
 	held = atomic_long_sub_return(inc->i_truesize, &conn->c_rx_held);
-	if (held >= READ_ONCE(conn->c_rn->rn_sysctl.rx_held_max) / 2)
+	if (held >= rds_rx_held_max(conn->c_rn) / 2)
 		goto out;
 
 	for (i = 0; i < RDS_MAX_PATHS; i++) {

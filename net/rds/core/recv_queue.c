@@ -12,6 +12,7 @@
 #include "cong_flow.h"
 #include "incoming.h"
 #include "recv_queue.h"
+#include "sysctl.h"
 
 /* Too many payload bytes, or too much memory for however few bytes. */
 static bool rds_recv_is_full(const struct rds_sock *rs)
@@ -20,8 +21,7 @@ static bool rds_recv_is_full(const struct rds_sock *rs)
 	u64 rcvbuf = rds_rcvbuf(rs);
 
 	return rs->rs_rcv_bytes >= rcvbuf ||
-	       rs->rs_rcv_held >= max_t(u64, 2 * rcvbuf,
-				READ_ONCE(rn->rn_sysctl.rx_held_max));
+	       rs->rs_rcv_held >= max_t(u64, 2 * rcvbuf, rds_rx_held_max(rn));
 }
 
 /* Well below both limits, so that a port does not flap. */
@@ -32,7 +32,7 @@ static bool rds_recv_has_drained(const struct rds_sock *rs)
 
 	return (!rs->rs_rcv_bytes || rs->rs_rcv_bytes < rcvbuf / 2) &&
 	       rs->rs_rcv_held < max_t(u64, 2 * rcvbuf,
-				READ_ONCE(rn->rn_sysctl.rx_held_max)) / 2;
+				       rds_rx_held_max(rn)) / 2;
 }
 
 /**

@@ -55,6 +55,23 @@ static int rds_proc_delay(RDS_CTL_CONST struct ctl_table *table, int write,
 	return proc_dointvec_minmax(&bounded, write, buf, len, pos);
 }
 
+/* Outside the first namespace a limit on memory is at most what it is there. */
+static int rds_proc_limit(RDS_CTL_CONST struct ctl_table *table, int write,
+			  void *buf, size_t *len, loff_t *pos)
+{
+	const struct rds_sysctl *host = &rds_net(&init_net)->rn_sysctl;
+	const struct rds_sysctl *ctl = table->extra2;
+	struct ctl_table bounded = *table;
+	const int *value;
+	int high = INT_MAX;
+
+	value = (void *)host + (table->data - (void *)ctl);
+	if (ctl != host)
+		high = READ_ONCE(*value);
+	bounded.extra2 = &high;
+	return proc_dointvec_minmax(&bounded, write, buf, len, pos);
+}
+
 #define RDS_SYSCTL(_name, _field, _low, _high) {			\
 	.procname	= _name,					\
 	.data		= (void *)offsetof(struct rds_sysctl, _field),	\
@@ -71,6 +88,15 @@ static int rds_proc_delay(RDS_CTL_CONST struct ctl_table *table, int write,
 	.maxlen		= sizeof(int),					\
 	.mode		= 0644,						\
 	.proc_handler	= rds_proc_delay,				\
+}
+
+#define RDS_SYSCTL_LIMIT(_name, _field, _low) {			\
+	.procname	= _name,					\
+	.data		= (void *)offsetof(struct rds_sysctl, _field),	\
+	.maxlen		= sizeof(int),					\
+	.mode		= 0644,						\
+	.proc_handler	= rds_proc_limit,				\
+	.extra1		= _low,						\
 }
 
 #define RDS_SYSCTL_CONST(_name, _value) {				\
@@ -94,8 +120,7 @@ static const struct ctl_table rds_sysctl_table[] = {
 	RDS_SYSCTL("max_unacked_bytes", max_unacked_bytes,
 		   SYSCTL_ONE, SYSCTL_INT_MAX),
 	RDS_SYSCTL("ping_enable", ping_enable, SYSCTL_ZERO, SYSCTL_ONE),
-	RDS_SYSCTL("rx_held_max", rx_held_max,
-		   &rds_rx_held_min, SYSCTL_INT_MAX),
+	RDS_SYSCTL_LIMIT("rx_held_max", rx_held_max, &rds_rx_held_min),
 	RDS_SYSCTL("max_conns", max_conns, SYSCTL_ONE, SYSCTL_INT_MAX),
 	RDS_SYSCTL("max_conns_per_user", max_conns_per_user,
 		   SYSCTL_ONE, SYSCTL_INT_MAX),
@@ -116,6 +141,8 @@ static void rds_sysctl_bind(struct ctl_table *table, size_t size,
 		table[i].data = (void *)ctl + (unsigned long)table[i].data;
 		if (table[i].proc_handler == rds_proc_delay)
 			table[i].extra1 = ctl;
+		if (table[i].proc_handler == rds_proc_limit)
+			table[i].extra2 = ctl;
 	}
 }
 

@@ -127,6 +127,27 @@ TEST_F(solo, bounds)
 	}
 }
 
+/* It is the host's memory, whoever owns the namespace */
+TEST_F(solo, limits_on_memory_are_the_hosts)
+{
+	static const char * const names[] = { "rx_held_max" };
+	char host[64], more[64];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		ASSERT_EQ(0, ERR(rds_initial_netns()));
+		ASSERT_EQ(0, rds_sysctl_read(names[i], host, sizeof(host)));
+		snprintf(more, sizeof(more), "%ld", atol(host) + 1);
+		EXPECT_EQ(0, rds_sysctl_set(names[i], more));
+		EXPECT_EQ(0, rds_sysctl_set(names[i], host));
+		ASSERT_EQ(0, rds_netns());
+		EXPECT_EQ(-EINVAL, rds_sysctl_set(names[i], more))
+			TH_LOG("%s = %s", names[i], more);
+		EXPECT_EQ(0, rds_sysctl_set(names[i], host))
+			TH_LOG("%s = %s", names[i], host);
+	}
+}
+
 TEST_F(solo, nonsense)
 {
 	solo_move(_metadata, self);
