@@ -228,6 +228,7 @@ struct rds_incoming {
 	/* private: the core's */
 	struct rds_path		*i_path;
 	u8			i_tos;
+	bool			i_charged;
 	int			i_ifindex;
 	refcount_t		i_refs;
 	struct list_head	i_item;

@@ -6,6 +6,12 @@
  * much the port is marked congested, and senders are to stop; when it has
  * drained well below that, they are told to go on.
  *
+ * What waits is charged to the memory cgroup of the socket, as far as it came
+ * from a transport with a wire: a packet arrives in nobody's name. Messages of
+ * this host are their sender's, who has paid for them. A limit is no reason to
+ * refuse a message; whoever runs into it may be made to give memory back, which
+ * is the owner of the socket.
+ *
  * Locks: rs_recv_lock, with bottom halves off; congestion map locks inside.
  * References are put outside.
  */
@@ -13,6 +19,40 @@
 #include "incoming.h"
 #include "recv_queue.h"
 #include "sysctl.h"
+
+/* What a socket keeps charged although it holds less, in bytes: to charge each
+ * message of a few would take longer than to deliver it.
+ */
+#define RDS_RECV_CHARGE_SLACK	(4 * PAGE_SIZE)
+
+static void rds_recv_charge(struct rds_sock *rs, struct rds_incoming *inc)
+	__must_hold(&rs->rs_recv_lock)
+{
+	struct sock *sk = &rs->rs_sk;
+	int lacks = inc->i_truesize - sk->sk_forward_alloc;
+
+	lockdep_assert_held(&rs->rs_recv_lock);
+	inc->i_charged = inc->i_ops->owner &&
+			 (lacks <= 0 ||
+			  __sk_mem_schedule(sk, lacks, SK_MEM_RECV));
+	if (inc->i_charged)
+		sk->sk_forward_alloc -= inc->i_truesize;
+}
+
+static void rds_recv_uncharge(struct rds_sock *rs,
+			      const struct rds_incoming *inc)
+	__must_hold(&rs->rs_recv_lock)
+{
+	struct sock *sk = &rs->rs_sk;
+
+	lockdep_assert_held(&rs->rs_recv_lock);
+	if (!inc->i_charged)
+		return;
+	sk->sk_forward_alloc += inc->i_truesize;
+	if (sk->sk_forward_alloc > RDS_RECV_CHARGE_SLACK)
+		__sk_mem_reclaim(sk, sk->sk_forward_alloc -
+				     RDS_RECV_CHARGE_SLACK);
+}
 
 /* Too many payload bytes, or too much memory for however few bytes. */
 static bool rds_recv_is_full(const struct rds_sock *rs)
@@ -50,6 +90,7 @@ bool rds_recv_add(struct rds_sock *rs, struct rds_incoming *inc)
 	spin_lock(&rs->rs_recv_lock);
 	queued = !rs->rs_closed;
 	if (queued) {
+		rds_recv_charge(rs, inc);
 		list_add_tail(&inc->i_item, &rs->rs_recv_queue);
 		rs->rs_rcv_bytes += inc->i_len;
 		rs->rs_rcv_held += inc->i_truesize;
@@ -64,6 +105,7 @@ static void rds_recv_unaccount(struct rds_sock *rs, struct rds_incoming *inc)
 	__must_hold(&rs->rs_recv_lock)
 {
 	lockdep_assert_held(&rs->rs_recv_lock);
+	rds_recv_uncharge(rs, inc);
 	rs->rs_rcv_bytes -= inc->i_len;
 	rs->rs_rcv_held -= inc->i_truesize;
 	if (rs->rs_congested && rds_recv_has_drained(rs))
@@ -108,6 +150,7 @@ struct rds_incoming *rds_recv_take(struct rds_sock *rs, bool peek)
 void rds_recv_put_back(struct rds_sock *rs, struct rds_incoming *inc)
 {
 	spin_lock_bh(&rs->rs_recv_lock);
+	rds_recv_charge(rs, inc);
 	list_add(&inc->i_item, &rs->rs_recv_queue);
 	rs->rs_rcv_bytes += inc->i_len;
 	rs->rs_rcv_held += inc->i_truesize;
@@ -131,6 +174,9 @@ void rds_recv_purge(struct rds_sock *rs)
 	spin_lock_bh(&rs->rs_recv_lock);
 	rs->rs_closed = true;
 	list_splice_init(&rs->rs_recv_queue, &gone);
+	list_for_each_entry(inc, &gone, i_item)
+		rds_recv_uncharge(rs, inc);
+	sk_mem_reclaim(&rs->rs_sk);
 	rds_stat_add(rs->rs_rn, recv_bytes_freed_fromsock, rs->rs_rcv_bytes);
 	rs->rs_rcv_bytes = 0;
 	rs->rs_rcv_held = 0;

@@ -35,10 +35,20 @@
 
 #include <trace/events/rds.h>
 
+/* What unread messages hold, in pages; see recv_queue.c. There is a limit for
+ * each socket, and what memory cgroups have, but none for all together.
+ */
+static atomic_long_t rds_memory_allocated;
+static DEFINE_PER_CPU(int, rds_memory_reserve);
+static long rds_memory_limits[] = { LONG_MAX, LONG_MAX, LONG_MAX };
+
 struct proto rds_proto = {
-	.name		= "RDS",
-	.owner		= THIS_MODULE,
-	.obj_size	= sizeof(struct rds_sock),
+	.name			= "RDS",
+	.owner			= THIS_MODULE,
+	.obj_size		= sizeof(struct rds_sock),
+	.memory_allocated	= &rds_memory_allocated,
+	.per_cpu_fw_alloc	= &rds_memory_reserve,
+	.sysctl_mem		= rds_memory_limits,
 };
 
 static void rds_sock_destruct(struct sock *sk)

@@ -9,6 +9,7 @@
 /* Each message says that it holds so much. */
 #define HOLDS		1000
 #define HELD_MAX	10000
+#define CHARGED		(64 << 20)
 #define UNTOLD_FACTOR	4
 
 /* Payload: with a receive buffer of ROOM the port is congested by MANY. */
@@ -288,6 +289,42 @@ static void held_outlives_the_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_incomings(), 0);
 }
 
+static long charged(const struct socket *sock)
+{
+	return atomic_long_read(sock->sk->sk_prot->memory_allocated);
+}
+
+/* To the socket, hence to its memory cgroup, while it is on the queue */
+static void held_is_charged(struct kunit *test)
+{
+	struct socket *sock = rig_up(test);
+	struct rig_got got;
+	long before, all;
+	u64 seq = 0;
+
+	/* Some is counted for each CPU, and not told before it is much. */
+	rig_fake(test)->truesize = CHARGED;
+	before = charged(sock);
+	all = 2 * (CHARGED >> PAGE_SHIFT);
+	next(test, &seq, RIG_PORT);
+	next(test, &seq, RIG_PORT);
+	KUNIT_EXPECT_GT(test, charged(sock), before + all * 3 / 4);
+	rig_recv(test, sock, &got);
+	KUNIT_EXPECT_EQ(test, got.ret, LEN);
+	KUNIT_EXPECT_GT(test, charged(sock), before + all / 4);
+	KUNIT_EXPECT_LT(test, charged(sock), before + all * 3 / 4);
+	rig_recv(test, sock, &got);
+	KUNIT_EXPECT_EQ(test, got.ret, LEN);
+	KUNIT_EXPECT_LT(test, charged(sock), before + all / 4);
+
+	next(test, &seq, RIG_PORT);
+	next(test, &seq, RIG_PORT);
+	KUNIT_EXPECT_GT(test, charged(sock), before + all * 3 / 4);
+	KUNIT_EXPECT_LT(test, sock->sk->sk_forward_alloc, 5 * (int)PAGE_SIZE);
+	rig_close(test, sock);
+	KUNIT_EXPECT_EQ(test, fake_incomings(), 0);
+}
+
 static void retry_reads_on_soon(struct kunit *test)
 {
 	u64 before = rig_stat(recv_delayed_retry);
@@ -351,6 +388,7 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(slow_neighbour_does_not_keep_it),
 	KUNIT_CASE(new_connection_waits_for_readers),
 	KUNIT_CASE(held_outlives_the_path),
+	KUNIT_CASE(held_is_charged),
 	KUNIT_CASE(retry_reads_on_soon),
 	KUNIT_CASE(more_is_read_at_once),
 	KUNIT_CASE(retry_while_connecting),

@@ -93,6 +93,50 @@ class Namespace:
         run("ip", "netns", "del", self.name)
 
 
+class MemoryCgroup:
+    """A memory cgroup, to open sockets in."""
+
+    def __init__(self, name):
+        self.root = self.mounted()
+        if not self.root:
+            self.root = "/run/rds-cgroup"
+            os.makedirs(self.root, exist_ok=True)
+            run("mount", "-t", "cgroup2", "none", self.root)
+        self.path = f"{self.root}/{name}"
+        self.write(self.root, "cgroup.subtree_control", "+memory")
+        os.mkdir(self.path)
+
+    @staticmethod
+    def mounted():
+        with open("/proc/mounts", encoding="ascii") as file:
+            for line in file:
+                if line.split()[2] == "cgroup2":
+                    return line.split()[1]
+        return None
+
+    @staticmethod
+    def write(where, name, value):
+        with open(f"{where}/{name}", "w", encoding="ascii") as file:
+            file.write(f"{value}\n")
+
+    @contextlib.contextmanager
+    def entered(self):
+        """What is opened meanwhile belongs to it."""
+        self.write(self.path, "cgroup.procs", os.getpid())
+        try:
+            yield
+        finally:
+            self.write(self.root, "cgroup.procs", os.getpid())
+
+    def used(self):
+        """Bytes that are charged to it"""
+        with open(f"{self.path}/memory.current", encoding="ascii") as file:
+            return int(file.read())
+
+    def delete(self):
+        os.rmdir(self.path)
+
+
 def sockaddr(address, port):
     """As the kernel's calls want it."""
     address = ipaddress.ip_address(address)

@@ -355,6 +355,38 @@ def not_reading(lab):
          any(PORT in bits for bits in maps(peer, link)))
 
 
+@test("what waits for a socket is charged to the memory cgroup that opened it")
+def charged(lab):
+    need_ours("charge it to nobody")
+    group = kernel.MemoryCgroup("rds-wire")
+    try:
+        with group.entered():
+            sock = lab.socket(PORT, rcvbuf=64 << 20)
+        peer = lab.lower(OURS)
+        link = peer.dial()
+        for size, count in ((1000, 4000), (100000, 60)):
+            before = group.used()
+            for _ in range(count):
+                peer.data(link, 9, PORT, bytes(size))
+            # Each CPU has some in stock that is charged already.
+            within(10, f"{count} messages of {size} bytes are charged",
+                   lambda: group.used() - before > size * count * 3 // 4)
+            for _ in range(count):
+                sock.recv()
+            within(10, "they are not when they have been read",
+                   lambda: group.used() - before < size * count // 4)
+        before = group.used()
+        for _ in range(4):
+            peer.data(link, 9, PORT, bytes(wire.MAX_MESSAGE))
+        within(10, "large messages are charged",
+               lambda: group.used() - before > 3 * wire.MAX_MESSAGE)
+        sock.close()
+        within(10, "they are not when the socket is closed",
+               lambda: group.used() - before < wire.MAX_MESSAGE)
+    finally:
+        group.delete()
+
+
 def maps(peer, link):
     """All maps until the kernel says no more."""
     while not link.silent(1) or link.rest:
