@@ -108,8 +108,10 @@ static void rds_conn_free_pongs(struct rds_cpath *cp)
 	struct llist_node *pongs = llist_del_all(&cp->cp_pongs);
 	struct rds_message *msg, *next;
 
-	llist_for_each_entry_safe(msg, next, pongs, m_pong)
+	llist_for_each_entry_safe(msg, next, pongs, m_pong) {
+		atomic_dec(&cp->cp_conn->c_rn->rn_npongs);
 		rds_message_put(msg);
+	}
 }
 
 static void rds_conn_free(struct rds_conn *conn)

@@ -33,6 +33,11 @@
 /* Pongs that may wait on a path; a peer that pings faster loses some. */
 #define RDS_MAX_PONGS	1024
 
+/* No path may have more than this part of what is left for all, so that there
+ * always is something left for another.
+ */
+#define RDS_PONGS_PART	4
+
 /* A peer that has not been told that a port is congested may go on for a
  * while, but not for ever.
  */
@@ -94,6 +99,9 @@ static void rds_deliver_drop(struct rds_path *path, struct rds_incoming *inc,
 		break;
 	case RDS_MSG_DEAD_SOCK:
 		rds_stat_inc(rn, recv_drop_dead_sock);
+		break;
+	case RDS_MSG_PING_LIMIT:
+		rds_stat_inc(rn, recv_ping_limited);
 		break;
 	default:
 		break;
@@ -211,6 +219,16 @@ static bool rds_deliver_to_sock(struct rds_path *path, struct rds_sock *rs,
 	return go_on;
 }
 
+static bool rds_deliver_pong_has_room(const struct rds_cpath *cp)
+{
+	const struct rds_net *rn = cp->cp_conn->c_rn;
+	int left;
+
+	left = rds_sysctl_limit(rn, pongs_max) - atomic_read(&rn->rn_npongs);
+	return atomic_read(&cp->cp_npongs) <
+	       min(RDS_MAX_PONGS, DIV_ROUND_UP(left, RDS_PONGS_PART));
+}
+
 /* The answer goes by the path's work: nothing is transmitted from here. Who
  * pings and does not read gets no more of them.
  */
@@ -218,7 +236,7 @@ static bool rds_deliver_pong(struct rds_cpath *cp, __be16 port)
 {
 	struct rds_message *msg;
 
-	if (atomic_read(&cp->cp_npongs) >= RDS_MAX_PONGS ||
+	if (!rds_deliver_pong_has_room(cp) ||
 	    rds_cong_test(cp->cp_conn->c_fcong, port))
 		return false;
 
@@ -229,6 +247,7 @@ static bool rds_deliver_pong(struct rds_cpath *cp, __be16 port)
 	msg->m_dport = port;
 	msg->m_kind = RDS_MSG_PONG;
 	atomic_inc(&cp->cp_npongs);
+	atomic_inc(&cp->cp_conn->c_rn->rn_npongs);
 	llist_add(&msg->m_pong, &cp->cp_pongs);
 	rds_cpath_kick(cp, 0);
 	return true;

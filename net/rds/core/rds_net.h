@@ -26,6 +26,7 @@
  * @rx_held_max: bytes of memory that unread messages may hold
  * @max_conns: connections that there may be
  * @max_conns_per_user: those that one user may have had made
+ * @pongs_max: answers to pings that may wait
  * @op_timeout_ms: how long a peer may leave operations in software unanswered
  * @autoload: load transport modules on demand; meaningful in init_net
  */
@@ -38,6 +39,7 @@ struct rds_sysctl {
 	int	rx_held_max;
 	int	max_conns;
 	int	max_conns_per_user;
+	int	pongs_max;
 	int	op_timeout_ms;
 	int	autoload;
 };
@@ -64,6 +66,7 @@ struct rds_sysctl {
  * @rn_cong_lock: guards @rn_cong_socks and the links on it
  * @rn_cong_socks: sockets that wait for a change of congestion
  * @rn_cong_gen: counts changes of congestion maps
+ * @rn_npongs: answers to pings that have not been acknowledged
  * @rn_rx_traces: sockets that want receive path latencies
  * @rn_soft_mrs: memory that peers reach without a device; see soft_mr.c
  * @rn_sysctl: tunables
@@ -97,6 +100,7 @@ struct rds_net {
 	struct list_head	rn_cong_socks;
 	atomic_t		rn_cong_gen;
 
+	atomic_t		rn_npongs;
 	atomic_t		rn_rx_traces;
 	struct xarray		rn_soft_mrs;
 

@@ -82,6 +82,7 @@ static void rds_send_uncount(const struct rds_message *msg)
 	switch (msg->m_kind) {
 	case RDS_MSG_PONG:
 		atomic_dec(&cp->cp_npongs);
+		atomic_dec(&cp->cp_conn->c_rn->rn_npongs);
 		break;
 	case RDS_MSG_PROBE:
 		atomic_dec(&cp->cp_nprobes);

@@ -51,7 +51,8 @@
 	X(send_drop_restarted)		\
 	X(recv_path_stopped)		\
 	X(conn_refused_net)		\
-	X(conn_refused_user)
+	X(conn_refused_user)		\
+	X(recv_ping_limited)
 
 #define RDS_STAT_FIELD(name)	u64 name;
 

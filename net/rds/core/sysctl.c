@@ -31,6 +31,7 @@ static const struct rds_sysctl rds_sysctl_defaults = {
 	.rx_held_max		= 16 << 20,
 	.max_conns		= 32768,
 	.max_conns_per_user	= 4096,
+	.pongs_max		= 16384,
 	.op_timeout_ms		= 30 * 1000,
 	.autoload		= 1,
 };
@@ -124,6 +125,7 @@ static const struct ctl_table rds_sysctl_table[] = {
 	RDS_SYSCTL("max_conns", max_conns, SYSCTL_ONE, SYSCTL_INT_MAX),
 	RDS_SYSCTL("max_conns_per_user", max_conns_per_user,
 		   SYSCTL_ONE, SYSCTL_INT_MAX),
+	RDS_SYSCTL_LIMIT("pongs_max", pongs_max, SYSCTL_ONE),
 	RDS_SYSCTL("op_timeout_ms", op_timeout_ms,
 		   &rds_op_timeout_min, &rds_delay_max),
 	/* Modules are the host's: the last entry is for init_net only. */

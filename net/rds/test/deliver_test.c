@@ -317,6 +317,34 @@ static void pongs_are_bounded(struct kunit *test)
 	KUNIT_EXPECT_LE(test, rig_stat(send_pong), pongs + 1100);
 }
 
+/* Nor may many of them. One has a quarter of what is left. */
+static void pongs_of_all_are_bounded(struct kunit *test)
+{
+	u64 limited = rig_stat(recv_ping_limited), seq;
+	struct fake *fake = rig_fake(test);
+	const atomic_t *pongs;
+
+	rig_sysctl()->pongs_max = 40;
+	rig_up(test);
+	pongs = &rig_conn(test)->c_rn->rn_npongs;
+	fake_fail(&fake->xmit, -EAGAIN, FAKE_FOR_EVER);
+	for (seq = 1; seq <= 200; seq++)
+		rig_deliver(test, seq, 4321, RDS_PORT_PING, 0, 0);
+	fake_settle(fake);
+	KUNIT_EXPECT_EQ(test, atomic_read(pongs), 8);
+	KUNIT_EXPECT_EQ(test, rig_stat(recv_ping_limited), limited + 192);
+
+	fake_unblock(fake);
+	rig_await(test, FAKE_SENT, 8);
+	rds_path_ack(rig_path(test), 9);
+	KUNIT_EXPECT_EQ(test, atomic_read(pongs), 0);
+
+	rig_deliver(test, seq, 4321, RDS_PORT_PING, 0, 0);
+	fake_unregister(fake);
+	rcu_barrier();
+	KUNIT_EXPECT_EQ(test, atomic_read(pongs), 0);
+}
+
 static struct kunit_case deliver_cases[] = {
 	KUNIT_CASE(message_is_read),
 	KUNIT_CASE(empty_message_is_read),
@@ -335,6 +363,7 @@ static struct kunit_case deliver_cases[] = {
 	KUNIT_CASE(pong_is_delivered_like_data),
 	KUNIT_CASE(pong_is_sent_again_after_a_drop),
 	KUNIT_CASE(pongs_are_bounded),
+	KUNIT_CASE(pongs_of_all_are_bounded),
 	{}
 };
 

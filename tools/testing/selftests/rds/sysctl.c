@@ -17,6 +17,7 @@ static const struct {
 	{ "max_unacked_bytes", 16777216, 0644 },
 	{ "ping_enable", 1, 0644 },
 	{ "rx_held_max", 16777216, 0644 },
+	{ "pongs_max", 16384, 0644 },
 	{ "op_timeout_ms", 30000, 0644 },
 	{ "max_conns", 32768, 0644 },
 	{ "max_conns_per_user", 4096, 0644 },
@@ -108,6 +109,7 @@ TEST_F(solo, bounds)
 		{ "rx_held_max", "0" },
 		{ "max_conns", "0" },
 		{ "max_conns_per_user", "0" },
+		{ "pongs_max", "0" },
 		{ "op_timeout_ms", "99" },
 		{ "op_timeout_ms", "86400001" },
 		{ "reconnect_min_delay_ms", "0" },
@@ -130,7 +132,7 @@ TEST_F(solo, bounds)
 /* It is the host's memory, whoever owns the namespace */
 TEST_F(solo, limits_on_memory_are_the_hosts)
 {
-	static const char * const names[] = { "rx_held_max" };
+	static const char * const names[] = { "rx_held_max", "pongs_max" };
 	char host[64], more[64];
 	size_t i;
 

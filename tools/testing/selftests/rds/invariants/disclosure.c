@@ -417,7 +417,8 @@ TEST_F(loop, hardened_usercopy_of_control_messages)
 static const char * const sysctls[] = {
 	"reconnect_min_delay_ms", "reconnect_max_delay_ms",
 	"max_unacked_packets", "max_unacked_bytes", "ping_enable",
-	"rx_held_max", "op_timeout_ms",
+	"max_conns", "max_conns_per_user", "rx_held_max", "pongs_max",
+	"op_timeout_ms",
 };
 
 static void read_sysctls(long value[ARRAY_SIZE(sysctls)])
@@ -451,12 +452,14 @@ static int write_sysctl(unsigned int which, long value)
 
 TEST_F(loop, cve_2015_2042_sysctl_sizes)
 {
-	static const long other[ARRAY_SIZE(sysctls)] = {
-		2, 2000, 17, 0x7fffffff, 0, 0x7fffffff, 100,
+	/* Of memory no namespace has more than the host lets it. */
+	static const long other[] = {
+		2, 2000, 17, 0x7fffffff, 0, 77, 78, 0x800000, 79, 100,
 	};
 	long before[ARRAY_SIZE(sysctls)];
 	unsigned int i;
 
+	ASSERT_EQ(ARRAY_SIZE(sysctls), ARRAY_SIZE(other));
 	read_sysctls(before);
 	for (i = 0; i < ARRAY_SIZE(sysctls); i++) {
 		EXPECT_EQ(0, write_sysctl(i, other[i]));
