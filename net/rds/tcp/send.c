@@ -332,9 +332,12 @@ void rds_tcp_acked(struct rds_tcp_path *tp, struct sock *sk)
 	u32 una = tcp_sk(sk)->snd_una;
 
 	/* A peer that answers probes of its closed window is alive, however
-	 * long that stays closed: only silence is to count.
+	 * long that stays closed: only silence is to count. But what waits for
+	 * one that no socket of this host deals with are answers to pings, and
+	 * those are not kept for ever.
 	 */
-	if (unlikely(inet_csk(sk)->icsk_probes_tstamp))
+	if (unlikely(inet_csk(sk)->icsk_probes_tstamp) &&
+	    rds_path_is_used(tp->tp_path))
 		inet_csk(sk)->icsk_probes_tstamp = tcp_jiffies32;
 
 	if (!tp->tp_up || tp->tp_all_acked || una == tp->tp_una)

@@ -325,7 +325,7 @@ unsigned long rds_tcp_path_shutdown(struct rds_path *path, bool abort)
  */
 int rds_tcp_path_alloc(struct rds_path *path)
 {
-	struct rds_tcp_path *tp = kzalloc(sizeof(*tp), GFP_KERNEL);
+	struct rds_tcp_path *tp = kzalloc(sizeof(*tp), GFP_KERNEL_ACCOUNT);
 
 	if (!tp)
 		return -ENOMEM;

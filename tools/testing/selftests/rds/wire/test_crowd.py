@@ -328,6 +328,31 @@ def unread(lab, port, exts):
         expect(before[1] - after[1] < 32768, "unread answers are kept")
 
 
+@test("who pings and never reads an answer goes, unless a socket deals with it",
+      timeout=120)
+def closed_window(lab):
+    need_ours("keep them for ever")
+    old = kernel.sysctl("net/rds/tcp/user_timeout_ms", 2000)
+    try:
+        sock = lab.socket(PORT)
+        used, unused = lab.lower(LEGACY), lab.lower(LEGACY)
+        for peer in (used, unused):
+            link = peer.dial(rcvbuf=4096)
+            if peer is used:
+                peer.data(link, 9, PORT, b"used")
+                same("a message", b"used", sock.recv()[0])
+            link.write(b"".join(
+                wire.Frame(9, 0, seq=peer.next_seq(0)).encode()
+                for _ in range(1000)))
+        within(60, "the one that no socket deals with is gone",
+               lambda: unused.address not in connected())
+        expect(used.address in connected(), "the other is gone, too")
+        peer = lab.lower()
+        peer.ping(peer.dial())
+    finally:
+        kernel.sysctl("net/rds/tcp/user_timeout_ms", old)
+
+
 @test("a socket that does not read: the peer is stopped, nothing is lost",
       timeout=180)
 def not_reading(lab):
