@@ -402,6 +402,18 @@ int rds_tcp_incoming_add(struct rds_tcp_incoming *ti, const struct sk_buff *skb,
 }
 
 /**
+ * rds_tcp_incoming_holds() - memory that a message holds so far
+ * @ti: the message
+ *
+ * Context: deliver context.
+ * Return: bytes.
+ */
+u32 rds_tcp_incoming_holds(const struct rds_tcp_incoming *ti)
+{
+	return ti->ti_inc.i_truesize;
+}
+
+/**
  * rds_tcp_incoming_end() - a message is complete
  * @ti: the message
  *

@@ -114,7 +114,7 @@ static bool rds_tcp_rx_end(struct rds_tcp_rx *rx)
 
 	if (ti) {
 		tp->tp_inc = NULL;
-		if (tp->tp_partial_len)
+		if (tp->tp_partial_seen)
 			rds_tcp_partial_end(tp);
 		if (tp->tp_frame.fr_hdr.h_flags & RDS_FLAG_ACK_REQUIRED)
 			rx->rx_want_ack = true;
@@ -225,10 +225,9 @@ int rds_tcp_recv(struct rds_tcp_path *tp, struct sock *sk)
 	rds_rx_batch_begin(&rx.rx_batch);
 	tcp_read_sock(sk, &desc, rds_tcp_rx_actor);
 	rds_rx_batch_end(&rx.rx_batch);
-	if (tp->tp_inc && !tp->tp_partial_len &&
-	    tp->tp_frame.fr_phase == RDS_TCP_BODY)
-		rds_tcp_partial_begin(tp,
-				      be32_to_cpu(tp->tp_frame.fr_hdr.h_len));
+	if (tp->tp_inc)
+		rds_tcp_partial(tp, rds_tcp_incoming_holds(tp->tp_inc),
+				tp->tp_frame.fr_left);
 	if (!rx.rx_budget && !desc.error)
 		return -EAGAIN;
 
@@ -273,7 +272,7 @@ void rds_tcp_recv_reset(struct rds_tcp_path *tp)
 {
 	rds_tcp_incoming_drop(tp->tp_inc);
 	tp->tp_inc = NULL;
-	if (tp->tp_partial_len)
+	if (tp->tp_partial_seen)
 		rds_tcp_partial_end(tp);
 	tp->tp_draining = false;
 	tp->tp_stopped = false;

@@ -13,7 +13,8 @@ struct net;
 	X(tcp_write_space_calls)	\
 	X(tcp_sndbuf_full)		\
 	X(tcp_connect_raced)		\
-	X(tcp_listen_closed_stale)
+	X(tcp_listen_closed_stale)	\
+	X(tcp_partial_dropped)
 
 #define RDS_TCP_STAT_FIELD(name)	u64 name;
 

@@ -72,6 +72,8 @@ static const struct ctl_table rds_tcp_sysctl_table[] = {
 		       SYSCTL_ZERO, SYSCTL_ONE),
 	RDS_TCP_SYSCTL("max_paths", max_paths,
 		       SYSCTL_ONE, &rds_tcp_paths_max),
+	RDS_TCP_SYSCTL("partial_max_kb", partial_max_kb,
+		       SYSCTL_ZERO, SYSCTL_INT_MAX),
 };
 
 /**

@@ -38,6 +38,8 @@
  * @user_timeout_ms: how long the peer may be silent
  * @legacy_multipath: lanes also with peers of other implementations
  * @max_paths: lanes that we offer
+ * @partial_max_kb: memory that messages may hold of which a part has come, 0
+ *	for a part of the host's
  */
 struct rds_tcp_sysctl {
 	int	sndbuf;
@@ -45,6 +47,7 @@ struct rds_tcp_sysctl {
 	int	user_timeout_ms;
 	int	legacy_multipath;
 	int	max_paths;
+	int	partial_max_kb;
 };
 
 /**
@@ -74,7 +77,7 @@ struct rds_tcp_callbacks {
  * @tn_partial_lock: guards @tn_partials and @tn_partial_bytes; a leaf but for
  *	core's cp_lock
  * @tn_partials: paths with a message of which only a part has come
- * @tn_partial_bytes: length of those messages
+ * @tn_partial_bytes: memory that those messages hold
  * @tn_stats: counters
  * @tn_sysctl: tunables
  * @tn_sysctl_hdr: their registration
@@ -163,8 +166,10 @@ struct rds_tcp_incoming;
  * @tp_quiet: packets read since TCP was last let acknowledge at once
  * @tp_frame: where the received stream stands
  * @tp_inc: message being received, or NULL
- * @tp_partial: on &rds_tcp_net.tn_partials while @tp_partial_len is not 0
- * @tp_partial_len: length of the message being received, if it is listed
+ * @tp_partial_seen: what the message being received was last counted for, or 0
+ * @tp_partial: on &rds_tcp_net.tn_partials, if it is listed; under
+ *	tn_partial_lock, like the next two
+ * @tp_partial_bytes: what it counts for there
  * @tp_partial_since: when it was listed, in jiffies
  * @tp_map: congestion map being received, or NULL
  * @tp_una: how far the peer's acks have come
@@ -201,8 +206,9 @@ struct rds_tcp_path {
 	u8			tp_quiet;
 	struct rds_tcp_frame	tp_frame;
 	struct rds_tcp_incoming	*tp_inc;
+	u32			tp_partial_seen;
 	struct list_head	tp_partial;
-	u32			tp_partial_len;
+	u32			tp_partial_bytes;
 	unsigned long		tp_partial_since;
 	u8			*tp_map;
 	u32			tp_una;
@@ -254,11 +260,12 @@ void rds_tcp_incoming_caches_destroy(void);
 struct rds_tcp_incoming *rds_tcp_incoming_alloc(const struct rds_header *hdr);
 int rds_tcp_incoming_add(struct rds_tcp_incoming *ti, const struct sk_buff *skb,
 			 u32 offset, u32 len);
+u32 rds_tcp_incoming_holds(const struct rds_tcp_incoming *ti);
 struct rds_incoming *rds_tcp_incoming_end(struct rds_tcp_incoming *ti);
 void rds_tcp_incoming_drop(struct rds_tcp_incoming *ti);
 
 /* partial.c */
-void rds_tcp_partial_begin(struct rds_tcp_path *tp, u32 len);
+void rds_tcp_partial(struct rds_tcp_path *tp, u32 bytes, u32 left);
 void rds_tcp_partial_end(struct rds_tcp_path *tp);
 
 /* recv.c */

@@ -335,6 +335,7 @@ int rds_tcp_path_alloc(struct rds_path *path)
 	tp->tp_group = get_random_u32();
 	spin_lock_init(&tp->tp_lock);
 	INIT_LIST_HEAD(&tp->tp_offers);
+	INIT_LIST_HEAD(&tp->tp_partial);
 	rds_tcp_frame_init(&tp->tp_frame);
 	path->data = tp;
 	return 0;

@@ -24,7 +24,7 @@ static const char *const core_names[] = {
 #define CORE	ARRAY_SIZE(core_names)
 /* The kernel's own, and ib_rx_repeated behind them */
 #define IB	40
-#define TCP	5
+#define TCP	6
 
 static struct rds_info_counter counters[256];
 static char buf[8192];

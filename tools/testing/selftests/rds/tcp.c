@@ -412,6 +412,7 @@ static const struct {
 	{ "user_timeout_ms", 10000, 1000, 24 * 60 * 60 * 1000 },
 	{ "legacy_multipath", 0, 0, 1 },
 	{ "max_paths", 8, 1, 8 },
+	{ "partial_max_kb", 0, 0, INT32_MAX },
 };
 
 TEST_F(tcp, sysctls_in_a_new_namespace)

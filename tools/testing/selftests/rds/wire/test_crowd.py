@@ -297,6 +297,62 @@ def announced(lab):
     expect(before[1] - after[1] < 16384, "memory was set aside")
 
 
+@test("1 MiB announced by hundreds at a time: all of them are served")
+def announced_by_many(lab):
+    need_ours("bound it by other means")
+    many_files()
+    sock = lab.socket(PORT, rcvbuf=64 << 20)
+    peers = [lab.lower() for _ in range(300)]
+    payload = bytes(wire.MAX_MESSAGE)
+    for peer in peers:
+        peer.dial()
+    lost = kernel.counters()["conn_reset"]
+    for peer in peers:
+        peer.links[0].send(wire.Frame(9, PORT, b"x" * 100, peer.next_seq(0),
+                                      length=wire.MAX_MESSAGE))
+    for peer in (peers[0], peers[150], peers[299]):
+        peer.links[0].write(payload[100:])
+        same("length of a message", len(payload), len(sock.recv()[0]))
+    same("connections lost", lost, kernel.counters()["conn_reset"])
+
+
+@test("messages that come slowly hold too much: the slowest goes, others do not")
+def slowest_goes(lab):
+    need_ours("bound it by other means")
+    many_files()
+    sock = lab.socket(PORT, rcvbuf=64 << 20)
+    old = kernel.sysctl("net/rds/tcp/partial_max_kb", 4096)
+    before = kernel.counters()["tcp_partial_dropped"]
+    try:
+        slow = [lab.lower() for _ in range(40)]
+        fast = lab.lower()
+        link = fast.dial()
+        for peer in slow:
+            try:
+                peer.dial().write(wire.Frame(
+                    9, PORT, bytes(1 << 17), peer.next_seq(0),
+                    length=wire.MAX_MESSAGE).encode())
+            except Closed:
+                pass	# it is one of those that have to go
+        for _ in range(20):
+            frame = wire.Frame(9, PORT, bytes(wire.MAX_MESSAGE),
+                               fast.next_seq(0)).encode()
+            link.write(frame[:1 << 19])
+            time.sleep(0.05)
+            link.write(frame[1 << 19:])
+            same("length of a message", wire.MAX_MESSAGE,
+                 len(sock.recv()[0]))
+        dropped = kernel.counters()["tcp_partial_dropped"] - before
+        say(f"{dropped} of {len(slow)} were sent away")
+        expect(dropped >= 8, "too much is held")
+        expect(fast.address in connected(), "the fast one was sent away")
+        within(20, "those sent away are told", lambda: len(
+            {peer.address for peer in slow} & connected()) <=
+            len(slow) - dropped)
+    finally:
+        kernel.sysctl("net/rds/tcp/partial_max_kb", old)
+
+
 @test("answers nobody reads, to pings and to probes, are bounded", timeout=240)
 def unread_answers(lab):
     for port in (9, wire.PORT_PROBE):
