@@ -308,7 +308,7 @@ enum rds_op_outlook {
 
 /**
  * struct rds_message - an outgoing message, as far as a transport reads it
- * @m_seq: its number on the path
+ * @m_seq: its number on the path; 0 until it is picked to be sent
  * @m_sport: sending port
  * @m_dport: receiving port
  * @m_flags: bits of enum rds_wire_flag; stable while the message is being sent
@@ -340,10 +340,12 @@ struct rds_message {
 	u32			m_mark;
 	/* private: the core's */
 	refcount_t		m_refs;
+	u64			m_ticket;
 	bool			m_on_path;
 	bool			m_on_sock;
 	bool			m_canceled;
 	u8			m_kind;
+	bool			m_want_ack;
 	union {
 		struct list_head	m_path_item;
 		struct llist_node	m_pong;

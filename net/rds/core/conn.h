@@ -87,7 +87,7 @@ enum rds_fan {
  * @c_fan: how far that has come
  * @c_fan_path: the path that carried everything until then
  * @c_fan_at: when the barrier was sent last, in jiffies
- * @c_fan_seq: its number on @c_fan_path
+ * @c_fan_ticket: its ticket on @c_fan_path
  * @c_fan_tag: what tells this barrier from others, to one of ours
  * @c_fan_echo: the barrier that it has said last has arrived; stored by
  *	deliveries
@@ -134,7 +134,7 @@ struct rds_conn {
 	enum rds_fan		c_fan;
 	struct rds_cpath	*c_fan_path;
 	unsigned long		c_fan_at;
-	u64			c_fan_seq;
+	u64			c_fan_ticket;
 	u8			c_fan_tag;
 	u8			c_fan_echo;
 	bool			c_first_probe;

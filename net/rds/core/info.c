@@ -293,16 +293,20 @@ static void rds_info_add_msg(const struct rds_info_list *list,
 		rds_info_add(iter, &v4, sizeof(v4));
 }
 
+/* What has no number yet is listed with the one that it would have if it went
+ * now; @next is counted on.
+ */
 static void rds_info_path_queue(struct rds_cpath *cp, struct list_head *queue,
-				const struct rds_info_list *list,
+				u64 *next, const struct rds_info_list *list,
 				struct rds_info_iter *iter)
+	__must_hold(&cp->cp_lock)
 {
 	struct rds_message *msg;
 
-	spin_lock_bh(&cp->cp_lock);
+	lockdep_assert_held(&cp->cp_lock);
 	list_for_each_entry(msg, queue, m_path_item) {
 		struct rds_info_msg record = {
-			.seq = msg->m_seq, .len = msg->m_bag.len,
+			.seq = msg->m_seq ?: (*next)++, .len = msg->m_bag.len,
 			.laddr = &cp->cp_pub.laddr, .faddr = &cp->cp_pub.faddr,
 			.lport = msg->m_sport, .fport = msg->m_dport,
 			.tos = cp->cp_pub.tos,
@@ -310,6 +314,28 @@ static void rds_info_path_queue(struct rds_cpath *cp, struct list_head *queue,
 
 		rds_info_add_msg(list, &record, iter);
 	}
+}
+
+static void rds_info_path_send(struct rds_cpath *cp,
+			       const struct rds_info_list *list,
+			       struct rds_info_iter *iter)
+{
+	u64 next;
+
+	spin_lock_bh(&cp->cp_lock);
+	next = cp->cp_next_tx_seq;
+	rds_info_path_queue(cp, &cp->cp_send_queue, &next, list, iter);
+	spin_unlock_bh(&cp->cp_lock);
+}
+
+static void rds_info_path_retrans(struct rds_cpath *cp,
+				  const struct rds_info_list *list,
+				  struct rds_info_iter *iter)
+{
+	u64 next = 0;
+
+	spin_lock_bh(&cp->cp_lock);
+	rds_info_path_queue(cp, &cp->cp_retrans, &next, list, iter);
 	spin_unlock_bh(&cp->cp_lock);
 }
 
@@ -343,7 +369,7 @@ static void rds_info_send(struct rds_net *rn, const struct rds_info_list *list,
 
 	mutex_lock(&rn->rn_lock);
 	while ((cp = rds_info_next_path(rn, cp)))
-		rds_info_path_queue(cp, &cp->cp_send_queue, list, iter);
+		rds_info_path_send(cp, list, iter);
 	mutex_unlock(&rn->rn_lock);
 }
 
@@ -355,7 +381,7 @@ static void rds_info_retrans(struct rds_net *rn,
 
 	mutex_lock(&rn->rn_lock);
 	while ((cp = rds_info_next_path(rn, cp)))
-		rds_info_path_queue(cp, &cp->cp_retrans, list, iter);
+		rds_info_path_retrans(cp, list, iter);
 	mutex_unlock(&rn->rn_lock);
 }
 

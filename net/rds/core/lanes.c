@@ -216,7 +216,7 @@ static void rds_lanes_note_turn(struct rds_conn *conn,
 		spin_lock(&cp->cp_lock);
 		if (cp->cp_turn != turn) {
 			cp->cp_turn = turn;
-			cp->cp_turn_seq = cp->cp_next_tx_seq;
+			cp->cp_turn_ticket = cp->cp_next_ticket;
 		}
 		spin_unlock(&cp->cp_lock);
 	}
@@ -389,9 +389,9 @@ static void rds_lanes_restart(struct rds_cpath *by,
 		if (cp != by && rds_lane_is_stale(cp, hello))
 			rds_cpath_renew(cp, RDS_DROP_PEER_RESTARTED);
 		spin_lock_bh(&cp->cp_lock);
-		cp->cp_flush_seq = cp->cp_next_tx_seq;
+		cp->cp_flush_ticket = cp->cp_next_ticket;
 		if (cp->cp_turn == (rds_hello_gen(hello) | RDS_TURN_NOTED))
-			cp->cp_flush_seq = cp->cp_turn_seq;
+			cp->cp_flush_ticket = cp->cp_turn_ticket;
 		cp->cp_turn = 0;
 		set_bit(RDS_PF_FLUSH, &cp->cp_flags);
 		spin_unlock_bh(&cp->cp_lock);
@@ -452,7 +452,7 @@ static struct rds_message *rds_lanes_new_probe(struct rds_cpath *cp)
 
 /* From here on messages spread; those of one path are behind the barrier. It
  * is not needed, and stays the caller's, if nothing but the first probe has
- * been sent to one of ours; otherwise it is taken over.
+ * been queued for one of ours; otherwise it is taken over.
  */
 static bool rds_lanes_spread(struct rds_conn *conn, unsigned int want,
 			     struct rds_message *barrier)
@@ -462,7 +462,7 @@ static bool rds_lanes_spread(struct rds_conn *conn, unsigned int want,
 	/* One of ours takes what it does not expect; others are to know first
 	 * how many lanes we have.
 	 */
-	bool wait = cp->cp_next_tx_seq > 2 || !conn->c_peer.ours;
+	bool wait = cp->cp_next_ticket > 1 || !conn->c_peer.ours;
 
 	lockdep_assert_held(&cp->cp_lock);
 
@@ -470,7 +470,7 @@ static bool rds_lanes_spread(struct rds_conn *conn, unsigned int want,
 	if (wait) {
 		atomic_inc(&conn->c_probes);
 		rds_send_enqueue_control(cp, barrier);
-		conn->c_fan_seq = barrier->m_seq;
+		conn->c_fan_ticket = barrier->m_ticket;
 		conn->c_fan_at = jiffies;
 	}
 	return wait;
@@ -673,7 +673,7 @@ static void rds_lanes_ask_again(struct rds_cpath *cp)
 
 	lockdep_assert_held(&conn->c_lane_lock);
 	if (time_before_eq(jiffies, conn->c_fan_at + RDS_FAN_PATIENCE) ||
-	    !rds_send_all_acked(cp, conn->c_fan_seq))
+	    !rds_send_all_acked(cp, conn->c_fan_ticket))
 		return;
 	rds_stat_inc(conn->c_rn, mprds_catchup_tx0_retries);
 	conn->c_fan_at = jiffies;

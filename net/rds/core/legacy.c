@@ -92,7 +92,7 @@ bool rds_legacy_is_past_barrier(struct rds_cpath *cp)
 	if (!atomic_read(&conn->c_probes))
 		return true;
 	if (time_before_eq(jiffies, conn->c_fan_at + RDS_LEGACY_BARRIER) ||
-	    !rds_send_all_acked(cp, conn->c_fan_seq))
+	    !rds_send_all_acked(cp, conn->c_fan_ticket))
 		return false;
 	rds_stat_inc(conn->c_rn, mprds_catchup_tx0_retries);
 	return true;

@@ -85,12 +85,14 @@ static struct rds_message *rds_message_get_memory(size_t tail)
 static void rds_message_init(struct rds_message *msg)
 {
 	msg->m_seq = 0;
+	msg->m_ticket = 0;
 	msg->m_sport = 0;
 	msg->m_dport = 0;
 	msg->m_flags = 0;
 	msg->m_on_path = false;
 	msg->m_on_sock = false;
 	msg->m_canceled = false;
+	msg->m_want_ack = false;
 	msg->m_kind = RDS_MSG_DATA;
 	msg->m_rs = NULL;
 	msg->m_path = NULL;

@@ -65,6 +65,7 @@ void rds_cpath_init(struct rds_cpath *cp, struct rds_conn *conn, u8 index,
 	mutex_init(&cp->cp_xmit_lock);
 	INIT_DELAYED_WORK(&cp->cp_work, work);
 	cp->cp_next_tx_seq = 1;
+	cp->cp_next_ticket = 1;
 	cp->cp_next_rx_seq = 1;
 	cp->cp_caps = key->trans->caps;
 	cp->cp_device = key->trans->rdma;

@@ -29,7 +29,7 @@ struct rds_conn;
  * @RDS_PF_CONG: the peer is to be sent our congestion map
  * @RDS_PF_CONG_LATER: likewise, when it has the one before; see send_map.c
  * @RDS_PF_NEWS: cp_hello is new; see lanes.c
- * @RDS_PF_FLUSH: messages below cp_flush_seq are to be given up
+ * @RDS_PF_FLUSH: messages below cp_flush_ticket are to be given up
  * @RDS_PF_PROBE: queue a probe
  * @RDS_PF_PROBE_NOW: send a probe ahead of all messages, unnumbered
  * @RDS_PF_REPLY_NOW: send an answer so
@@ -83,7 +83,7 @@ enum rds_path_flag {
  *	a transport's socket
  * @cp_state: stored by rds_path_event() only; read without the lock
  * @cp_dead: the connection is being destroyed; nothing may be queued
- * @cp_send_queue: messages to send, in order
+ * @cp_send_queue: messages to send, in order; first those that have a number
  * @cp_retrans: messages sent and not acknowledged, in order; the one being
  *	sent is among them
  * @cp_xmit_msg: the message being sent; changed only by the holder of
@@ -91,12 +91,13 @@ enum rds_path_flag {
  * @cp_xmit_acked: the ack of @cp_xmit_msg is here already
  * @cp_acked_mark: acknowledged up to here, as rds_message.m_mark counts
  * @cp_has_mark: @cp_acked_mark means something on this connection
- * @cp_next_tx_seq: number of the next message queued
+ * @cp_next_tx_seq: number of the next message that is picked to be sent
+ * @cp_next_ticket: ticket of the next message queued; see send.c
  * @cp_sent_seq: highest number that was ever given to the transport
- * @cp_flush_seq: messages below it are for a peer that is no more
+ * @cp_flush_ticket: messages below it are for a peer that is no more
  * @cp_turn: generation that the peer has turned out to be of, and
  *	RDS_TURN_NOTED, until that is heeded
- * @cp_turn_seq: messages below it were queued before that
+ * @cp_turn_ticket: messages below it were queued before that
  * @cp_hello: what the peer said last of itself
  * @cp_greeted: it did so on this connection
  * @cp_greeted_at: when it did so last, in jiffies
@@ -174,10 +175,11 @@ struct rds_cpath {
 	bool			cp_has_mark;
 	u32			cp_acked_mark;
 	u64			cp_next_tx_seq;
+	u64			cp_next_ticket;
 	u64			cp_sent_seq;
-	u64			cp_flush_seq;
+	u64			cp_flush_ticket;
 	u64			cp_turn;
-	u64			cp_turn_seq;
+	u64			cp_turn_ticket;
 	struct rds_hello	cp_hello;
 	bool			cp_greeted;
 	unsigned long		cp_greeted_at;

@@ -86,7 +86,7 @@ static void rds_send_unmark_resent(struct rds_cpath *cp)
 
 	lockdep_assert_held(&cp->cp_lock);
 	list_for_each_entry(msg, &cp->cp_send_queue, m_path_item) {
-		if (msg->m_seq > cp->cp_sent_seq)
+		if (!msg->m_seq || msg->m_seq > cp->cp_sent_seq)
 			break;
 		msg->m_flags &= ~RDS_FLAG_RETRANSMITTED;
 	}
@@ -209,14 +209,14 @@ void rds_send_ack_again(struct rds_cpath *cp)
 }
 
 /**
- * rds_send_all_acked() - has the peer acknowledged all up to a number?
+ * rds_send_all_acked() - has the peer acknowledged all up to a barrier?
  * @cp: the path
- * @seq: the number
+ * @ticket: of the barrier
  *
  * Context: process. Takes cp_lock.
  * Return: true if it has.
  */
-bool rds_send_all_acked(struct rds_cpath *cp, u64 seq)
+bool rds_send_all_acked(struct rds_cpath *cp, u64 ticket)
 {
 	struct rds_message *msg;
 	bool acked;
@@ -228,7 +228,7 @@ bool rds_send_all_acked(struct rds_cpath *cp, u64 seq)
 		msg = list_first_entry_or_null(&cp->cp_send_queue,
 					       struct rds_message,
 					       m_path_item);
-	acked = !msg || msg->m_seq > seq;
+	acked = !msg || msg->m_ticket > ticket;
 	spin_unlock_bh(&cp->cp_lock);
 	return acked;
 }
@@ -355,7 +355,7 @@ void rds_send_flush(struct rds_cpath *cp)
 	spin_lock_bh(&cp->cp_lock);
 	clear_bit(RDS_PF_FLUSH, &cp->cp_flags);
 	list_for_each_entry_safe(msg, next, &cp->cp_send_queue, m_path_item) {
-		if (msg->m_seq >= cp->cp_flush_seq)
+		if (msg->m_ticket >= cp->cp_flush_ticket)
 			break;
 		msg->m_on_path = false;
 		list_move_tail(&msg->m_path_item, &done);

@@ -11,6 +11,21 @@
  * and puts the references to the socket and to the message. rs_lock and
  * cp_lock are never held together.
  *
+ * When it is put on the path it gets a ticket, and when it is picked for the
+ * first time, a number (m_seq), which it keeps. Tickets say what was queued
+ * before what, however late it is sent; numbers, in which order the peer
+ * receives. Both go up along the queue between one pair of sockets, and what
+ * has a number is always ahead of what has none. So
+ *
+ * - a restart of the peer gives up all with a ticket below the one that was
+ *   next when it was heeded, unless it has been sent on this connection: then
+ *   it is for the new peer (rds_send_flush());
+ * - the probe behind the last message of one lane is sent after all with a
+ *   lower ticket;
+ * - a lost connection puts what it has not acknowledged at the head of the
+ *   queue again, by number, which the peer may know;
+ * - cancelling, and close(), take a message off whichever list it is on.
+ *
  * One task at a time sends on a path: the holder of cp_xmit_lock. Others
  * queue their message and leave. The holder looks at the queue once more
  * after it has let go, so no message is left behind:
@@ -126,7 +141,8 @@ static void rds_send_number_ask(struct rds_cpath *cp, struct rds_message *msg)
 	spin_lock_bh(&cp->cp_lock);
 	first = list_first_entry_or_null(&cp->cp_send_queue,
 					 struct rds_message, m_path_item);
-	msg->m_seq = (first ? first->m_seq : cp->cp_next_tx_seq) - 1;
+	msg->m_seq = (first && first->m_seq ? first->m_seq :
+		      cp->cp_next_tx_seq) - 1;
 	msg->m_flags = RDS_FLAG_RETRANSMITTED;
 	cp->cp_asked = true;
 	spin_unlock_bh(&cp->cp_lock);

@@ -13,7 +13,7 @@ struct rds_message *rds_send_new_control(struct rds_cpath *cp);
 void rds_send_enqueue_control(struct rds_cpath *cp, struct rds_message *msg);
 bool rds_send_control(struct rds_cpath *cp, struct rds_message *msg,
 		      bool first);
-bool rds_send_all_acked(struct rds_cpath *cp, u64 seq);
+bool rds_send_all_acked(struct rds_cpath *cp, u64 ticket);
 void rds_send_flush(struct rds_cpath *cp);
 void rds_send_queue_pongs(struct rds_cpath *cp);
 int rds_send_cong_map(struct rds_cpath *cp);

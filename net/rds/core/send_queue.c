@@ -170,27 +170,37 @@ static int rds_send_admit(const struct rds_cpath *cp,
 	return 0;
 }
 
-static void rds_send_number(struct rds_cpath *cp, struct rds_message *msg,
-			    bool want_ack)
+/* From here on it is the path's. */
+static void rds_send_register(struct rds_cpath *cp, struct rds_message *msg)
+	__must_hold(&cp->cp_lock)
+{
+	lockdep_assert_held(&cp->cp_lock);
+
+	msg->m_ticket = cp->cp_next_ticket++;
+	msg->m_on_path = true;
+	trace_rds_msg_queue(&cp->cp_pub, msg, 0);
+}
+
+static void rds_send_number(struct rds_cpath *cp, struct rds_message *msg)
 	__must_hold(&cp->cp_lock)
 {
 	lockdep_assert_held(&cp->cp_lock);
 
 	if (rds_cpath_asks_acks(cp) && !(msg->m_op && msg->m_op->op_bare) &&
-	    (rds_send_budget_used(cp, msg->m_bag.len) || want_ack)) {
+	    (rds_send_budget_used(cp, msg->m_bag.len) || msg->m_want_ack)) {
 		msg->m_flags |= RDS_FLAG_ACK_REQUIRED;
 		rds_stat_inc(cp->cp_conn->c_rn, send_ack_required);
 	}
 	msg->m_seq = cp->cp_next_tx_seq;
 	WRITE_ONCE(cp->cp_next_tx_seq, msg->m_seq + 1);
-	msg->m_on_path = true;
-	trace_rds_msg_queue(&cp->cp_pub, msg, 0);
 }
 
 /**
  * rds_send_pick() - a message is the one to be sent now
  * @cp: the path
  * @msg: the message, on no list of the path
+ *
+ * It is numbered now, unless it was sent before.
  *
  * Context: process. cp_xmit_lock and cp_lock are held.
  */
@@ -200,6 +210,8 @@ void rds_send_pick(struct rds_cpath *cp, struct rds_message *msg)
 	lockdep_assert_held(&cp->cp_xmit_lock);
 	lockdep_assert_held(&cp->cp_lock);
 
+	if (!msg->m_seq)
+		rds_send_number(cp, msg);
 	/* The answer to this one counts. */
 	if (unlikely(msg->m_kind == RDS_MSG_PROBE))
 		cp->cp_asked = false;
@@ -209,7 +221,7 @@ void rds_send_pick(struct rds_cpath *cp, struct rds_message *msg)
 }
 
 /**
- * rds_send_enqueue() - number a message and put it on its path
+ * rds_send_enqueue() - put a message on its path
  * @cp: the path
  * @msg: the message
  * @want_ack: ask for an ack whatever the budget
@@ -230,7 +242,8 @@ int rds_send_enqueue(struct rds_cpath *cp, struct rds_message *msg,
 	if (ret)
 		goto out;
 
-	rds_send_number(cp, msg, want_ack);
+	rds_send_register(cp, msg);
+	msg->m_want_ack = want_ack;
 	if (pick && !cp->cp_map && !cp->cp_ctl && !cp->cp_gated &&
 	    !rds_send_pending(cp))
 		rds_send_pick(cp, msg);
@@ -270,7 +283,7 @@ struct rds_message *rds_send_new_control(struct rds_cpath *cp)
 void rds_send_enqueue_control(struct rds_cpath *cp, struct rds_message *msg)
 	__must_hold(&cp->cp_lock)
 {
-	rds_send_number(cp, msg, false);
+	rds_send_register(cp, msg);
 	list_add_tail(&msg->m_path_item, &cp->cp_send_queue);
 }
 

@@ -158,7 +158,7 @@ static void drop_while_connecting(struct kunit *test)
 	rds_path_connect_done(rig_path(test));
 	rig_await(test, FAKE_SENT, 1);
 	rig_expect_ops(test, "aCsCMX");
-	rig_expect_sent(test, "1a");
+	rig_expect_sent(test, "1");
 }
 
 static void drop_while_down(struct kunit *test)

@@ -207,7 +207,7 @@ static void new_that_has_forgotten_is_flushed(struct kunit *test)
 	rig_expect_said(test, 0, "M 1pr");
 	rig_send(test, rig_socket(test, RIG_PORT + 1), 1);
 	fake_settle(rig_fake(test));
-	rig_expect_said(test, 0, "M 1pr 4");
+	rig_expect_said(test, 0, "M 1pr 3");
 }
 
 static void new_that_does_not_greet(struct kunit *test)
