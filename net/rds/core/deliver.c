@@ -43,6 +43,11 @@
  */
 #define RDS_RX_UNTOLD_FACTOR	4
 
+/* One of ours parks what is for a port when it hears that it is congested; but
+ * what its lanes have in hand by then comes still, up to 4 MiB each by default.
+ */
+#define RDS_RX_OURS_FACTOR	3
+
 /**
  * rds_rx_batch_begin() - begin a batch of deliveries
  * @batch: the batch
@@ -152,18 +157,23 @@ static bool rds_deliver_stop(struct rds_cpath *cp)
 	return true;
 }
 
+/* How much more than what is held at most may it be? */
+static long rds_deliver_factor(const struct rds_conn *conn,
+			       const struct rds_sock *rs)
+{
+	if ((s32)(READ_ONCE(conn->c_map_acked) -
+		  READ_ONCE(rs->rs_cong_gen)) < 0)
+		return RDS_RX_UNTOLD_FACTOR;
+	return READ_ONCE(conn->c_peer.ours) ? RDS_RX_OURS_FACTOR : 1;
+}
+
 static bool rds_deliver_is_too_much(const struct rds_cpath *cp,
 				    const struct rds_sock *rs, long held)
 {
 	const struct rds_conn *conn = cp->cp_conn;
 	long max = rds_rx_held_max(conn->c_rn);
-	bool told;
 
-	if (held <= max)
-		return false;
-	told = (s32)(READ_ONCE(conn->c_map_acked) -
-		     READ_ONCE(rs->rs_cong_gen)) >= 0;
-	return told || held / RDS_RX_UNTOLD_FACTOR > max;
+	return held > max && held / rds_deliver_factor(conn, rs) > max;
 }
 
 /* The peer says that it has used a region, and how much of it. */

@@ -316,15 +316,20 @@ static void rds_info_path_queue(struct rds_cpath *cp, struct list_head *queue,
 	}
 }
 
+/* What is queued, and then what is parked. */
 static void rds_info_path_send(struct rds_cpath *cp,
 			       const struct rds_info_list *list,
 			       struct rds_info_iter *iter)
 {
+	struct rds_parked *pd;
+	unsigned long port;
 	u64 next;
 
 	spin_lock_bh(&cp->cp_lock);
 	next = cp->cp_next_tx_seq;
 	rds_info_path_queue(cp, &cp->cp_send_queue, &next, list, iter);
+	xa_for_each(&cp->cp_park.pk_ports, port, pd)
+		rds_info_path_queue(cp, &pd->pd_msgs, &next, list, iter);
 	spin_unlock_bh(&cp->cp_lock);
 }
 

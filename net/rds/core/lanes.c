@@ -452,7 +452,8 @@ static struct rds_message *rds_lanes_new_probe(struct rds_cpath *cp)
 
 /* From here on messages spread; those of one path are behind the barrier. It
  * is not needed, and stays the caller's, if nothing but the first probe has
- * been queued for one of ours; otherwise it is taken over.
+ * been queued for one of ours; otherwise it is taken over. What is parked goes
+ * before it.
  */
 static bool rds_lanes_spread(struct rds_conn *conn, unsigned int want,
 			     struct rds_message *barrier)
@@ -469,6 +470,7 @@ static bool rds_lanes_spread(struct rds_conn *conn, unsigned int want,
 	WRITE_ONCE(conn->c_npaths, want);
 	if (wait) {
 		atomic_inc(&conn->c_probes);
+		rds_park_end(cp);
 		rds_send_enqueue_control(cp, barrier);
 		conn->c_fan_ticket = barrier->m_ticket;
 		conn->c_fan_at = jiffies;

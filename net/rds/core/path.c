@@ -60,6 +60,7 @@ void rds_cpath_init(struct rds_cpath *cp, struct rds_conn *conn, u8 index,
 	spin_lock_init(&cp->cp_lock);
 	INIT_LIST_HEAD(&cp->cp_send_queue);
 	INIT_LIST_HEAD(&cp->cp_retrans);
+	rds_park_init(&cp->cp_park);
 	rds_soft_init(&cp->cp_soft);
 	init_llist_head(&cp->cp_pongs);
 	mutex_init(&cp->cp_xmit_lock);

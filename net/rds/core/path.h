@@ -10,6 +10,7 @@
 #include <net/rds/transport.h>
 
 #include "hello.h"
+#include "park.h"
 #include "path_state.h"
 #include "soft_op.h"
 
@@ -35,6 +36,7 @@ struct rds_conn;
  * @RDS_PF_REPLY_NOW: send an answer so
  * @RDS_PF_ASK: send a probe ahead of all messages that only a peer which has
  *	forgotten us takes for new
+ * @RDS_PF_UNPARK: look whether what is parked may go; see park.c
  * @RDS_PF_ANSWER: answer operations that the peer has asked for
  * @RDS_PF_RX: have the transport read on
  * @RDS_PF_RX_STOPPED: too much waits for readers; the transport does not read
@@ -56,6 +58,7 @@ enum rds_path_flag {
 	RDS_PF_PROBE_NOW,
 	RDS_PF_REPLY_NOW,
 	RDS_PF_ASK,
+	RDS_PF_UNPARK,
 	RDS_PF_ANSWER,
 	RDS_PF_RX,
 	RDS_PF_RX_STOPPED,
@@ -66,7 +69,7 @@ enum rds_path_flag {
 /* What goes before all messages */
 #define RDS_PF_AHEAD	(BIT(RDS_PF_CONG) | BIT(RDS_PF_PROBE_NOW) | \
 			 BIT(RDS_PF_REPLY_NOW) | BIT(RDS_PF_ASK) | \
-			 BIT(RDS_PF_ANSWER))
+			 BIT(RDS_PF_UNPARK) | BIT(RDS_PF_ANSWER))
 
 /**
  * struct rds_cpath - a path, as core sees it
@@ -84,6 +87,7 @@ enum rds_path_flag {
  * @cp_state: stored by rds_path_event() only; read without the lock
  * @cp_dead: the connection is being destroyed; nothing may be queued
  * @cp_send_queue: messages to send, in order; first those that have a number
+ * @cp_park: messages that wait for a congested port
  * @cp_retrans: messages sent and not acknowledged, in order; the one being
  *	sent is among them
  * @cp_xmit_msg: the message being sent; changed only by the holder of
@@ -169,6 +173,7 @@ struct rds_cpath {
 	enum rds_path_state	cp_state;
 	bool			cp_dead;
 	struct list_head	cp_send_queue;
+	struct rds_park		cp_park;
 	struct list_head	cp_retrans;
 	struct rds_message	*cp_xmit_msg;
 	bool			cp_xmit_acked;

@@ -211,7 +211,7 @@ void rds_send_ack_again(struct rds_cpath *cp)
 /**
  * rds_send_all_acked() - has the peer acknowledged all up to a barrier?
  * @cp: the path
- * @ticket: of the barrier
+ * @ticket: of the barrier; what was queued before it is not parked
  *
  * Context: process. Takes cp_lock.
  * Return: true if it has.
@@ -297,8 +297,9 @@ static bool rds_send_is_over(const struct rds_cpath *cp,
  * @cp: the path; its transport is shut down
  *
  * What was sent and not acknowledged goes to the front of the send queue, in
- * order and marked as sent before, so that the peer can tell duplicates. What
- * was cancelled while it was being sent ends here; and so does what has an
+ * order and marked as sent before, so that the peer can tell duplicates; behind
+ * it goes what was parked, for the next connection begins with a map. What was
+ * cancelled while it was being sent ends here; and so does what has an
  * operation that must not be done twice.
  *
  * Context: process. cp_xmit_lock is held; takes cp_lock, rs_lock.
@@ -314,6 +315,7 @@ void rds_send_reset(struct rds_cpath *cp)
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	rds_send_drop_ahead(cp);
+	rds_park_release_all(cp);
 	rds_soft_reset(cp);
 	if (rds_cpath_asks_acks(cp))
 		flags |= RDS_FLAG_ACK_REQUIRED;
@@ -352,11 +354,12 @@ void rds_send_flush(struct rds_cpath *cp)
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
+	rds_park_release_all(cp);
 	spin_lock_bh(&cp->cp_lock);
 	clear_bit(RDS_PF_FLUSH, &cp->cp_flags);
 	list_for_each_entry_safe(msg, next, &cp->cp_send_queue, m_path_item) {
 		if (msg->m_ticket >= cp->cp_flush_ticket)
-			break;
+			continue;
 		msg->m_on_path = false;
 		list_move_tail(&msg->m_path_item, &done);
 		trace_rds_msg_drop(&cp->cp_pub, msg, RDS_MSG_PEER_RESTARTED);
@@ -384,6 +387,7 @@ void rds_send_purge(struct rds_cpath *cp)
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	rds_send_drop_ahead(cp);
+	rds_park_release_all(cp);
 	rds_soft_reset(cp);
 
 	spin_lock_bh(&cp->cp_lock);

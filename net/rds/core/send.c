@@ -4,8 +4,9 @@
  *
  * A message is on two lists from sendmsg() until it is acknowledged: on its
  * socket's (rs_lock), which is what sndbuf counts and what can be cancelled,
- * and on its path's (cp_lock): first on the send queue, and from the moment
- * it is picked to be sent on the retransmit list. The path's list owns the
+ * and on its path's (cp_lock): first on the send queue; perhaps among what is
+ * parked (park.c), and then on the queue again; and from the moment it is
+ * picked to be sent on the retransmit list. The path's list owns the
  * reference. Whoever takes the message off the path's list, which happens
  * once, finishes it: takes it off the socket's list too, if it still is there,
  * and puts the references to the socket and to the message. rs_lock and
@@ -18,12 +19,13 @@
  * has a number is always ahead of what has none. So
  *
  * - a restart of the peer gives up all with a ticket below the one that was
- *   next when it was heeded, unless it has been sent on this connection: then
- *   it is for the new peer (rds_send_flush());
+ *   next when it was heeded, queued or parked, unless it has been sent on this
+ *   connection: then it is for the new peer (rds_send_flush());
  * - the probe behind the last message of one lane is sent after all with a
- *   lower ticket;
+ *   lower ticket, none of which is parked any more (rds_park_end());
  * - a lost connection puts what it has not acknowledged at the head of the
- *   queue again, by number, which the peer may know;
+ *   queue again, by number, which the peer may know; then comes what was
+ *   parked;
  * - cancelling, and close(), take a message off whichever list it is on.
  *
  * One task at a time sends on a path: the holder of cp_xmit_lock. Others
@@ -55,6 +57,9 @@
 
 /* Messages sent before the path's work takes over from sendmsg() */
 #define RDS_SEND_BATCH		1024
+
+/* Messages parked under one hold of the lock */
+#define RDS_PARK_BATCH		64
 
 /* Until a transport that ran out of memory is asked again */
 #define RDS_SEND_NOMEM_DELAY	2
@@ -93,6 +98,28 @@ static bool rds_send_is_marked_off(struct rds_cpath *cp,
 	       (s32)(cp->cp_acked_mark - msg->m_mark) >= 0;
 }
 
+/* The first in the queue that does not have to wait for its port; the others
+ * are parked, some at a time.
+ */
+static struct rds_message *rds_send_next(struct rds_cpath *cp, bool *parked)
+	__must_hold(&cp->cp_lock)
+{
+	unsigned int n = RDS_PARK_BATCH;
+	struct rds_message *msg;
+
+	lockdep_assert_held(&cp->cp_lock);
+
+	while (n--) {
+		msg = list_first_entry_or_null(&cp->cp_send_queue,
+					       struct rds_message,
+					       m_path_item);
+		if (!msg || !rds_park_take(cp, msg))
+			return msg;
+		*parked = true;
+	}
+	return NULL;
+}
+
 /* Take leave of the message just sent and pick the next, under one hold of the
  * lock. @done says whether the peer has the former, and is set if its ack came
  * meanwhile; then it has left the path, and the caller is to finish it. What
@@ -104,6 +131,7 @@ static struct rds_message *rds_send_step(struct rds_cpath *cp,
 	__must_hold(&cp->cp_xmit_lock)
 {
 	struct rds_message *msg = NULL;
+	bool parked = false;
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
@@ -115,9 +143,7 @@ static struct rds_message *rds_send_step(struct rds_cpath *cp,
 		sent->m_on_path = false;
 	}
 	if (rds_send_may_pick(cp))
-		msg = list_first_entry_or_null(&cp->cp_send_queue,
-					       struct rds_message,
-					       m_path_item);
+		msg = rds_send_next(cp, &parked);
 	WRITE_ONCE(cp->cp_xmit_msg, NULL);
 	if (msg) {
 		list_del(&msg->m_path_item);
@@ -128,6 +154,9 @@ static struct rds_message *rds_send_step(struct rds_cpath *cp,
 	*more = !list_empty(&cp->cp_send_queue);
 	cp->cp_xmit_acked = false;
 	spin_unlock_bh(&cp->cp_lock);
+
+	if (unlikely(parked))
+		rds_park_watch(cp);
 	return msg;
 }
 
@@ -214,6 +243,7 @@ static int rds_send_ahead(struct rds_cpath *cp)
 {
 	int ret = 0;
 
+	rds_park_release(cp);
 	if (unlikely(cp->cp_soft.so_answer))
 		ret = rds_soft_go_on(cp);
 	if (!ret)

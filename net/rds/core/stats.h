@@ -52,7 +52,8 @@
 	X(recv_path_stopped)		\
 	X(conn_refused_net)		\
 	X(conn_refused_user)		\
-	X(recv_ping_limited)
+	X(recv_ping_limited)		\
+	X(send_parked)
 
 #define RDS_STAT_FIELD(name)	u64 name;
 

@@ -11,6 +11,7 @@
 #define HELD_MAX	10000
 #define CHARGED		(64 << 20)
 #define UNTOLD_FACTOR	4
+#define OURS_FACTOR	3
 
 /* Payload: with a receive buffer of ROOM the port is congested by MANY. */
 #define LEN		10
@@ -127,6 +128,19 @@ static void peer_that_was_not_told(struct kunit *test)
 	until_stopped(test, &seq, RIG_PORT);
 	KUNIT_EXPECT_GT(test, held(test), UNTOLD_FACTOR * HELD_MAX);
 	KUNIT_EXPECT_LE(test, held(test), UNTOLD_FACTOR * (HELD_MAX + HOLDS));
+}
+
+/* One of ours stops by itself, but its lanes have something in hand. */
+static void peer_of_ours(struct kunit *test)
+{
+	u64 seq = 0;
+
+	hold_up(test);
+	rig_conn(test)->c_peer.ours = true;
+	congest(test, &seq);
+	until_stopped(test, &seq, RIG_PORT);
+	KUNIT_EXPECT_GT(test, held(test), OURS_FACTOR * HELD_MAX);
+	KUNIT_EXPECT_LE(test, held(test), OURS_FACTOR * (HELD_MAX + HOLDS));
 }
 
 /* A map that was acknowledged before does not say that the port is full. */
@@ -378,6 +392,7 @@ static void drop_forgets_the_retry(struct kunit *test)
 static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(peer_that_goes_on_is_not_read),
 	KUNIT_CASE(peer_that_was_not_told),
+	KUNIT_CASE(peer_of_ours),
 	KUNIT_CASE(peer_that_has_an_older_map),
 	KUNIT_CASE(big_buffer_is_no_reason),
 	KUNIT_CASE(other_ports_go_on_until_then),

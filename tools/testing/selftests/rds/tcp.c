@@ -399,6 +399,64 @@ TEST_F(tcp, duels_are_counted_and_end)
 	EXPECT_TRUE(works(self->b, self->a));
 }
 
+#define CROWD	100	/* senders to one port */
+#define OTHERS	16	/* of other sockets */
+#define LARGE	100000
+#define SHORT	20	/* short messages of each pair */
+
+/* What @fd has room for, until the port is known to be congested */
+static void send_large(int fd, const struct rds_name *to)
+{
+	while (rds_sendto(fd, buf, LARGE, MSG_DONTWAIT, to) == LARGE)
+		;
+}
+
+/*
+ * What many have queued for one who does not read waits at their end when they
+ * hear of it, and keeps nobody else's messages. On a slow link that is a while
+ * after they have begun.
+ */
+TEST_F(tcp, incast_keeps_nobody_else)
+{
+	int crowd[CROWD], near[OTHERS], far[OTHERS];
+	struct rds_name name;
+	int64_t stopped;
+	int i, j;
+
+	tcp_move(_metadata, self, variant);
+	ASSERT_TRUE(works(self->a, self->b));
+	ASSERT_TRUE(await_established(self, self->a, 0));
+	stopped = rds_counter(self->b, "recv_path_stopped");
+	for (i = 0; i < OTHERS; i++) {
+		near[i] = rds_bound(variant->near, 0);
+		far[i] = veth_far_bound(variant->far, 0);
+		ASSERT_TRUE(works(near[i], far[i]));
+	}
+	ASSERT_EQ(0, system("tc qdisc add dev " VETH_DEV
+			    " root netem delay 400ms limit 100000"));
+	for (i = 0; i < CROWD; i++) {
+		crowd[i] = rds_bound(variant->near, 0);
+		ASSERT_LE(0, crowd[i]);
+		send_large(crowd[i], &self->b_name);
+	}
+	for (i = 0; i < OTHERS; i++) {
+		name = rds_sockname(far[i]);
+		for (j = 0; j < SHORT; j++)
+			ASSERT_EQ(1, ERR(rds_sendto(near[i], "x", 1, 0,
+						    &name)));
+	}
+	for (i = 0; i < OTHERS; i++) {
+		for (j = 0; j < SHORT; j++)
+			ASSERT_EQ(1, ERR(rds_recv(far[i], buf, sizeof(buf))));
+		close(near[i]);
+		close(far[i]);
+	}
+	EXPECT_EQ(stopped, rds_counter(self->b, "recv_path_stopped"));
+	EXPECT_EQ(LARGE, ERR(rds_recv(self->b, buf, sizeof(buf))));
+	for (i = 0; i < CROWD; i++)
+		close(crowd[i]);
+}
+
 /* sysctls */
 
 static const struct {

@@ -176,3 +176,35 @@ def map_first(lab):
     same("the first map of a new connection", {PORT}, first.maps[0])
     same("the address", KERNEL, sock.address)
     expect(kernel.counters()["cong_update_received"], "maps are counted")
+
+
+@test("what is queued for a congested port waits; what is for others does not")
+def parked(lab):
+    for exts, kept in ((OURS, True), (LEGACY, False)):
+        peer = lab.lower(exts)
+        link = peer.dial(rcvbuf=4096)
+        sock = lab.socket(PORT, sndbuf=1 << 24)
+        # More than TCP takes from us while the peer does not read
+        large = bytes(1 << 20)
+        for _ in range(10):
+            same("sending", 0, sock.send(peer.address, 700, large))
+        maps = kernel.counters()["cong_update_received"]
+        link.send(wire.cong_frame(700))
+        within(5, "the map is read",
+               lambda: kernel.counters()["cong_update_received"] > maps)
+        same("sending to another port", 0,
+             sock.send(peer.address, 701, b"other"))
+        came = 0
+        while True:
+            frame = peer.next_frame(link, timeout=30)
+            if frame.dport == 701:
+                break
+            same("what is on its way", (700, len(large)),
+                 (frame.dport, len(frame.payload)))
+            came += 1
+        expect(came < 10 if kept else came == 10,
+               f"{came} of 10 came before the other")
+        link.send(wire.cong_frame())
+        for _ in range(10 - came):
+            peer.message(link, PORT, 700, large)
+        sock.close()

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Messages that wait at the sender for a congested port.
+ *
+ * sendmsg() does not accept a message for a port that the peer has marked
+ * congested. But others for that port may be queued already, and if they were
+ * sent, they would pile up at the peer until it has to stop reading the path,
+ * which carries the messages of other sockets, too. So a message that is the
+ * next to be sent is parked, instead, when its port is congested, and others
+ * overtake it: order is owed between one pair of sockets only. As long as any
+ * message for a port is parked, those that follow for it are parked behind it.
+ *
+ * When a map of the peer's frees a port, what is parked for it goes to the
+ * front of the send queue, in order, behind what has a number. So it does,
+ * whatever its port, when the connection is lost, for the next begins with a
+ * new map; and before anything is flushed (retrans.c). On the next connection
+ * it is parked again if the old map still says so.
+ *
+ * Not parked is
+ *
+ * - what has a number: it has been sent before, and the peer may have it;
+ * - what was queued before the messages began to spread over lanes, for the
+ *   probe that follows is to arrive behind all of it (lanes.c);
+ * - what is the family's own;
+ * - what is for a peer of another kind over TCP, whose lanes may let a map that
+ *   frees a port be overtaken by an older one;
+ * - anything on loopback, where the sender itself waits;
+ * - a message for which there is no memory to note its port.
+ *
+ * A parked message counts in its socket's send buffer, is on its socket's list,
+ * and is cancelled like one in the queue.
+ *
+ * A path with something parked is on the wait queue of the peer's map, from
+ * before it looks at the map for the last time, so it misses no change. It
+ * leaves the queue when nothing is parked, and before the path is destroyed.
+ */
+#include <linux/slab.h>
+
+#include "cong.h"
+#include "conn.h"
+#include "message.h"
+#include "park.h"
+
+static int rds_park_wake(wait_queue_entry_t *entry, unsigned int mode,
+			 int flags, void *key)
+{
+	struct rds_cpath *cp = container_of(entry, struct rds_cpath,
+					    cp_park.pk_wait);
+
+	set_bit(RDS_PF_UNPARK, &cp->cp_flags);
+	rds_cpath_kick(cp, 0);
+	return 0;
+}
+
+/**
+ * rds_park_init() - a new path has nothing parked
+ * @pk: what the path parks, zeroed
+ *
+ * Context: process.
+ */
+void rds_park_init(struct rds_park *pk)
+{
+	xa_init(&pk->pk_ports);
+	init_waitqueue_func_entry(&pk->pk_wait, rds_park_wake);
+}
+
+/* Does the peer keep what its map says? */
+static bool rds_park_is_heeded(const struct rds_cpath *cp)
+{
+	return !cp->cp_loops &&
+	       (!cp->cp_multi || READ_ONCE(cp->cp_conn->c_peer.ours));
+}
+
+/**
+ * rds_park_wants() - is a message to be parked rather than sent?
+ * @cp: the path
+ * @msg: the message, the next to be sent
+ *
+ * Context: any. cp_lock is held.
+ * Return: true if it is.
+ */
+bool rds_park_wants(struct rds_cpath *cp, const struct rds_message *msg)
+	__must_hold(&cp->cp_lock)
+{
+	struct rds_park *pk = &cp->cp_park;
+	struct rds_cong_map *map = cp->cp_conn->c_fcong;
+
+	lockdep_assert_held(&cp->cp_lock);
+
+	if (msg->m_seq || msg->m_kind != RDS_MSG_DATA)
+		return false;
+	if (unlikely(!xa_empty(&pk->pk_ports)) &&
+	    xa_load(&pk->pk_ports, ntohs(msg->m_dport)))
+		return true;
+	return unlikely(rds_cong_test(map, msg->m_dport)) &&
+	       msg->m_ticket >= pk->pk_from && rds_park_is_heeded(cp);
+}
+
+static struct rds_parked *rds_park_get(struct rds_park *pk, unsigned int port)
+{
+	struct rds_parked *pd = xa_load(&pk->pk_ports, port);
+
+	if (pd)
+		return pd;
+	pd = kmalloc(sizeof(*pd), GFP_ATOMIC | __GFP_NOWARN);
+	if (!pd)
+		return NULL;
+	INIT_LIST_HEAD(&pd->pd_msgs);
+	if (xa_err(xa_store(&pk->pk_ports, port, pd,
+			    GFP_ATOMIC | __GFP_NOWARN))) {
+		kfree(pd);
+		return NULL;
+	}
+	return pd;
+}
+
+/**
+ * rds_park_take() - park the message that is next in the queue, if need be
+ * @cp: the path
+ * @msg: the message
+ *
+ * If it is parked, rds_park_watch() has to follow when the lock is released.
+ *
+ * Context: process. cp_xmit_lock and cp_lock are held.
+ * Return: true if it is parked; false if it is to be sent.
+ */
+bool rds_park_take(struct rds_cpath *cp, struct rds_message *msg)
+	__must_hold(&cp->cp_lock)
+{
+	struct rds_parked *pd;
+
+	lockdep_assert_held(&cp->cp_xmit_lock);
+	lockdep_assert_held(&cp->cp_lock);
+
+	if (likely(!rds_park_wants(cp, msg)))
+		return false;
+	pd = rds_park_get(&cp->cp_park, ntohs(msg->m_dport));
+	if (!pd)
+		return false;
+	list_move_tail(&msg->m_path_item, &pd->pd_msgs);
+	rds_stat_inc(cp->cp_conn->c_rn, send_parked);
+	return true;
+}
+
+/**
+ * rds_park_watch() - something is parked: hear when its port becomes free
+ * @cp: the path
+ *
+ * Context: process. cp_xmit_lock is held.
+ */
+void rds_park_watch(struct rds_cpath *cp)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	struct rds_park *pk = &cp->cp_park;
+
+	lockdep_assert_held(&cp->cp_xmit_lock);
+
+	if (pk->pk_waits)
+		return;
+	pk->pk_waits = true;
+	add_wait_queue(&cp->cp_conn->c_fcong->cm_waitq, &pk->pk_wait);
+	/* Be there before looking: see rds_cong_changed(). */
+	smp_mb();
+	set_bit(RDS_PF_UNPARK, &cp->cp_flags);
+}
+
+/* Behind what has a number: that goes first, in its order. */
+static void rds_park_requeue(struct rds_cpath *cp, struct list_head *msgs)
+	__must_hold(&cp->cp_lock)
+{
+	struct rds_message *msg;
+	struct list_head *pos;
+
+	lockdep_assert_held(&cp->cp_lock);
+	pos = &cp->cp_send_queue;
+	list_for_each_entry(msg, &cp->cp_send_queue, m_path_item) {
+		if (!msg->m_seq)
+			break;
+		pos = &msg->m_path_item;
+	}
+	list_splice(msgs, pos);
+}
+
+static bool rds_park_is_over(const struct rds_cpath *cp,
+			     struct rds_parked *pd, unsigned long port)
+	__must_hold(&cp->cp_lock)
+{
+	const struct rds_message *first;
+
+	lockdep_assert_held(&cp->cp_lock);
+	first = list_first_entry_or_null(&pd->pd_msgs, struct rds_message,
+					 m_path_item);
+	return !first || first->m_ticket < cp->cp_park.pk_from ||
+	       !rds_cong_test(cp->cp_conn->c_fcong, htons(port));
+}
+
+static void rds_park_look(struct rds_cpath *cp, bool all)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	struct rds_park *pk = &cp->cp_park;
+	struct rds_parked *pd;
+	unsigned long port;
+	LIST_HEAD(msgs);
+	bool empty;
+
+	lockdep_assert_held(&cp->cp_xmit_lock);
+
+	spin_lock_bh(&cp->cp_lock);
+	xa_for_each(&pk->pk_ports, port, pd) {
+		if (!all && !rds_park_is_over(cp, pd, port))
+			continue;
+		list_splice_tail(&pd->pd_msgs, &msgs);
+		xa_erase(&pk->pk_ports, port);
+		kfree(pd);
+	}
+	if (!list_empty(&msgs))
+		rds_park_requeue(cp, &msgs);
+	empty = xa_empty(&pk->pk_ports);
+	spin_unlock_bh(&cp->cp_lock);
+
+	if (empty && pk->pk_waits) {
+		remove_wait_queue(&cp->cp_conn->c_fcong->cm_waitq,
+				  &pk->pk_wait);
+		pk->pk_waits = false;
+	}
+}
+
+/**
+ * rds_park_release() - have what is parked sent whose port has become free
+ * @cp: the path
+ *
+ * Context: process. cp_xmit_lock is held; takes cp_lock.
+ */
+void rds_park_release(struct rds_cpath *cp)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	lockdep_assert_held(&cp->cp_xmit_lock);
+	if (unlikely(test_bit(RDS_PF_UNPARK, &cp->cp_flags)) &&
+	    test_and_clear_bit(RDS_PF_UNPARK, &cp->cp_flags))
+		rds_park_look(cp, false);
+}
+
+/**
+ * rds_park_release_all() - put all that is parked back into the send queue
+ * @cp: the path
+ *
+ * Context: process. cp_xmit_lock is held; takes cp_lock.
+ */
+void rds_park_release_all(struct rds_cpath *cp)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	clear_bit(RDS_PF_UNPARK, &cp->cp_flags);
+	rds_park_look(cp, true);
+}
+
+/**
+ * rds_park_end() - nothing that is in the queue now is parked any more
+ * @cp: the path
+ *
+ * Context: process. cp_lock is held. The path's work is to be kicked.
+ */
+void rds_park_end(struct rds_cpath *cp)
+	__must_hold(&cp->cp_lock)
+{
+	lockdep_assert_held(&cp->cp_lock);
+	cp->cp_park.pk_from = cp->cp_next_ticket;
+	/* Nothing is picked until what is parked is back in the queue. */
+	set_bit(RDS_PF_UNPARK, &cp->cp_flags);
+}
