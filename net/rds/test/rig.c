@@ -258,7 +258,7 @@ struct socket *rig_up(struct kunit *test)
 	rds_path_ack(rig_path(test), 1);
 	KUNIT_ASSERT_EQ(test, rig_msgs(sock), 0);
 	rig_poll(sock);
-	/* After its first map a path looks, in a later jiffy, for a newer one. */
+	/* After its first map a path looks, in a later jiffy, for another. */
 	schedule_timeout_uninterruptible(2);
 	fake_settle(rig_fake(test));
 	fake_forget(rig_fake(test));
