@@ -390,7 +390,9 @@ static void rds_lanes_restart(struct rds_cpath *by,
 			rds_cpath_renew(cp, RDS_DROP_PEER_RESTARTED);
 		spin_lock_bh(&cp->cp_lock);
 		cp->cp_flush_ticket = cp->cp_next_ticket;
-		if (cp->cp_turn == (rds_hello_gen(hello) | RDS_TURN_NOTED))
+		/* What stays on another lane is overtaken, or never sent. */
+		if (cp == conn->c_fan_path &&
+		    cp->cp_turn == (rds_hello_gen(hello) | RDS_TURN_NOTED))
 			cp->cp_flush_ticket = cp->cp_turn_ticket;
 		cp->cp_turn = 0;
 		set_bit(RDS_PF_FLUSH, &cp->cp_flags);

@@ -1523,6 +1523,34 @@ static void what_is_said_last_is_heeded(struct kunit *test)
 	}
 }
 
+static u16 the_port;
+
+static void say_last_and_send(struct rds_path *path)
+{
+	rig_probe_only(the_test, 0, 1, &reborn);
+	KUNIT_EXPECT_EQ(the_test, 7,
+			rig_try_send(the_test, the_sock, the_port, 7,
+				     MSG_DONTWAIT));
+}
+
+/* A peer that has one lane now never has it, and is not owed it. */
+static void nothing_stays_on_a_lane_that_is_no_more(struct kunit *test)
+{
+	struct socket *sock = eight_lanes(test);
+
+	the_test = test;
+	the_sock = sock;
+	the_port = port_of_lane(test, RIG_PORT, 3);
+	rig_fake(test)->in_shutdown = say_last_and_send;
+	fake_fail(&rig_fake(test)->xmit, -EAGAIN, FAKE_FOR_EVER);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_CLOSED);
+	rig_await(test, FAKE_MAPPED, 1);
+	fake_unblock(rig_fake(test));
+	rig_probe(test, 0, 0, &reborn);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
+}
+
 /* Nor for another reason, by a run of the path's work that began before. */
 static void nothing_else_has_it_read_on(struct kunit *test)
 {
@@ -1622,6 +1650,7 @@ static struct kunit_case lanes_cases[] = {
 	KUNIT_CASE(peer_is_reminded_of_its_lanes),
 	KUNIT_CASE(nothing_is_read_until_it_is_known),
 	KUNIT_CASE(what_is_said_last_is_heeded),
+	KUNIT_CASE(nothing_stays_on_a_lane_that_is_no_more),
 	KUNIT_CASE(nothing_else_has_it_read_on),
 	KUNIT_CASE(former_self_may_return),
 	{}
