@@ -138,6 +138,9 @@ bool rds_park_take(struct rds_cpath *cp, struct rds_message *msg)
 	if (!pd)
 		return false;
 	list_move_tail(&msg->m_path_item, &pd->pd_msgs);
+	/* Its socket waits for an ack that the next to go can ask for. */
+	if (msg->m_want_ack)
+		cp->cp_unacked_packets = 0;
 	rds_stat_inc(cp->cp_conn->c_rn, send_parked);
 	return true;
 }

@@ -420,13 +420,14 @@ TEST_F(tcp, incast_keeps_nobody_else)
 {
 	int crowd[CROWD], near[OTHERS], far[OTHERS];
 	struct rds_name name;
-	int64_t stopped;
+	int64_t stopped, parked;
 	int i, j;
 
 	tcp_move(_metadata, self, variant);
 	ASSERT_TRUE(works(self->a, self->b));
 	ASSERT_TRUE(await_established(self, self->a, 0));
 	stopped = rds_counter(self->b, "recv_path_stopped");
+	parked = rds_counter(self->a, "send_parked");
 	for (i = 0; i < OTHERS; i++) {
 		near[i] = rds_bound(variant->near, 0);
 		far[i] = veth_far_bound(variant->far, 0);
@@ -452,6 +453,7 @@ TEST_F(tcp, incast_keeps_nobody_else)
 		close(far[i]);
 	}
 	EXPECT_EQ(stopped, rds_counter(self->b, "recv_path_stopped"));
+	EXPECT_LT(parked, rds_counter(self->a, "send_parked"));
 	EXPECT_EQ(LARGE, ERR(rds_recv(self->b, buf, sizeof(buf))));
 	for (i = 0; i < CROWD; i++)
 		close(crowd[i]);
