@@ -64,10 +64,11 @@ LINK_DOWN = {"tcp": "b", "ib": "a"}
 TELLING = {"tcp": {"ours", "newest"}, "ib": set()}
 
 # Milliseconds until messages flow again when the peer is back: if it is the
-# one that connects, and if we first have to find out that it was gone. Over
+# one that connects, and if we first have to find out that it was gone, for which
+# TCP takes 10 s. A guest that has just booted may need some for itself. Over
 # InfiniBand a connection is made when the one before is over, and an attempt
 # that nobody answers takes 5 s.
-SOON = {"tcp": 3000, "ib": 13000}
+SOON = {"tcp": 6000, "ib": 13000}
 LATER = 13000
 
 
