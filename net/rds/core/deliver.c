@@ -362,7 +362,8 @@ bool rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 
 	if (cp->cp_multi)
 		rds_deliver_follow_restart(cp);
-	if (unlikely(rds_soft_receive(cp, inc))) {
+	/* Frames about operations have no number. */
+	if (unlikely(!inc->i_seq) && rds_soft_receive(cp, inc)) {
 		rds_incoming_put(inc);
 		return true;
 	}
@@ -371,7 +372,7 @@ bool rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 		return true;
 	}
 	WRITE_ONCE(cp->cp_next_rx_seq, inc->i_seq + 1);
-	if (unlikely(rds_soft_bars(cp, inc))) {
+	if (unlikely(cp->cp_soft.so_failed) && rds_soft_bars(cp, inc)) {
 		rds_deliver_drop(path, inc, RDS_MSG_OP_FAILED);
 		return true;
 	}

@@ -238,8 +238,7 @@ void rds_park_release(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
 	lockdep_assert_held(&cp->cp_xmit_lock);
-	if (unlikely(test_bit(RDS_PF_UNPARK, &cp->cp_flags)) &&
-	    test_and_clear_bit(RDS_PF_UNPARK, &cp->cp_flags))
+	if (test_and_clear_bit(RDS_PF_UNPARK, &cp->cp_flags))
 		rds_park_look(cp, false);
 }
 

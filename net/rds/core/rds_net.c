@@ -50,6 +50,7 @@ static int __net_init rds_net_init(struct net *net)
 	int ret;
 
 	rn->rn_net = net;
+	rn->rn_host = rds_net(&init_net);
 	mutex_init(&rn->rn_sock_lock);
 	INIT_LIST_HEAD(&rn->rn_socks);
 	rds_soft_mr_net_init(rn);

@@ -69,6 +69,7 @@ struct rds_sysctl {
  * @rn_npongs: answers to pings that have not been acknowledged
  * @rn_rx_traces: sockets that want receive path latencies
  * @rn_soft_mrs: memory that peers reach without a device; see soft_mr.c
+ * @rn_host: that of the first namespace, whose limits are the host's
  * @rn_sysctl: tunables
  * @rn_sysctl_hdr: their registration
  * @rn_stats: counters
@@ -104,6 +105,7 @@ struct rds_net {
 	atomic_t		rn_rx_traces;
 	struct xarray		rn_soft_mrs;
 
+	const struct rds_net	*rn_host;
 	struct rds_sysctl	rn_sysctl;
 	struct ctl_table_header	*rn_sysctl_hdr;
 	struct rds_stats __percpu *rn_stats;

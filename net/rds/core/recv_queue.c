@@ -29,12 +29,15 @@ static void rds_recv_charge(struct rds_sock *rs, struct rds_incoming *inc)
 	__must_hold(&rs->rs_recv_lock)
 {
 	struct sock *sk = &rs->rs_sk;
-	int lacks = inc->i_truesize - sk->sk_forward_alloc;
+	int lacks;
 
 	lockdep_assert_held(&rs->rs_recv_lock);
-	inc->i_charged = inc->i_ops->owner &&
-			 (lacks <= 0 ||
-			  __sk_mem_schedule(sk, lacks, SK_MEM_RECV));
+	inc->i_charged = false;
+	if (!inc->i_ops->owner)
+		return;
+	lacks = inc->i_truesize - sk->sk_forward_alloc;
+	inc->i_charged = lacks <= 0 ||
+			 __sk_mem_schedule(sk, lacks, SK_MEM_RECV);
 	if (inc->i_charged)
 		sk->sk_forward_alloc -= inc->i_truesize;
 }
@@ -61,7 +64,8 @@ static bool rds_recv_is_full(const struct rds_sock *rs)
 	u64 rcvbuf = rds_rcvbuf(rs);
 
 	return rs->rs_rcv_bytes >= rcvbuf ||
-	       rs->rs_rcv_held >= max_t(u64, 2 * rcvbuf, rds_rx_held_max(rn));
+	       (rs->rs_rcv_held >= 2 * rcvbuf &&
+		rs->rs_rcv_held >= rds_rx_held_max(rn));
 }
 
 /* Well below both limits, so that a port does not flap. */

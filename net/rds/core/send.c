@@ -113,7 +113,7 @@ static struct rds_message *rds_send_next(struct rds_cpath *cp, bool *parked)
 		msg = list_first_entry_or_null(&cp->cp_send_queue,
 					       struct rds_message,
 					       m_path_item);
-		if (!msg || !rds_park_take(cp, msg))
+		if (!msg || cp->cp_loops || !rds_park_take(cp, msg))
 			return msg;
 		*parked = true;
 	}
@@ -142,7 +142,7 @@ static struct rds_message *rds_send_step(struct rds_cpath *cp,
 		list_del(&sent->m_path_item);
 		sent->m_on_path = false;
 	}
-	if (rds_send_may_pick(cp))
+	if (!list_empty(&cp->cp_send_queue) && rds_send_may_pick(cp))
 		msg = rds_send_next(cp, &parked);
 	WRITE_ONCE(cp->cp_xmit_msg, NULL);
 	if (msg) {
@@ -243,10 +243,12 @@ static int rds_send_ahead(struct rds_cpath *cp)
 {
 	int ret = 0;
 
-	rds_park_release(cp);
+	if (unlikely(test_bit(RDS_PF_UNPARK, &cp->cp_flags)))
+		rds_park_release(cp);
 	if (unlikely(cp->cp_soft.so_answer))
 		ret = rds_soft_go_on(cp);
-	if (!ret)
+	if (!ret && unlikely(cp->cp_map ||
+			     test_bit(RDS_PF_CONG, &cp->cp_flags)))
 		ret = rds_send_cong_map(cp);
 	if (!ret && cp->cp_multi)
 		ret = rds_send_ctl(cp);

@@ -245,7 +245,8 @@ int rds_send_enqueue(struct rds_cpath *cp, struct rds_message *msg,
 	rds_send_register(cp, msg);
 	msg->m_want_ack = want_ack;
 	if (pick && !cp->cp_map && !cp->cp_ctl && !cp->cp_gated &&
-	    !rds_send_pending(cp) && !rds_park_wants(cp, msg))
+	    !rds_send_pending(cp) &&
+	    (cp->cp_loops || !rds_park_wants(cp, msg)))
 		rds_send_pick(cp, msg);
 	else
 		list_add_tail(&msg->m_path_item, &cp->cp_send_queue);

@@ -201,10 +201,9 @@ static struct rds_conn *rds_sendmsg_conn(struct rds_sock *rs,
 static int rds_sendmsg_wait_cong(struct rds_sock *rs, struct rds_conn *conn,
 				 __be16 port, long *timeo)
 {
-	long patience = min(*timeo, rds_legacy_cong_patience(conn));
 	struct rds_cong_map *map = conn->c_fcong;
 	struct rds_net *rn = rs->rs_rn;
-	long left;
+	long left, patience;
 
 	rds_cong_send_again(rs);
 	if (likely(!rds_cong_test(map, port)))
@@ -218,6 +217,7 @@ static int rds_sendmsg_wait_cong(struct rds_sock *rs, struct rds_conn *conn,
 	}
 
 	rds_stat_inc(rn, cong_send_blocked);
+	patience = min(*timeo, rds_legacy_cong_patience(conn));
 	left = wait_event_interruptible_timeout(map->cm_waitq,
 						!rds_cong_test(map, port),
 						patience);

@@ -175,7 +175,7 @@ int rds_soft_asked(struct rds_cpath *cp, struct rds_incoming *inc,
 
 /**
  * rds_soft_bars() - is a message not to be delivered?
- * @cp: the path that it came by
+ * @cp: the path that it came by, with so_failed
  * @inc: the message, no duplicate
  *
  * Context: deliver context, serial per path.
@@ -186,8 +186,6 @@ bool rds_soft_bars(struct rds_cpath *cp, const struct rds_incoming *inc)
 	struct rds_soft *so = &cp->cp_soft;
 	bool bars;
 
-	if (likely(!so->so_failed))
-		return false;
 	bars = lower_32_bits(so->so_failed) == lower_32_bits(inc->i_seq);
 	so->so_failed = 0;
 	return bars;

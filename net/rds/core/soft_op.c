@@ -636,7 +636,7 @@ static int rds_soft_answered(struct rds_cpath *cp, struct rds_incoming *inc,
 /**
  * rds_soft_receive() - is it a frame about an operation? Then heed it.
  * @cp: the path that it came by
- * @inc: what has arrived; stays the caller's
+ * @inc: what has arrived, without a number; stays the caller's
  *
  * Without memory for it the connection is given up, too: the peer takes its
  * operations for dropped.
@@ -649,7 +649,7 @@ bool rds_soft_receive(struct rds_cpath *cp, struct rds_incoming *inc)
 	struct rds_soft_frame says;
 	int ret;
 
-	if (likely(inc->i_seq) || !cp->cp_soft.so_known ||
+	if (!cp->cp_soft.so_known ||
 	    !rds_soft_frame_read(inc->i_exthdr, &says))
 		return false;
 	if (says.sf_kind == RDS_SOFT_ANSWER)

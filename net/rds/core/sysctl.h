@@ -19,7 +19,7 @@
  */
 #define rds_sysctl_limit(rn, field)					\
 	min(READ_ONCE((rn)->rn_sysctl.field),				\
-	    READ_ONCE(rds_net(&init_net)->rn_sysctl.field))
+	    READ_ONCE((rn)->rn_host->rn_sysctl.field))
 
 /**
  * rds_rx_held_max() - bytes of memory that unread messages may hold
