@@ -44,16 +44,6 @@ static struct rds_pin_late *rds_pin_late_of(const struct user_struct *user)
 	return &rds_pin_users[hash_ptr(user, RDS_PIN_USERS_BITS)];
 }
 
-/* Wait until as many have been let go as are to be. */
-static void rds_pin_await_late(const struct user_struct *user)
-{
-	struct rds_pin_late *late = rds_pin_late_of(user);
-	int queued = atomic_read(&late->pl_queued);
-
-	wait_var_event(&late->pl_done,
-		       atomic_read(&late->pl_done) - queued >= 0);
-}
-
 /**
  * rds_pin_count() - how many pages has a stretch of user memory?
  * @addr: where it begins
@@ -88,12 +78,23 @@ int rds_pin_account(struct rds_pin *pin, unsigned int pages)
 	 * middle of one.
 	 */
 	size_t size = pages > 2 ? (pages - 2) * PAGE_SIZE : 1;
+	struct rds_pin_late *late = rds_pin_late_of(current_user());
+	int done, queued;
 
-	if (!mm_account_pinned_pages(&pin->pn_account, size))
-		return 0;
-	/* What is not used any more may be about to go, and counts till then */
-	rds_pin_await_late(current_user());
-	return mm_account_pinned_pages(&pin->pn_account, size) ? -ENOMEM : 0;
+	/* What is not used any more may be about to go, and counts till then:
+	 * try again after each that does, for it may be the one that was large.
+	 */
+	do {
+		done = atomic_read(&late->pl_done);
+		/* Pairs with the order in which both are counted. */
+		smp_rmb();
+		queued = atomic_read(&late->pl_queued);
+		if (!mm_account_pinned_pages(&pin->pn_account, size))
+			return 0;
+	} while (done != queued &&
+		 !wait_var_event_killable(&late->pl_done,
+					  atomic_read(&late->pl_done) != done));
+	return -ENOMEM;
 }
 
 /**
