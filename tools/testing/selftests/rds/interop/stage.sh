@@ -106,7 +106,7 @@ pairing() {
 	while [ "$(jobs -rp | wc -l)" -ge "$INTEROP_JOBS" ]; do
 		wait -n
 	done
-	run_pairing "$@" &
+	run_pairing "$@" </dev/null &
 }
 
 # report PAIRING: how the guests themselves fared.
