@@ -6,11 +6,11 @@
  * much the port is marked congested, and senders are to stop; when it has
  * drained well below that, they are told to go on.
  *
- * What waits is charged to the memory cgroup of the socket, as far as it came
- * from a transport with a wire: a packet arrives in nobody's name. Messages of
- * this host are their sender's, who has paid for them. A limit is no reason to
- * refuse a message; whoever runs into it may be made to give memory back, which
- * is the owner of the socket.
+ * What waits is charged to the memory cgroup of the socket, by its account
+ * (sock.c), as far as it came from a transport with a wire: a packet arrives in
+ * nobody's name. Messages of this host are their sender's, who has paid for
+ * them. A limit is no reason to refuse a message; the owner of the socket, who
+ * runs into it, may be made to give memory back.
  *
  * Locks: rs_recv_lock, with bottom halves off; congestion map locks inside.
  * References are put outside.
@@ -28,7 +28,7 @@
 static void rds_recv_charge(struct rds_sock *rs, struct rds_incoming *inc)
 	__must_hold(&rs->rs_recv_lock)
 {
-	struct sock *sk = &rs->rs_sk;
+	struct sock *sk = rs->rs_account;
 	int lacks;
 
 	lockdep_assert_held(&rs->rs_recv_lock);
@@ -46,7 +46,7 @@ static void rds_recv_uncharge(struct rds_sock *rs,
 			      const struct rds_incoming *inc)
 	__must_hold(&rs->rs_recv_lock)
 {
-	struct sock *sk = &rs->rs_sk;
+	struct sock *sk = rs->rs_account;
 
 	lockdep_assert_held(&rs->rs_recv_lock);
 	if (!inc->i_charged)
@@ -180,7 +180,7 @@ void rds_recv_purge(struct rds_sock *rs)
 	list_splice_init(&rs->rs_recv_queue, &gone);
 	list_for_each_entry(inc, &gone, i_item)
 		rds_recv_uncharge(rs, inc);
-	sk_mem_reclaim(&rs->rs_sk);
+	sk_mem_reclaim(rs->rs_account);
 	rds_stat_add(rs->rs_rn, recv_bytes_freed_fromsock, rs->rs_rcv_bytes);
 	rs->rs_rcv_bytes = 0;
 	rs->rs_rcv_held = 0;

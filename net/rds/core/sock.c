@@ -46,6 +46,15 @@ struct proto rds_proto = {
 	.name			= "RDS",
 	.owner			= THIS_MODULE,
 	.obj_size		= sizeof(struct rds_sock),
+};
+
+/* The account of a socket is one of its own, out of the reach of users: with
+ * SO_RESERVE_MEM they change what a socket has charged, under another lock, and
+ * keep some of it.
+ */
+static struct proto rds_account_proto = {
+	.name			= "RDS account",
+	.obj_size		= sizeof(struct sock),
 	.memory_allocated	= &rds_memory_allocated,
 	.per_cpu_fw_alloc	= &rds_memory_reserve,
 	.sysctl_mem		= rds_memory_limits,
@@ -58,6 +67,7 @@ static void rds_sock_destruct(struct sock *sk)
 	WARN_ON_ONCE(!list_empty(&rs->rs_send_queue));
 	WARN_ON_ONCE(!list_empty(&rs->rs_recv_queue));
 	skb_queue_purge(&sk->sk_error_queue);
+	sk_free(rs->rs_account);
 }
 
 /**
@@ -109,15 +119,22 @@ int rds_sock_create(struct net *net, struct socket *sock, int protocol,
 		    int kern)
 {
 	struct rds_net *rn = rds_net(net);
+	struct sock *sk, *account;
 	struct rds_sock *rs;
-	struct sock *sk;
 
 	if (sock->type != SOCK_SEQPACKET || protocol)
 		return -ESOCKTNOSUPPORT;
 
-	sk = sk_alloc(net, AF_RDS, GFP_KERNEL, &rds_proto, kern);
-	if (!sk)
+	/* As the kernel's own, it needs no reference to the namespace. */
+	account = sk_alloc(net, AF_RDS, GFP_KERNEL_ACCOUNT, &rds_account_proto,
+			   1);
+	if (!account)
 		return -ENOMEM;
+	sk = sk_alloc(net, AF_RDS, GFP_KERNEL, &rds_proto, kern);
+	if (!sk) {
+		sk_free(account);
+		return -ENOMEM;
+	}
 
 	sock_init_data(sock, sk);
 	sock->ops = &rds_proto_ops;
@@ -127,6 +144,7 @@ int rds_sock_create(struct net *net, struct socket *sock, int protocol,
 
 	rs = rds_sk(sk);
 	rds_sock_init(rs, rn);
+	rs->rs_account = account;
 
 	mutex_lock(&rn->rn_sock_lock);
 	list_add_tail(&rs->rs_item, &rn->rn_socks);

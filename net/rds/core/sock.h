@@ -46,6 +46,7 @@ struct rds_zcopy_queue;
  * @rs_recv_queue: messages received and not read
  * @rs_rcv_bytes: payload of those
  * @rs_rcv_held: memory of those
+ * @rs_account: what those are charged to; see recv_queue.c
  * @rs_congested: the port's bit in @rs_map is set
  * @rs_cong_gen: state of @rs_map when the bit was changed
  * @rs_closed: nothing more may be queued
@@ -97,6 +98,7 @@ struct rds_sock {
 	struct list_head	rs_recv_queue;
 	u64			rs_rcv_bytes;
 	u64			rs_rcv_held;
+	struct sock		*rs_account;
 	bool			rs_congested;
 	u32			rs_cong_gen;
 	bool			rs_closed;

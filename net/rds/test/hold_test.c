@@ -303,9 +303,14 @@ static void held_outlives_the_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_incomings(), 0);
 }
 
+static const struct sock *account(const struct socket *sock)
+{
+	return rds_sk(sock->sk)->rs_account;
+}
+
 static long charged(const struct socket *sock)
 {
-	return atomic_long_read(sock->sk->sk_prot->memory_allocated);
+	return atomic_long_read(account(sock)->sk_prot->memory_allocated);
 }
 
 /* To the socket, hence to its memory cgroup, while it is on the queue */
@@ -334,7 +339,8 @@ static void held_is_charged(struct kunit *test)
 	next(test, &seq, RIG_PORT);
 	next(test, &seq, RIG_PORT);
 	KUNIT_EXPECT_GT(test, charged(sock), before + all * 3 / 4);
-	KUNIT_EXPECT_LT(test, sock->sk->sk_forward_alloc, 5 * (int)PAGE_SIZE);
+	KUNIT_EXPECT_LT(test, account(sock)->sk_forward_alloc,
+			5 * (int)PAGE_SIZE);
 	rig_close(test, sock);
 	KUNIT_EXPECT_EQ(test, fake_incomings(), 0);
 }

@@ -3,7 +3,13 @@
 #include "pair.h"
 #include "solo.h"
 
+#include <fcntl.h>
 #include <netinet/tcp.h>
+#include <sys/stat.h>
+
+#ifndef SO_RESERVE_MEM
+#define SO_RESERVE_MEM 73
+#endif
 
 #define RDS_BARRIER 4
 
@@ -278,6 +284,45 @@ TEST_F(solo, zerocopy_can_be_enabled)
 	EXPECT_EQ(1, rds_get(self->fd, SOL_SOCKET, SO_ZEROCOPY));
 	EXPECT_EQ(0, ERR(rds_set(self->fd, SOL_SOCKET, SO_ZEROCOPY, 0)));
 	EXPECT_EQ(0, rds_get(self->fd, SOL_SOCKET, SO_ZEROCOPY));
+}
+
+#define GROUP "/sys/fs/cgroup/rds-options"
+
+/* Writes @text to a file below /sys/fs/cgroup. */
+static int group_write(const char *file, const char *text)
+{
+	int fd = open(file, O_WRONLY | O_CLOEXEC);
+	int ret = 0;
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+/*
+ * It would be charged to the group of the socket for good, and counted with
+ * what is unread, under another lock.
+ */
+TEST_F(solo, memory_cannot_be_reserved)
+{
+	int fd, value = 1 << 20;
+
+	ASSERT_EQ(0, group_write("/sys/fs/cgroup/cgroup.subtree_control",
+				 "+memory"));
+	ASSERT_TRUE(!mkdir(GROUP, 0755) || errno == EEXIST);
+	ASSERT_EQ(0, group_write(GROUP "/cgroup.procs", "0"));
+	fd = rds_socket();
+	EXPECT_EQ(-EOPNOTSUPP, ERR(setsockopt(fd, SOL_SOCKET, SO_RESERVE_MEM,
+					      &value, sizeof(value))));
+	/* The others of that level are as they were. */
+	EXPECT_EQ(0, rds_set(fd, SOL_SOCKET, SO_RCVBUF, 100000));
+	EXPECT_EQ(200000, rds_get(fd, SOL_SOCKET, SO_RCVBUF));
+	EXPECT_EQ(-ENOPROTOOPT, ERR(setsockopt(fd, SOL_SOCKET, 9999, &value,
+					       sizeof(value))));
+	close(fd);
+	ASSERT_EQ(0, group_write("/sys/fs/cgroup/cgroup.procs", "0"));
+	EXPECT_EQ(0, rmdir(GROUP));
 }
 
 TEST_F(solo, get_mr_sizes)
