@@ -280,4 +280,52 @@ TEST(address_that_moves_to_another_host)
 	veth_forget();
 }
 
+#define COMING "fd00:1::77"
+
+/* Sends until it arrives, as it does once it is sent to this host. */
+static bool arrives_at_last(int from, int to, const struct rds_name *name)
+{
+	unsigned int tries;
+	char room[8];
+
+	for (tries = 0; tries < 300; tries++) {
+		rds_sendto(from, "x", 1, MSG_DONTWAIT, name);
+		if (recv(to, room, sizeof(room), MSG_DONTWAIT) == 1)
+			return true;
+		usleep(100000);
+	}
+	return false;
+}
+
+/*
+ * An IPv6 address comes to this host, which makes sure first that nobody else
+ * has it. A socket that sends there meanwhile goes over the wire, and over
+ * loopback as soon as the address is this host's.
+ */
+TEST(address_that_comes_here)
+{
+	struct rds_name to = rds_name(COMING, 4000);
+	int from, here, tries;
+
+	ASSERT_EQ(0, rds_netns());
+	ASSERT_EQ(0, veth_setup());
+	from = rds_bound(VETH_NEAR_IPV6, 0);
+	ASSERT_LE(0, from);
+	ASSERT_EQ(0, system("ip -6 addr add " COMING "/64 dev " VETH_DEV));
+	for (tries = 0; tries < 300; tries++) {
+		rds_sendto(from, "x", 1, MSG_DONTWAIT, &to);
+		here = rds_bound(COMING, 4000);
+		if (here >= 0)
+			break;
+		usleep(10000);
+	}
+	ASSERT_LE(0, here);
+	EXPECT_LT(0, tries)
+		TH_LOG("the address was there at once");
+	EXPECT_TRUE(arrives_at_last(from, here, &to));
+	close(here);
+	close(from);
+	veth_forget();
+}
+
 TEST_HARNESS_MAIN
