@@ -108,7 +108,7 @@ int rds_conn_limit(struct rds_net *rn, kuid_t uid)
 		return -EUSERS;
 	user = rds_conn_user_find(rn, uid);
 	if (user && user->cu_nr >= max &&
-	    !ns_capable(rn->rn_net->user_ns, CAP_NET_ADMIN))
+	    !ns_capable_noaudit(rn->rn_net->user_ns, CAP_NET_ADMIN))
 		return -EDQUOT;
 	return 0;
 }

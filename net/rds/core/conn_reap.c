@@ -132,6 +132,7 @@ void rds_conn_thin_out(struct rds_net *rn)
 		rds_conn_reap_idle(rn, INVALID_UID);
 }
 
+/* A connection that is given up while it comes up may have delivered. */
 static bool rds_conn_was_up(const struct rds_conn *conn)
 {
 	const struct rds_cpath *cp;
@@ -139,7 +140,8 @@ static bool rds_conn_was_up(const struct rds_conn *conn)
 
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
 		cp = rds_conn_lane(conn, i);
-		if (cp && READ_ONCE(cp->cp_established))
+		if (cp && (READ_ONCE(cp->cp_established) ||
+			   READ_ONCE(cp->cp_next_rx_seq) > 1))
 			return true;
 	}
 	return false;
@@ -171,8 +173,8 @@ static unsigned int rds_conn_nr_probes(const struct rds_conn *conn)
  * @conn: the connection, with a wire
  * @own: references of the caller's own
  *
- * Who looks it up at that moment has a reference, and then finds the path DOWN
- * with no attempt planned, or dead.
+ * A sender that looks it up at that moment has a reference, and then finds the
+ * path DOWN with no attempt planned, or dead.
  *
  * Context: any.
  * Return: true if so.
@@ -194,6 +196,10 @@ bool rds_conn_is_abandoned(const struct rds_conn *conn, unsigned int own)
  */
 bool rds_conn_is_left(const struct rds_conn *conn)
 {
+	/* The state is stored before the references are read. Pairs with the
+	 * one in rds_cpath_connect_soon().
+	 */
+	smp_mb();
 	return !READ_ONCE(conn->c_used) || rds_conn_is_abandoned(conn, 1);
 }
 

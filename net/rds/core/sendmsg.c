@@ -153,6 +153,29 @@ static struct rds_conn *rds_sendmsg_cached_conn(struct rds_sock *rs,
 	return conn;
 }
 
+/* The socket's next message goes there, too, unless what another thread has
+ * looked up since is known already. The caller's reference stays his.
+ */
+static void rds_sendmsg_keep_conn(struct rds_sock *rs, struct rds_conn *conn,
+				  int as_of)
+{
+	struct rds_conn *old = NULL;
+
+	spin_lock_bh(&rs->rs_lock);
+	if (!rcu_access_pointer(rs->rs_conn) ||
+	    as_of - rs->rs_conn_as_of >= 0) {
+		rds_conn_hold(conn);
+		old = rcu_replace_pointer(rs->rs_conn, conn,
+					  lockdep_is_held(&rs->rs_lock));
+		/* A sender that reads this finds the connection that goes with
+		 * it, or a newer one.
+		 */
+		smp_store_release(&rs->rs_conn_as_of, as_of);
+	}
+	spin_unlock_bh(&rs->rs_lock);
+	rds_conn_put(old);
+}
+
 static struct rds_conn *rds_sendmsg_find_conn(struct rds_sock *rs,
 					      const struct rds_addr *dest)
 {
@@ -163,7 +186,7 @@ static struct rds_conn *rds_sendmsg_find_conn(struct rds_sock *rs,
 		.tos = READ_ONCE(rs->rs_tos),
 	};
 	const struct rds_transport *trans;
-	struct rds_conn *conn, *old;
+	struct rds_conn *conn;
 	int as_of = rds_addr_state();
 
 	trans = rds_transport_for_faddr(rs->rs_trans, sock_net(&rs->rs_sk),
@@ -178,14 +201,7 @@ static struct rds_conn *rds_sendmsg_find_conn(struct rds_sock *rs,
 	if (IS_ERR(conn))
 		return conn;
 
-	rds_conn_hold(conn);
-	spin_lock_bh(&rs->rs_lock);
-	old = rcu_replace_pointer(rs->rs_conn, conn,
-				  lockdep_is_held(&rs->rs_lock));
-	/* Who reads this has the connection that goes with it, or a newer. */
-	smp_store_release(&rs->rs_conn_as_of, as_of);
-	spin_unlock_bh(&rs->rs_lock);
-	rds_conn_put(old);
+	rds_sendmsg_keep_conn(rs, conn, as_of);
 	return conn;
 }
 
