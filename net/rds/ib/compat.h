@@ -11,6 +11,9 @@
 #include <linux/err.h>
 #include <linux/ipv6.h>
 #include <linux/version.h>
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#include <linux/iommu-dma.h>
+#endif
 #include <net/addrconf.h>
 #include <net/ipv6.h>
 
@@ -33,19 +36,25 @@ static inline struct dst_entry *rds_ib_dst_lookup_v6(struct net *net,
 }
 #endif
 
-/* Before 6.10 dma_need_sync() says so of all that goes by an IOMMU. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
-static inline bool rds_dma_need_sync(struct device *dev, dma_addr_t addr)
+/* Since 6.12 an IOMMU is not reached by a table of operations any more. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+static inline bool rds_dma_is_direct(struct device *dev)
 {
-	return dma_need_sync(dev, addr);
+	return !use_dma_iommu(dev) && !get_dma_ops(dev);
 }
 #else
+static inline bool rds_dma_is_direct(struct device *dev)
+{
+	return !get_dma_ops(dev);
+}
+#endif
+
+/* dma_need_sync() may say so of all that is not mapped directly. */
 static inline bool rds_dma_need_sync(struct device *dev, dma_addr_t addr)
 {
-	if (get_dma_ops(dev))
+	if (!rds_dma_is_direct(dev))
 		return !dev_is_dma_coherent(dev);
 	return dma_need_sync(dev, addr);
 }
-#endif
 
 #endif /* _RDS_IB_COMPAT_H */

@@ -219,12 +219,15 @@ ALLOW_ERROR_INJECTION(rds_ib_regq_create, ERRNO);
 static noinline int rds_ib_regq_post(struct rds_ib_regq *rq,
 				     struct ib_send_wr *wr)
 {
+	int ret;
+
 	rq->rq_cqe.done = rds_ib_regq_done;
 	wr->wr_cqe = &rq->rq_cqe;
 	wr->send_flags |= IB_SEND_SIGNALED;
 	reinit_completion(&rq->rq_done);
-	if (rds_ib_post(rq->rq_qp, wr))
-		return -EINVAL;
+	ret = rds_ib_post(rq->rq_qp, wr);
+	if (ret)
+		return ret == -EINVAL ? ret : -EIO;
 	if (!wait_for_completion_timeout(&rq->rq_done, RDS_IB_REGQ_TIMEOUT))
 		return -ETIMEDOUT;
 	return rq->rq_status == IB_WC_SUCCESS ? 0 : -EIO;
@@ -239,6 +242,9 @@ static int rds_ib_regq_try(struct rds_ib_regq *rq, struct rds_ib_device *d,
 
 	if (!rq->rq_qp)
 		ret = rds_ib_regq_create(rq, d);
+	/* That is not what the driver says to the request. */
+	if (ret == -EINVAL)
+		ret = -EIO;
 	if (!ret)
 		ret = rds_ib_regq_post(rq, wr);
 	/* What has failed once has a queue pair in the error state. */
