@@ -132,7 +132,7 @@ static int rds_accept_wait(struct rds_cpath *cp, const struct rds_peer *peer)
 	return -EAGAIN;
 }
 
-/* Lane 0 of the peer that there is has greeted, and what it said was heeded. */
+/* Lane 0 of the peer that there is has greeted, and that was acted on. */
 static bool rds_accept_is_known(const struct rds_cpath *first)
 {
 	return rds_cpath_state(first) == RDS_PATH_UP &&

@@ -16,7 +16,7 @@
  * lane. So what another lane of one of ours brings is passed over once lane 0
  * has brought a map by the connection that it has: lane 0 tells all that is
  * new, and each is newer there than the one before. Others tell it by any lane,
- * and once only, so what a lane of theirs begins with is heeded as far as it
+ * and once only, so what a lane of theirs begins with counts as far as it
  * frees ports: to send to a congested one does less harm than to wait for a
  * free one for ever. We send our own map again when such a lane's turns out to
  * have been read late.

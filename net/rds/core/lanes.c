@@ -198,9 +198,9 @@ void rds_lanes_verify(struct rds_cpath *cp)
 	rds_lanes_probe_soon(cp);
 }
 
-/* What is queued up to here, on any lane, is not for the one who greets. What
- * follows the greeting may be delivered before that is heeded, and answered, if
- * the connection is being shut down.
+/* What is queued up to here, on any lane, is not for the one who greets. While
+ * the connection is shut down, what follows the greeting may be delivered, and
+ * answered, before that is acted on.
  */
 static void rds_lanes_note_turn(struct rds_conn *conn,
 				const struct rds_hello *hello)
@@ -795,7 +795,7 @@ static void rds_lanes_learn(struct rds_cpath *cp)
 }
 
 /**
- * rds_lanes_last_news() - heed what the peer said last on a connection
+ * rds_lanes_last_news() - act on what the peer said last on a connection
  * @cp: the path; its transport is shut down
  *
  * What is said while a connection is shut down is as true as ever: if the peer

@@ -319,7 +319,7 @@ void rds_mr_used(struct rds_sock *rs, u32 key)
 {
 	struct rds_mr *mr;
 
-	/* Who does not find it any more waits for it. */
+	/* A caller that does not find it any more waits for it. */
 	atomic_inc(&rs->rs_mrs_ending);
 	mr = rds_mr_take_if(rs, key, rds_mr_is_for_once);
 	if (!mr) {

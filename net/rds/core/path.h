@@ -100,7 +100,7 @@ enum rds_path_flag {
  * @cp_sent_seq: highest number that was ever given to the transport
  * @cp_flush_ticket: messages below it are for a peer that is no more
  * @cp_turn: generation that the peer has turned out to be of, and
- *	RDS_TURN_NOTED, until that is heeded
+ *	RDS_TURN_NOTED, until that is acted on
  * @cp_turn_ticket: messages below it were queued before that
  * @cp_hello: what the peer said last of itself
  * @cp_greeted: it did so on this connection

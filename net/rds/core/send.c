@@ -19,8 +19,8 @@
  * has a number is always ahead of what has none. So
  *
  * - a restart of the peer gives up all with a ticket below the one that was
- *   next when it was heeded, queued or parked, unless it has been sent on this
- *   connection: then it is for the new peer (rds_send_flush());
+ *   next when it was acted on, queued or parked, unless it has been sent on
+ *   this connection: then it is for the new peer (rds_send_flush());
  * - the probe behind the last message of one lane is sent after all with a
  *   lower ticket, none of which is parked any more (rds_park_end());
  * - a lost connection puts what it has not acknowledged at the head of the

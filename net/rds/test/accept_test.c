@@ -287,7 +287,7 @@ static void second_waits_for_the_greeting(struct kunit *test)
 	expect_taken(test, 1, 5, offers + 5);
 }
 
-/* Which lane it is shows when what it has said by the first was heeded. */
+/* Which lane it is shows when what it has said by the first was acted on. */
 static void second_waits_for_what_follows(struct kunit *test)
 {
 	struct rds_conn *conn;

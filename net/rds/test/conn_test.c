@@ -187,7 +187,7 @@ static void peers_leave_room_for_users(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conns(), 3U);
 }
 
-/* Who has no power over the namespace has a limit of his own. */
+/* A user without power over the namespace has a limit of his own. */
 static void user_has_a_limit(struct kunit *test)
 {
 	u64 before = rig_stat(conn_refused_user);
@@ -212,7 +212,7 @@ static void user_has_a_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conns(), 2U);
 }
 
-/* Who has a reference to a connection may have it longer than its transport,
+/* A reference to a connection may be held longer than its transport is there,
  * the memory of which is another's then.
  */
 static void transport_may_be_gone(struct kunit *test)

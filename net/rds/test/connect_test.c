@@ -244,7 +244,7 @@ static void a_drop_does_not_begin_an_end_anew(struct kunit *test)
 	rig_expect_ops(test, "sCM");
 }
 
-/* Who takes a connection away waits for nobody. */
+/* A connection that is taken away waits for nobody. */
 static void an_end_that_is_cut_short(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);

@@ -118,7 +118,7 @@ static void limit_desc(const struct limit_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(limits, limits, limit_desc);
 
-/* Who dials offers first, who accepts hears first. */
+/* The end that dials offers first, the end that accepts hears first. */
 static void limit_holds(struct kunit *test)
 {
 	const struct limit_row *row = test->param_value;

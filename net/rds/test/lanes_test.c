@@ -25,23 +25,6 @@ static const struct rig_peer old_1 = { RIG_OLD, 1, 0, 0 };
 
 static char offers[RDS_MAX_PATHS];
 
-/* A socket at RIG_PORT; one message and the first probe have been sent by lane
- * 0, which we dialled, and acknowledged. The peer has said nothing.
- */
-static struct socket *dialled(struct kunit *test)
-{
-	struct socket *sock = rig_socket(test, RIG_PORT);
-
-	rig_send(test, sock, 1);
-	rig_await(test, FAKE_MAPPED, 1);
-	rig_map_from(test, 0);
-	rig_await(test, FAKE_SENT, 2);
-	rig_expect_said(test, 0, "M 1p 2");
-	rds_path_ack(rig_path(test), 2);
-	fake_forget(rig_fake(test));
-	return sock;
-}
-
 /* Whoever is told to ask again does so. */
 static int offer_at_last(struct kunit *test, u8 named)
 {
@@ -135,10 +118,10 @@ static void greet_lanes(struct kunit *test, const struct rig_peer *peer)
 	}
 }
 
-/* dialled(), and eight lanes are open. */
+/* rig_dialled(), and eight lanes are open. */
 static struct socket *eight_lanes(struct kunit *test)
 {
-	struct socket *sock = dialled(test);
+	struct socket *sock = rig_dialled(test);
 
 	rig_reply(test, 0, 1, &ours_8);
 	rig_await(test, FAKE_CONNECTED, 7);
@@ -213,7 +196,7 @@ static void probe_is_answered(struct kunit *test)
 {
 	const struct answer_row *row = test->param_value;
 
-	dialled(test);
+	rig_dialled(test);
 	rig_probe(test, 0, row->seq, row->peer);
 	rig_expect_said(test, 0, row->said);
 	expect_hello(test, 0, row->npaths);
@@ -226,7 +209,7 @@ static void probe_is_answered(struct kunit *test)
 static void probe_is_answered_in_any_case(struct kunit *test)
 {
 	rig_sysctl()->ping_enable = 0;
-	dialled(test);
+	rig_dialled(test);
 	rig_probe(test, 0, 1, &old_1);
 	rig_expect_said(test, 0, "3y");
 }
@@ -252,7 +235,7 @@ static void answers_are_bounded(struct kunit *test)
 {
 	unsigned int i;
 
-	dialled(test);
+	rig_dialled(test);
 	fake_fail(&rig_fake(test)->xmit, -EAGAIN, FAKE_FOR_EVER);
 	for (i = 1; i <= 300; i++)
 		rig_probe(test, 0, i, &old_1);
@@ -303,7 +286,7 @@ static void probe_comes_again(struct kunit *test)
 
 	if (row->peer == &reborn)
 		first = ours_1;
-	dialled(test);
+	rig_dialled(test);
 	rig_probe(test, 0, 5, &first);
 	rig_probe_flags(test, 0, row->seq, row->flags, row->peer);
 	KUNIT_EXPECT_EQ(test, rig_stat(recv_drop_old_seq),
@@ -353,7 +336,7 @@ static void lanes_that_both_have(struct kunit *test)
 
 	rig_fake(test)->max_paths = row->ours;
 	rig_fake(test)->legacy_paths = row->legacy;
-	dialled(test);
+	rig_dialled(test);
 	rig_reply(test, 0, 1, &peer);
 	/* Others are dialled when they have answered to the number of lanes. */
 	if (row->kind != RIG_OURS)
@@ -375,7 +358,7 @@ static void lanes_that_both_have(struct kunit *test)
 /* Two that did not know of each other have both offered one lane. */
 static void offers_again_when_it_knows(struct kunit *test)
 {
-	dialled(test);
+	rig_dialled(test);
 	rig_reply(test, 0, 1, &ours_1);
 	rig_expect_said(test, 0, "0p");
 	expect_hello(test, 0, 8);
@@ -415,7 +398,7 @@ static void pairs_spread_and_stay(struct kunit *test)
 /* A barrier is behind what was sent before messages began to spread. */
 static void others_wait_for_the_answer(struct kunit *test)
 {
-	struct socket *sock = dialled(test);
+	struct socket *sock = rig_dialled(test);
 
 	rig_send(test, sock, 1);
 	rig_reply(test, 0, 1, &ours_8);
@@ -436,7 +419,7 @@ static void others_wait_for_the_answer(struct kunit *test)
 /* Nor do they carry anything before they have been greeted themselves. */
 static void every_lane_is_to_be_greeted(struct kunit *test)
 {
-	struct socket *sock = dialled(test);
+	struct socket *sock = rig_dialled(test);
 
 	rig_reply(test, 0, 1, &ours_8);
 	rig_await(test, FAKE_CONNECTED, 7);
@@ -455,7 +438,7 @@ static void every_lane_is_to_be_greeted(struct kunit *test)
 /* It answers a greeting that overtakes everything. */
 static void unnumbered_answer_opens_nothing(struct kunit *test)
 {
-	struct socket *sock = dialled(test);
+	struct socket *sock = rig_dialled(test);
 
 	rig_send(test, sock, 1);
 	rig_reply(test, 0, 1, &ours_8);
@@ -475,7 +458,7 @@ static void unnumbered_answer_opens_nothing(struct kunit *test)
  */
 static void only_its_answer_opens_a_barrier(struct kunit *test)
 {
-	struct socket *sock = dialled(test);
+	struct socket *sock = rig_dialled(test);
 	struct rig_peer answer = ours_8;
 	struct rds_header hdr = {
 		.h_sequence	= cpu_to_be64(2),
@@ -520,7 +503,7 @@ static void barrier_is_answered(struct kunit *test)
 {
 	struct rig_peer barrier = ours_8;
 
-	dialled(test);
+	rig_dialled(test);
 	rig_reply(test, 0, 1, &ours_1);
 	barrier.tag = 9;
 	rig_probe(test, 0, 2, &barrier);
@@ -538,7 +521,7 @@ static void barrier_is_answered(struct kunit *test)
 static void barrier_is_sent_again(struct kunit *test)
 {
 	u64 before = rig_stat(mprds_catchup_tx0_retries);
-	struct socket *sock = dialled(test);
+	struct socket *sock = rig_dialled(test);
 
 	rig_send(test, sock, 1);
 	rig_reply(test, 0, 1, &ours_8);
@@ -569,7 +552,7 @@ static void no_answer_opens_after_a_while(struct kunit *test)
 	struct socket *sock;
 
 	rig_fake(test)->legacy_paths = 8;
-	sock = dialled(test);
+	sock = rig_dialled(test);
 	rig_send(test, sock, 1);
 	rig_reply(test, 0, 1, &new_8);
 
@@ -686,7 +669,7 @@ static void lane_waits_until_it_exists(struct kunit *test)
 
 static void growth_without_memory_is_tried_again(struct kunit *test)
 {
-	dialled(test);
+	rig_dialled(test);
 	fake_fail(&rig_fake(test)->alloc, -ENOMEM, 3);
 	rig_reply(test, 0, 1, &ours_8);
 	rig_await(test, FAKE_ALLOC, 3 + 7);
@@ -702,7 +685,7 @@ static void growth_without_memory_is_tried_again(struct kunit *test)
 static void lanes_do_not_grow_twice(struct kunit *test)
 {
 	static const struct rig_peer ours_4 = { RIG_OURS, 4, 77, 5 };
-	struct socket *sock = dialled(test);
+	struct socket *sock = rig_dialled(test);
 	u16 port;
 
 	rig_reply(test, 0, 1, &ours_4);
@@ -727,7 +710,7 @@ static void lanes_in_use_are_kept(struct kunit *test)
 	unsigned int i;
 
 	rig_fake(test)->max_paths = 1;
-	dialled(test);
+	rig_dialled(test);
 	rig_probe(test, 0, 0, &ours_uses_8);
 	KUNIT_EXPECT_EQ(test, npaths(test), 8U);
 	rig_await(test, FAKE_CONNECTED, 7);
@@ -740,7 +723,7 @@ static void lanes_in_use_are_kept(struct kunit *test)
 static void more_are_in_use_than_we_use(struct kunit *test)
 {
 	static const struct rig_peer ours_4 = { RIG_OURS, 4, 77, 5 };
-	struct socket *sock = dialled(test);
+	struct socket *sock = rig_dialled(test);
 	unsigned int i;
 
 	rig_reply(test, 0, 1, &ours_4);
@@ -766,7 +749,7 @@ static void use_is_no_offer(struct kunit *test)
 	static const struct rig_peer uses_2 = { RIG_OURS, 2, 77, 5, true };
 
 	rig_fake(test)->max_paths = 2;
-	dialled(test);
+	rig_dialled(test);
 	rig_reply(test, 0, 1, &ours_8);
 	KUNIT_EXPECT_EQ(test, rig_fake(test)->live_paths, 2);
 	rig_probe(test, 0, 0, &uses_2);
@@ -803,7 +786,7 @@ static void forgetful_peer_is_told_what_is_in_use(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, npaths(test), 8U);
 }
 
-/* Who has grown without a barrier says so all the same. */
+/* A host that has grown without a barrier says so all the same. */
 static void growth_is_told(struct kunit *test)
 {
 	unsigned int n;
@@ -825,7 +808,7 @@ static void growth_is_told(struct kunit *test)
 static void others_are_told_numbers_only(struct kunit *test)
 {
 	rig_fake(test)->legacy_paths = 8;
-	dialled(test);
+	rig_dialled(test);
 	rig_reply(test, 0, 1, &new_8);
 	rig_await(test, FAKE_SENT, 1);
 	KUNIT_ASSERT_EQ(test, npaths(test), 8U);
@@ -889,7 +872,7 @@ static void restart_flushes(struct kunit *test)
 {
 	const struct restart_row *row = test->param_value;
 	u64 before = rig_stat(send_drop_restarted);
-	struct socket *sock = dialled(test);
+	struct socket *sock = rig_dialled(test);
 	unsigned int i;
 
 	rig_reply(test, 0, 1, row->before);
@@ -924,7 +907,7 @@ static void restart_flushes(struct kunit *test)
 /* What a peer numbers anew is no duplicate; of the same one, it is. */
 static void restart_resets_what_is_received(struct kunit *test)
 {
-	struct socket *sock = dialled(test);
+	struct socket *sock = rig_dialled(test);
 	struct rig_got got;
 
 	rig_probe(test, 0, 1, &ours_1);
@@ -955,7 +938,7 @@ static void restart_resets_what_is_received(struct kunit *test)
  */
 static void strictness_ends_with_the_connection(struct kunit *test)
 {
-	struct socket *sock = dialled(test);
+	struct socket *sock = rig_dialled(test);
 	struct rig_got got;
 
 	rig_probe(test, 0, 1, &ours_1);
@@ -982,7 +965,7 @@ static void strictness_ends_with_the_connection(struct kunit *test)
  */
 static void numbers_do_not_go_back(struct kunit *test)
 {
-	struct socket *sock = dialled(test);
+	struct socket *sock = rig_dialled(test);
 	const struct fake_call *call;
 	u64 highest = 0;
 	unsigned int i;
@@ -1145,7 +1128,7 @@ static void late_map_is_made_good(struct kunit *test)
 	unsigned int i;
 
 	rig_fake(test)->legacy_paths = 8;
-	sock = dialled(test);
+	sock = rig_dialled(test);
 	rig_reply(test, 0, 1, &old_8);
 	rig_reply(test, 0, 2, &old_8);
 	rig_await(test, FAKE_MAPPED, 7);
@@ -1195,7 +1178,7 @@ static void others_tell_by_any_lane(struct kunit *test)
 	struct rds_cong_map *map;
 
 	rig_fake(test)->legacy_paths = 8;
-	dialled(test);
+	rig_dialled(test);
 	rig_reply(test, 0, 1, &new_8);
 	rig_reply(test, 0, 2, &new_8);
 	rig_await(test, FAKE_CONNECTED, 7);
@@ -1223,7 +1206,7 @@ static void blocked_by_others_sends_one(struct kunit *test)
 	struct rig_sender sender = { .test = test, .len = 10 };
 
 	rig_fake(test)->legacy_paths = 8;
-	sender.sock = dialled(test);
+	sender.sock = rig_dialled(test);
 	rig_reply(test, 0, 1, &new_8);
 	rig_reply(test, 0, 2, &new_8);
 	rig_await(test, FAKE_CONNECTED, 7);
@@ -1243,7 +1226,7 @@ static void blocked_by_others_sends_one(struct kunit *test)
  */
 static void map_read_late_is_made_good(struct kunit *test)
 {
-	struct socket *sock = dialled(test);
+	struct socket *sock = rig_dialled(test);
 	unsigned int i;
 
 	rig_reply(test, 0, 1, &ours_8);
@@ -1463,7 +1446,7 @@ static void peer_is_reminded_of_its_lanes(struct kunit *test)
  */
 static void nothing_is_read_until_it_is_known(struct kunit *test)
 {
-	dialled(test);
+	rig_dialled(test);
 	KUNIT_EXPECT_TRUE(test, rig_probe_only(test, 0, 1, &ours_1));
 	fake_settle(rig_fake(test));
 	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
@@ -1497,7 +1480,7 @@ static void say_last(struct rds_path *path)
 
 static void what_is_said_last_is_heeded(struct kunit *test)
 {
-	struct socket *sock = dialled(test);
+	struct socket *sock = rig_dialled(test);
 	const struct fake_call *call;
 	struct rig_got got;
 	unsigned int i;
@@ -1557,7 +1540,7 @@ static void nothing_else_has_it_read_on(struct kunit *test)
 	struct rds_cpath *cp;
 	unsigned int tries;
 
-	dialled(test);
+	rig_dialled(test);
 	cp = to_cpath(rig_path(test));
 	rig_probe(test, 0, 1, &ours_1);
 	rds_path_drop(&cp->cp_pub, RDS_DROP_PEER_RESET);
@@ -1584,7 +1567,7 @@ static void nothing_else_has_it_read_on(struct kunit *test)
 /* An address that moves to another host, and back again */
 static void former_self_may_return(struct kunit *test)
 {
-	struct socket *sock = dialled(test);
+	struct socket *sock = rig_dialled(test);
 
 	rig_reply(test, 0, 1, &ours_1);
 	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);

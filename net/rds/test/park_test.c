@@ -323,15 +323,9 @@ static const struct rig_peer old_1 = { RIG_OLD, 1, 0, 0 };
 /* One message has been sent by the one lane, and the peer has greeted us. */
 static struct socket *met(struct kunit *test, const struct rig_peer *peer)
 {
-	struct socket *sock = rig_socket(test, RIG_PORT);
+	struct socket *sock = rig_dialled(test);
 
-	rig_send(test, sock, 1);
-	rig_await(test, FAKE_MAPPED, 1);
-	rig_map_from(test, 0);
-	rig_await(test, FAKE_SENT, 2);
-	rig_expect_said(test, 0, "M 1p 2");
 	rig_reply(test, 0, 1, peer);
-	rds_path_ack(rig_path(test), 2);
 	KUNIT_ASSERT_EQ(test, rig_msgs(sock), 0);
 	fake_forget(rig_fake(test));
 	return sock;

@@ -265,6 +265,28 @@ struct socket *rig_up(struct kunit *test)
 	return sock;
 }
 
+/**
+ * rig_dialled() - dial a peer that says nothing
+ * @test: the test
+ *
+ * One message and the first probe have been sent by lane 0, and acknowledged.
+ *
+ * Return: a socket at RIG_PORT.
+ */
+struct socket *rig_dialled(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_MAPPED, 1);
+	rig_map_from(test, 0);
+	rig_await(test, FAKE_SENT, 2);
+	rig_expect_said(test, 0, "M 1p 2");
+	rds_path_ack(rig_path(test), 2);
+	fake_forget(rig_fake(test));
+	return sock;
+}
+
 static u64 rig_cong_mask(const void *control)
 {
 	const struct cmsghdr *cmsg = control;

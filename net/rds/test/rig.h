@@ -165,6 +165,7 @@ int rig_bind(struct socket *sock, u32 ip, u16 port);
 struct socket *rig_socket(struct kunit *test, u16 port);
 void rig_close(struct kunit *test, struct socket *sock);
 struct socket *rig_up(struct kunit *test);
+struct socket *rig_dialled(struct kunit *test);
 struct rds_sysctl *rig_sysctl(void);
 
 int rig_try_send(struct kunit *test, struct socket *sock, u16 dport, u32 len,

@@ -143,8 +143,8 @@ static bool reaches_disk(int fd, const void *want)
 
 /*
  * A page that the file system takes for clean is written to behind its back: by
- * a peer, where that is allowed, and for a list. Who does so has to tell, or it
- * never reaches the disk. A read by O_DIRECT sees what has.
+ * a peer, where that is allowed, and for a list. Unless the file system is
+ * told, that never reaches the disk. A read by O_DIRECT sees what has.
  */
 static void write_to_clean_pages(struct __test_metadata *_metadata,
 				 FIXTURE_DATA(pair) *self)
