@@ -15,6 +15,7 @@
  */
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "cong.h"
 #include "cong_flow.h"
 #include "conn.h"
@@ -130,6 +131,15 @@ static bool rds_send_map_is_old(const struct rds_cpath *cp)
 	       READ_ONCE(cp->cp_map_gen) != rds_cong_gen(conn->c_lcong);
 }
 
+/* Is there a newer map that no flag has the path send? */
+static bool rds_send_map_was_missed(const struct rds_cpath *cp)
+{
+	return cp->cp_trans->data->xmit_cong_map &&
+	       !test_bit(RDS_PF_CONG, &cp->cp_flags) &&
+	       (test_bit(RDS_PF_CONG_LATER, &cp->cp_flags) ||
+		rds_send_map_is_old(cp));
+}
+
 /**
  * rds_send_map_again() - have the next map sent, if there is one and it may go
  * @cp: the path
@@ -155,11 +165,14 @@ void rds_send_map_again(struct rds_cpath *cp)
  */
 long rds_send_map_delay(const struct rds_cpath *cp)
 {
-	if (rds_cpath_state(cp) != RDS_PATH_UP || READ_ONCE(cp->cp_map_out) ||
-	    !rds_send_map_is_fresh(cp))
+	if (rds_cpath_state(cp) != RDS_PATH_UP || READ_ONCE(cp->cp_map_out))
 		return LONG_MAX;
-	return RDS_MAP_DELAY;
+	/* The jiffy may have ended after rds_send_map_again() looked. */
+	if (rds_send_map_is_fresh(cp) || rds_send_map_was_missed(cp))
+		return RDS_MAP_DELAY;
+	return LONG_MAX;
 }
+EXPORT_SYMBOL_RDS_KUNIT(rds_send_map_delay);
 
 /**
  * rds_path_map_acked() - the peer has the congestion map that was sent last

@@ -5,6 +5,7 @@
  */
 #include <linux/poll.h>
 
+#include "../core/send.h"
 #include "rig.h"
 
 /* Its bit in masks of port groups */
@@ -263,6 +264,33 @@ static void lost_connection_loses_the_ack(struct kunit *test)
 	expect_last_map(test, 0);
 }
 
+/* The jiffy of the last map may end after the path's work has looked whether
+ * the next may go, and before it asks when to look again.
+ */
+static void map_put_off_is_looked_for_again(struct kunit *test)
+{
+	struct rds_cpath *cp;
+
+	rig_up(test);
+	cp = to_cpath(rig_path(test));
+	schedule_timeout_uninterruptible(2);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, rds_send_map_delay(cp), LONG_MAX);
+
+	set_bit(RDS_PF_CONG_LATER, &cp->cp_flags);
+	KUNIT_EXPECT_EQ(test, rds_send_map_delay(cp), 1L);
+
+	/* What has a flag waits for the transport, or is just being sent. */
+	set_bit(RDS_PF_CONG, &cp->cp_flags);
+	KUNIT_EXPECT_EQ(test, rds_send_map_delay(cp), LONG_MAX);
+
+	rds_path_kick(rig_path(test));
+	rig_await(test, FAKE_MAPPED, 1);
+	schedule_timeout_uninterruptible(2);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, rds_send_map_delay(cp), LONG_MAX);
+}
+
 /* The map changes as fast as it goes. */
 static void changed_once_more(struct rds_path *path)
 {
@@ -431,6 +459,7 @@ static struct kunit_case cong_flow_cases[] = {
 	KUNIT_CASE(each_flip_is_sent_once),
 	KUNIT_CASE(next_map_waits_for_the_ack),
 	KUNIT_CASE(lost_connection_loses_the_ack),
+	KUNIT_CASE(map_put_off_is_looked_for_again),
 	KUNIT_CASE(messages_go_between_maps),
 	KUNIT_CASE(flips_are_told_once_a_jiffy),
 	KUNIT_CASE(map_goes_first_after_every_up),
