@@ -216,9 +216,6 @@ int rds_notes_put(struct rds_sock *rs, struct msghdr *msg, bool peek)
 	LIST_HEAD(told);
 	int ret;
 
-	if (likely(!rds_notes_pending(rs)))
-		return 0;
-
 	ret = rds_notes_tell(rs, msg, &told);
 	if (!ret && list_empty(&told))
 		return 0;

@@ -186,9 +186,8 @@ static int rds_recv_put_latency(struct rds_sock *rs, struct msghdr *msg,
 			&trace);
 }
 
-/* Returns 1 if anything was told. */
-static int rds_recv_put_zcopy(struct rds_sock *rs, struct msghdr *msg,
-			      bool peek)
+static noinline int rds_recv_tell_zcopy(struct rds_sock *rs,
+					struct msghdr *msg, bool peek)
 {
 	struct rds_zcopy_told told;
 	int ret;
@@ -205,6 +204,15 @@ static int rds_recv_put_zcopy(struct rds_sock *rs, struct msghdr *msg,
 	}
 	rds_zcopy_done(rs, &told);
 	return 1;
+}
+
+/* Returns 1 if anything was told. Most sockets never have any of this. */
+static int rds_recv_put_zcopy(struct rds_sock *rs, struct msghdr *msg,
+			      bool peek)
+{
+	if (likely(!rds_zcopy_pending(rs)))
+		return 0;
+	return rds_recv_tell_zcopy(rs, msg, peek);
 }
 
 /* What the peer offers for RDMA, if that is what the message brings. */
@@ -333,7 +341,7 @@ int rds_sock_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 					  IP_RECVERR);
 
 	for (;;) {
-		ret = rds_notes_put(rs, msg, peek);
+		ret = rds_notes_pending(rs) ? rds_notes_put(rs, msg, peek) : 0;
 		if (ret) {
 			msg->msg_namelen = 0;
 			return min(ret, 0);
