@@ -101,6 +101,48 @@ static int64_t listed_free(void)
 	return pages * sysconf(_SC_PAGESIZE);
 }
 
+/* One that may give back what it holds does not count anyway. */
+static bool is_reclaimable(const char *cache)
+{
+	char path[128];
+	bool is;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/kernel/slab/%s/reclaim_account",
+		 cache);
+	file = fopen(path, "r");
+	if (!file)
+		die(path);
+	is = fgetc(file) == '1';
+	fclose(file);
+	return is;
+}
+
+/* Room for more objects in slabs that have some: how much there is depends on
+ * how many there were at one time, and in which order they went.
+ */
+static int64_t slab_room(void)
+{
+	unsigned int active, all, per_slab, pages;
+	int64_t room = 0;
+	char line[256];
+	char cache[64];
+	FILE *file;
+
+	file = fopen("/proc/slabinfo", "r");
+	if (!file)
+		die("/proc/slabinfo");
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%63s %u %u %*u %u %u", cache, &active, &all,
+			   &per_slab, &pages) != 5 || is_reclaimable(cache))
+			continue;
+		room += (int64_t)(all - active) * pages *
+			sysconf(_SC_PAGESIZE) / per_slab;
+	}
+	fclose(file);
+	return room;
+}
+
 static int64_t value_of(const char *line, const char *name)
 {
 	size_t len = strlen(name);
@@ -113,11 +155,13 @@ static int64_t value_of(const char *line, const char *name)
 void memory_read(struct memory *memory)
 {
 	char line[128];
+	int64_t room;
 	FILE *file;
 
 	shrink_slab();
-	memset(memory, 0, sizeof(*memory));
-	memory->all = -listed_free();
+	room = slab_room();
+	memory->all = -listed_free() - room;
+	memory->slab = -room;
 	file = fopen("/proc/meminfo", "r");
 	if (!file)
 		die("/proc/meminfo");

@@ -20,8 +20,9 @@ struct cpu_time cpu_time_since(const struct cpu_time *start);
 
 /*
  * In bytes, with everything that can be given back given back first. All of
- * memory is what is neither free nor a copy of a file: it has in it slab,
- * pages that sockets hold, page tables and the programs themselves.
+ * memory is what is neither free, nor room left in slabs, nor a copy of a file:
+ * it has in it objects in slabs, pages that sockets hold, page tables and the
+ * programs themselves.
  */
 struct memory {
 	int64_t all;

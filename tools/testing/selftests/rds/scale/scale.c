@@ -32,7 +32,7 @@
 /* What is promised */
 #define RECONNECT_SECONDS	10.0
 #define CPU_MS_PER_PATH		1.0
-#define IDLE_BYTES		(18 * 1024)
+#define IDLE_BYTES		(17 * 1024)
 
 static unsigned int setting(const char *name, unsigned int otherwise)
 {
