@@ -134,7 +134,8 @@ static bool rds_path_shut_down(struct rds_cpath *cp)
  * Nothing is lost if somebody does after all: what is queued before DONE is
  * seen by rds_path_reconnect(), and a sender that comes later finds the path
  * DOWN. In the states from DROP to DONE the path's work leaves the transport
- * alone.
+ * alone. An attempt to connect may have been planned when the path was UP again
+ * already: the work has left that where it was, and nobody plans another.
  *
  * Context: process, may sleep. Takes the transmit lock.
  */
@@ -146,6 +147,12 @@ void rds_path_shut_down_idle(struct rds_cpath *cp)
 	trace_rds_path_drop(&cp->cp_pub, RDS_DROP_IDLE);
 	rds_cpath_event(cp, RDS_EV_DROP);
 	rds_path_shut_down(cp);
+	/* Either the work that the flag came with sees the path DOWN, or here
+	 * the flag is seen.
+	 */
+	smp_mb();
+	if (test_bit(RDS_PF_CONNECT, &cp->cp_flags))
+		rds_cpath_kick(cp, 0);
 }
 EXPORT_SYMBOL_RDS_KUNIT(rds_path_shut_down_idle);
 

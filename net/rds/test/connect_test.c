@@ -321,6 +321,32 @@ static void send_while_idle_path_is_shut_down(struct kunit *test)
 	rig_expect_ops(test, "sCMX");
 }
 
+/* Whoever plans an attempt to connect may be late: the path is UP already, by
+ * another. That must not keep anybody from planning one when the path has been
+ * taken down.
+ */
+static void attempt_planned_while_up(struct kunit *test)
+{
+	struct rds_cpath *cp;
+	struct socket *sock;
+
+	rig_fake(test)->trans.caps = RDS_CAP_LOOPBACK;
+	sock = rig_up(test);
+	cp = rig_cpath(test);
+	WRITE_ONCE(cp->cp_connect_at, jiffies);
+	set_bit(RDS_PF_CONNECT, &cp->cp_flags);
+	rds_path_kick(&cp->cp_pub);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, rds_cpath_state(cp), RDS_PATH_UP);
+
+	rds_path_shut_down_idle(cp);
+	fake_settle(rig_fake(test));
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_SENT, 1);
+	KUNIT_EXPECT_FALSE(test, is_dialling_again(test));
+	rig_expect_ops(test, "sCMX");
+}
+
 struct dial_row {
 	const char	*name;
 	unsigned int	caps;
@@ -381,6 +407,7 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(drop_while_down),
 	KUNIT_CASE(drop_while_shutting_down),
 	KUNIT_CASE(send_while_idle_path_is_shut_down),
+	KUNIT_CASE(attempt_planned_while_up),
 	KUNIT_CASE(an_end_may_take_its_time),
 	KUNIT_CASE(an_end_has_an_end),
 	KUNIT_CASE(a_drop_does_not_begin_an_end_anew),
