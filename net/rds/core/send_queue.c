@@ -244,7 +244,11 @@ int rds_send_enqueue(struct rds_cpath *cp, struct rds_message *msg,
 
 	rds_send_register(cp, msg);
 	msg->m_want_ack = want_ack;
-	if (pick && !cp->cp_map && !cp->cp_ctl && !cp->cp_gated &&
+	/* If the path has been shut down since the caller looked, nothing puts
+	 * what is picked back on the queue, and nobody dials for it.
+	 */
+	if (pick && cp->cp_state == RDS_PATH_UP &&
+	    !cp->cp_map && !cp->cp_ctl && !cp->cp_gated &&
 	    !rds_send_pending(cp) &&
 	    (cp->cp_loops || !rds_park_wants(cp, msg)))
 		rds_send_pick(cp, msg);
