@@ -186,14 +186,14 @@ static int rds_recv_put_latency(struct rds_sock *rs, struct msghdr *msg,
 			&trace);
 }
 
+/* Rare, and kept out of the way of each message. */
 static noinline int rds_recv_tell_zcopy(struct rds_sock *rs,
 					struct msghdr *msg, bool peek)
 {
 	struct rds_zcopy_told told;
 	int ret;
 
-	if (!rds_recv_may_tell_zcopy(rs, msg) ||
-	    !rds_zcopy_take(rs, &told, peek))
+	if (!rds_zcopy_take(rs, &told, peek))
 		return 0;
 
 	ret = put_cmsg(msg, SOL_RDS, RDS_CMSG_ZCOPY_COMPLETION,
@@ -206,11 +206,11 @@ static noinline int rds_recv_tell_zcopy(struct rds_sock *rs,
 	return 1;
 }
 
-/* Returns 1 if anything was told. Most sockets never have any of this. */
+/* Returns 1 if anything was told. */
 static int rds_recv_put_zcopy(struct rds_sock *rs, struct msghdr *msg,
 			      bool peek)
 {
-	if (likely(!rds_zcopy_pending(rs)))
+	if (likely(!rds_recv_may_tell_zcopy(rs, msg)))
 		return 0;
 	return rds_recv_tell_zcopy(rs, msg, peek);
 }
