@@ -17,6 +17,15 @@ static void __attribute__((noreturn)) die(const char *what)
 	exit(1);
 }
 
+static FILE *open_file(const char *path, const char *mode)
+{
+	FILE *file = fopen(path, mode);
+
+	if (!file)
+		die(path);
+	return file;
+}
+
 /* The idle time of all CPUs, and how many there are */
 static int64_t idle_time(int *cpus)
 {
@@ -24,9 +33,7 @@ static int64_t idle_time(int *cpus)
 	char line[512];
 	FILE *file;
 
-	file = fopen("/proc/stat", "r");
-	if (!file)
-		die("/proc/stat");
+	file = open_file("/proc/stat", "r");
 	*cpus = 0;
 	while (fgets(line, sizeof(line), file)) {
 		/* The first line is the sum of the others. */
@@ -65,9 +72,9 @@ struct cpu_time cpu_time_since(const struct cpu_time *start)
 
 static void write_to(const char *path)
 {
-	FILE *file = fopen(path, "w");
+	FILE *file = open_file(path, "w");
 
-	if (!file || fputs("1", file) < 0 || fclose(file))
+	if (fputs("1", file) < 0 || fclose(file))
 		die(path);
 }
 
@@ -91,9 +98,7 @@ static int64_t listed_free(void)
 	FILE *file;
 	int count;
 
-	file = fopen("/proc/zoneinfo", "r");
-	if (!file)
-		die("/proc/zoneinfo");
+	file = open_file("/proc/zoneinfo", "r");
 	while (fgets(line, sizeof(line), file))
 		if (sscanf(line, " count: %d", &count) == 1)
 			pages += count;
@@ -110,9 +115,7 @@ static bool is_reclaimable(const char *cache)
 
 	snprintf(path, sizeof(path), "/sys/kernel/slab/%s/reclaim_account",
 		 cache);
-	file = fopen(path, "r");
-	if (!file)
-		die(path);
+	file = open_file(path, "r");
 	is = fgetc(file) == '1';
 	fclose(file);
 	return is;
@@ -129,9 +132,7 @@ static int64_t slab_room(void)
 	char cache[64];
 	FILE *file;
 
-	file = fopen("/proc/slabinfo", "r");
-	if (!file)
-		die("/proc/slabinfo");
+	file = open_file("/proc/slabinfo", "r");
 	while (fgets(line, sizeof(line), file)) {
 		if (sscanf(line, "%63s %u %u %*u %u %u", cache, &active, &all,
 			   &per_slab, &pages) != 5 || is_reclaimable(cache))
@@ -162,9 +163,7 @@ void memory_read(struct memory *memory)
 	room = slab_room();
 	memory->all = -listed_free() - room;
 	memory->slab = -room;
-	file = fopen("/proc/meminfo", "r");
-	if (!file)
-		die("/proc/meminfo");
+	file = open_file("/proc/meminfo", "r");
 	while (fgets(line, sizeof(line), file)) {
 		memory->all += value_of(line, "MemTotal") -
 			       value_of(line, "MemFree") -
