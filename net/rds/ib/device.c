@@ -306,7 +306,7 @@ static int rds_ib_device_add(struct ib_device *dev)
 	spin_lock_init(&d->dv_lock);
 	INIT_LIST_HEAD(&d->dv_conns);
 	INIT_LIST_HEAD(&d->dv_mrs);
-	rds_ib_regq_init(&d->dv_regq);
+	rds_ib_regq_init(d);
 	rds_ib_mr_pools_init(d);
 	INIT_DELAYED_WORK(&d->dv_renew, rds_ib_device_renew);
 
@@ -341,7 +341,7 @@ static void rds_ib_device_remove(struct ib_device *dev, void *client_data)
 	rds_ib_device_put(d);
 	wait_for_completion(&d->dv_gone);
 	rds_ib_mr_pools_end(d);
-	rds_ib_regq_destroy(&d->dv_regq);
+	rds_ib_regq_destroy(d);
 	ib_dealloc_pd(d->dv_pd);
 	kfree(d);
 }

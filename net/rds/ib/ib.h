@@ -136,24 +136,6 @@ struct rds_ib_sysctl {
 };
 
 /**
- * struct rds_ib_regq - a queue pair of the device's own, for registrations
- * @rq_lock: one at a time
- * @rq_cq: its completions
- * @rq_qp: NULL if there is none, or it failed
- * @rq_cqe: completion of the work request under way
- * @rq_status: how that has ended
- * @rq_done: that it has
- */
-struct rds_ib_regq {
-	struct mutex		rq_lock;	/* one at a time */
-	struct ib_cq		*rq_cq;
-	struct ib_qp		*rq_qp;
-	struct ib_cqe		rq_cqe;
-	enum ib_wc_status	rq_status;
-	struct completion	rq_done;
-};
-
-/**
  * enum rds_ib_frmr_state - what peers reach by a fast registration
  * @RDS_IB_FRMR_IDLE: nothing
  * @RDS_IB_FRMR_VALID: memory
@@ -215,7 +197,8 @@ struct rds_ib_mr_pool {
  * @dv_lock: guards @dv_conns, and who owns them
  * @dv_conns: its connections
  * @dv_mrs: memory that it has, &rds_ib_mr.im_item; guarded by the lock of mr.c
- * @dv_regq: registers it
+ * @dv_regq_lock: guards @dv_regq
+ * @dv_regq: registers it; NULL if there is none, or it has failed (regq.c)
  * @dv_mr_pools: what for, the next time; small ones first
  * @dv_mr_look: gives back what of that is not needed
  * @dv_no_atomics: its driver has refused an atomic operation
@@ -233,7 +216,8 @@ struct rds_ib_device {
 	spinlock_t		dv_lock;		/* connections */
 	struct list_head	dv_conns;
 	struct list_head	dv_mrs;
-	struct rds_ib_regq	dv_regq;
+	struct mutex		dv_regq_lock;		/* dv_regq */
+	struct rds_ib_regq	*dv_regq;
 	struct rds_ib_mr_pool	dv_mr_pools[RDS_IB_MR_POOLS];
 	struct delayed_work	dv_mr_look;
 	bool			dv_no_atomics;
@@ -712,10 +696,10 @@ int rds_ib_xmit_op(struct rds_ib_conn *ic, struct rds_message *msg);
 void rds_ib_op_failed(struct rds_message *msg, enum ib_wc_status status);
 
 /* regq.c */
-void rds_ib_regq_init(struct rds_ib_regq *rq);
+void rds_ib_regq_init(struct rds_ib_device *d);
 int rds_ib_regq_run(struct rds_ib_device *d, struct ib_send_wr *wr);
 int rds_ib_regq_run_once(struct rds_ib_device *d, struct ib_send_wr *wr);
-void rds_ib_regq_destroy(struct rds_ib_regq *rq);
+void rds_ib_regq_destroy(struct rds_ib_device *d);
 
 /* mr_pool.c */
 struct rds_ib_frmr *rds_ib_frmr_get(struct rds_ib_device *d,

@@ -264,7 +264,7 @@ struct rds_ib_frmr *rds_ib_frmr_get(struct rds_ib_device *d, unsigned int pages)
  * @d: the device
  * @access: what peers may do
  *
- * Context: process, may sleep. Takes rq_lock.
+ * Context: process, may sleep. Takes dv_regq_lock.
  * Return: 0, or an errno of rds_ib_regq_run().
  */
 int rds_ib_frmr_register(struct rds_ib_frmr *fm, struct rds_ib_device *d,
@@ -343,7 +343,7 @@ static bool rds_ib_frmr_keep(struct rds_ib_frmr *fm, struct rds_ib_device *d)
  * @fm: it; no peer reaches anything by it when this returns
  * @d: the device, referenced until then
  *
- * Context: process, may sleep. Takes rq_lock, mp_lock.
+ * Context: process, may sleep. Takes dv_regq_lock, mp_lock.
  */
 void rds_ib_frmr_put(struct rds_ib_frmr *fm, struct rds_ib_device *d)
 {

@@ -3,62 +3,102 @@
  * A queue pair of the device's own, by which memory is registered before there
  * is any connection, and by which that ends: a region belongs to the protection
  * domain, whichever queue pair has made it. It is connected to itself, and
- * nothing but local work requests goes by it, one at a time. It is made when
- * memory is to be registered, and again when it has failed.
+ * nothing but local work requests goes by it, many at a time, each in a slot
+ * that has its completion. Its caller sleeps until then.
+ *
+ * The device has one such queue pair, made when memory is to be registered. The
+ * first work request that fails takes it from the device, and has what else is
+ * in flight flushed: its callers go on by the next one. The last user of the
+ * old one destroys it. A work request that never ends keeps its slot, so that
+ * no completion finds somebody else there.
  */
 #include <linux/error-injection.h>
 #include <linux/random.h>
+#include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
 
 #include "ib.h"
 
-/* Work requests: one, and one that is being completed */
-#define RDS_IB_REGQ_DEPTH	2
+/* Work requests in flight by one queue pair, at most */
+#define RDS_IB_REGQ_SLOTS	64
 
 /* A local work request that takes longer never ends. */
 #define RDS_IB_REGQ_TIMEOUT	(10 * HZ)
 
+/* How often others may fail, and have the same work request flushed */
+#define RDS_IB_REGQ_FLUSHES	8
+
+/**
+ * struct rds_ib_regq_slot - a work request in flight
+ * @qs_item: on &rds_ib_regq.rq_idle if there is none
+ * @qs_cqe: its completion
+ * @qs_status: how it has ended
+ * @qs_done: that it has
+ */
+struct rds_ib_regq_slot {
+	struct list_head	qs_item;
+	struct ib_cqe		qs_cqe;
+	enum ib_wc_status	qs_status;
+	struct completion	qs_done;
+};
+
+/**
+ * struct rds_ib_regq - a queue pair of the device's own, for registrations
+ * @rq_refs: the device's, and one for each caller
+ * @rq_cq: its completions
+ * @rq_qp: the queue pair
+ * @rq_failed: it is no more the device's
+ * @rq_lock: guards @rq_idle
+ * @rq_idle: slots that nobody uses
+ * @rq_wait: callers wait for one
+ * @rq_slots: all of them
+ */
+struct rds_ib_regq {
+	refcount_t		rq_refs;
+	struct ib_cq		*rq_cq;
+	struct ib_qp		*rq_qp;
+	bool			rq_failed;
+	spinlock_t		rq_lock;	/* idle slots */
+	struct list_head	rq_idle;
+	wait_queue_head_t	rq_wait;
+	struct rds_ib_regq_slot	rq_slots[RDS_IB_REGQ_SLOTS];
+};
+
 /**
  * rds_ib_regq_init() - before anything is registered
- * @rq: the queue
+ * @d: the device
  *
  * Context: any.
  */
-void rds_ib_regq_init(struct rds_ib_regq *rq)
+void rds_ib_regq_init(struct rds_ib_device *d)
 {
-	mutex_init(&rq->rq_lock);
-	init_completion(&rq->rq_done);
+	mutex_init(&d->dv_regq_lock);
 }
 
-static void rds_ib_regq_done(struct ib_cq *cq, struct ib_wc *wc)
+static void rds_ib_regq_put(struct rds_ib_regq *rq)
 {
-	struct rds_ib_regq *rq = cq->cq_context;
-
-	rq->rq_status = wc->status;
-	complete(&rq->rq_done);
-}
-
-static void rds_ib_regq_drop(struct rds_ib_regq *rq)
-{
+	if (!refcount_dec_and_test(&rq->rq_refs))
+		return;
 	if (rq->rq_qp)
 		ib_destroy_qp(rq->rq_qp);
-	rq->rq_qp = NULL;
 	if (rq->rq_cq)
 		ib_free_cq(rq->rq_cq);
-	rq->rq_cq = NULL;
+	kfree(rq);
 }
 
 /**
  * rds_ib_regq_destroy() - nothing is registered any more
- * @rq: the queue; nobody uses it
+ * @d: the device; nobody uses it
  *
  * Context: process, may sleep.
  */
-void rds_ib_regq_destroy(struct rds_ib_regq *rq)
+void rds_ib_regq_destroy(struct rds_ib_device *d)
 {
-	rds_ib_regq_drop(rq);
-	mutex_destroy(&rq->rq_lock);
+	if (d->dv_regq)
+		rds_ib_regq_put(d->dv_regq);
+	d->dv_regq = NULL;
+	mutex_destroy(&d->dv_regq_lock);
 }
 
 /* The first port that is up */
@@ -190,7 +230,8 @@ static noinline int rds_ib_regq_create(struct rds_ib_regq *rq,
 		.sq_sig_type	= IB_SIGNAL_REQ_WR,
 		.qp_type	= IB_QPT_RC,
 		.cap = {
-			.max_send_wr	= RDS_IB_REGQ_DEPTH,
+			/* One more, which is being completed. */
+			.max_send_wr	= RDS_IB_REGQ_SLOTS + 1,
 			.max_recv_wr	= 1,
 			.max_send_sge	= 1,
 			.max_recv_sge	= 1,
@@ -199,7 +240,7 @@ static noinline int rds_ib_regq_create(struct rds_ib_regq *rq,
 	struct ib_cq *cq;
 	struct ib_qp *qp;
 
-	cq = ib_alloc_cq_any(d->dv_dev, rq, RDS_IB_REGQ_DEPTH + 1,
+	cq = ib_alloc_cq_any(d->dv_dev, rq, RDS_IB_REGQ_SLOTS + 2,
 			     IB_POLL_SOFTIRQ);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
@@ -216,40 +257,185 @@ static noinline int rds_ib_regq_create(struct rds_ib_regq *rq,
 
 ALLOW_ERROR_INJECTION(rds_ib_regq_create, ERRNO);
 
+static void rds_ib_regq_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rds_ib_regq_slot *slot = container_of(wc->wr_cqe,
+						     struct rds_ib_regq_slot,
+						     qs_cqe);
+
+	slot->qs_status = wc->status;
+	complete(&slot->qs_done);
+}
+
+static struct rds_ib_regq *rds_ib_regq_new(struct rds_ib_device *d)
+{
+	struct rds_ib_regq_slot *slot;
+	struct rds_ib_regq *rq;
+	int ret;
+
+	rq = kzalloc(sizeof(*rq), GFP_KERNEL);
+	if (!rq)
+		return ERR_PTR(-ENOMEM);
+	refcount_set(&rq->rq_refs, 1);
+	spin_lock_init(&rq->rq_lock);
+	INIT_LIST_HEAD(&rq->rq_idle);
+	init_waitqueue_head(&rq->rq_wait);
+	for (slot = rq->rq_slots; slot < rq->rq_slots + RDS_IB_REGQ_SLOTS;
+	     slot++) {
+		slot->qs_cqe.done = rds_ib_regq_done;
+		init_completion(&slot->qs_done);
+		list_add_tail(&slot->qs_item, &rq->rq_idle);
+	}
+
+	ret = rds_ib_regq_create(rq, d);
+	if (ret) {
+		rds_ib_regq_put(rq);
+		/* That is not what the driver says to a work request. */
+		return ERR_PTR(ret == -EINVAL ? -EIO : ret);
+	}
+	return rq;
+}
+
+/* The one that there is; or if @fresh has a place for whether it is that, a new
+ * one. Returns it, for rds_ib_regq_put(), or an errno as a pointer.
+ */
+static struct rds_ib_regq *rds_ib_regq_get(struct rds_ib_device *d, bool *fresh)
+{
+	struct rds_ib_regq *rq;
+
+	if (mutex_lock_killable(&d->dv_regq_lock))
+		return ERR_PTR(-EINTR);
+	rq = d->dv_regq;
+	if (fresh)
+		*fresh = !rq;
+	if (READ_ONCE(d->dv_removed)) {
+		rq = ERR_PTR(-EADDRNOTAVAIL);
+	} else if (!rq) {
+		rq = fresh ? rds_ib_regq_new(d) : ERR_PTR(-ENOTCONN);
+		if (!IS_ERR(rq))
+			d->dv_regq = rq;
+	}
+	if (!IS_ERR(rq))
+		refcount_inc(&rq->rq_refs);
+	mutex_unlock(&d->dv_regq_lock);
+	return rq;
+}
+
+static void rds_ib_regq_to_err(struct ib_qp *qp)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	ib_modify_qp(qp, &attr, IB_QP_STATE);
+}
+
+/* What has failed once is in the error state, or comes there now. */
+static void rds_ib_regq_fail(struct rds_ib_regq *rq, struct rds_ib_device *d)
+{
+	bool was_first;
+
+	mutex_lock(&d->dv_regq_lock);
+	was_first = d->dv_regq == rq;
+	if (was_first)
+		d->dv_regq = NULL;
+	mutex_unlock(&d->dv_regq_lock);
+	if (!was_first)
+		return;
+
+	WRITE_ONCE(rq->rq_failed, true);
+	wake_up_all(&rq->rq_wait);
+	rds_ib_regq_to_err(rq->rq_qp);
+	rds_ib_regq_put(rq);
+}
+
+/* Returns whether the caller need not wait for a slot: there is one, or none
+ * will be used any more.
+ */
+static bool rds_ib_regq_take(struct rds_ib_regq *rq,
+			     struct rds_ib_regq_slot **slot)
+{
+	*slot = NULL;
+	if (READ_ONCE(rq->rq_failed))
+		return true;
+	spin_lock(&rq->rq_lock);
+	*slot = list_first_entry_or_null(&rq->rq_idle, struct rds_ib_regq_slot,
+					 qs_item);
+	if (*slot)
+		list_del(&(*slot)->qs_item);
+	spin_unlock(&rq->rq_lock);
+	return *slot;
+}
+
+static void rds_ib_regq_give_back(struct rds_ib_regq *rq,
+				  struct rds_ib_regq_slot *slot)
+{
+	spin_lock(&rq->rq_lock);
+	list_add(&slot->qs_item, &rq->rq_idle);
+	spin_unlock(&rq->rq_lock);
+	wake_up(&rq->rq_wait);
+}
+
+static int rds_ib_regq_await(struct rds_ib_regq *rq,
+			     struct rds_ib_regq_slot *slot)
+{
+	if (!wait_for_completion_timeout(&slot->qs_done, RDS_IB_REGQ_TIMEOUT)) {
+		/* The registration is given back next: what is flushed does not
+		 * come back to it.
+		 */
+		rds_ib_regq_to_err(rq->rq_qp);
+		wait_for_completion_timeout(&slot->qs_done,
+					    RDS_IB_REGQ_TIMEOUT);
+		return -ETIMEDOUT;
+	}
+	switch (slot->qs_status) {
+	case IB_WC_SUCCESS:
+		return 0;
+	case IB_WC_WR_FLUSH_ERR:
+		return -EAGAIN;
+	default:
+		return -EIO;
+	}
+}
+
+/* -EAGAIN if another has failed */
 static noinline int rds_ib_regq_post(struct rds_ib_regq *rq,
 				     struct ib_send_wr *wr)
 {
+	struct rds_ib_regq_slot *slot;
 	int ret;
 
-	rq->rq_cqe.done = rds_ib_regq_done;
-	wr->wr_cqe = &rq->rq_cqe;
+	if (wait_event_killable(rq->rq_wait, rds_ib_regq_take(rq, &slot)))
+		return -EINTR;
+	if (!slot)
+		return -EAGAIN;
+
+	wr->wr_cqe = &slot->qs_cqe;
 	wr->send_flags |= IB_SEND_SIGNALED;
-	reinit_completion(&rq->rq_done);
+	reinit_completion(&slot->qs_done);
 	ret = rds_ib_post(rq->rq_qp, wr);
 	if (ret)
-		return ret == -EINVAL ? ret : -EIO;
-	if (!wait_for_completion_timeout(&rq->rq_done, RDS_IB_REGQ_TIMEOUT))
-		return -ETIMEDOUT;
-	return rq->rq_status == IB_WC_SUCCESS ? 0 : -EIO;
+		ret = ret == -EINVAL ? ret : -EIO;
+	else
+		ret = rds_ib_regq_await(rq, slot);
+	if (ret != -ETIMEDOUT)
+		rds_ib_regq_give_back(rq, slot);
+	return ret;
 }
 
 ALLOW_ERROR_INJECTION(rds_ib_regq_post, ERRNO);
 
-static int rds_ib_regq_try(struct rds_ib_regq *rq, struct rds_ib_device *d,
-			   struct ib_send_wr *wr)
+static int rds_ib_regq_try(struct rds_ib_device *d, struct ib_send_wr *wr,
+			   bool *fresh)
 {
-	int ret = 0;
+	struct rds_ib_regq *rq;
+	int ret;
 
-	if (!rq->rq_qp)
-		ret = rds_ib_regq_create(rq, d);
-	/* That is not what the driver says to the request. */
-	if (ret == -EINVAL)
-		ret = -EIO;
-	if (!ret)
-		ret = rds_ib_regq_post(rq, wr);
-	/* What has failed once has a queue pair in the error state. */
-	if (ret)
-		rds_ib_regq_drop(rq);
+	rq = rds_ib_regq_get(d, fresh);
+	if (IS_ERR(rq))
+		return PTR_ERR(rq);
+	ret = rds_ib_regq_post(rq, wr);
+	if (ret && ret != -EINTR)
+		rds_ib_regq_fail(rq, d);
+	rds_ib_regq_put(rq);
 	return ret;
 }
 
@@ -258,28 +444,30 @@ static int rds_ib_regq_try(struct rds_ib_regq *rq, struct rds_ib_device *d,
  * @d: the device
  * @wr: the work request, one; whose completion it has is for us to say
  *
- * Context: process, may sleep. Takes rq_lock.
+ * Context: process, may sleep. Takes dv_regq_lock.
  * Return: 0 when it is done; -EINTR if the caller is to die first; -ENETDOWN if
  * no port is up; -EADDRNOTAVAIL if the device is going, or has no address;
- * -EINVAL if its driver does not take it; or another errno.
+ * -EINVAL if its driver does not take it; -ETIMEDOUT if the device does not end
+ * it; or another errno.
  */
 int rds_ib_regq_run(struct rds_ib_device *d, struct ib_send_wr *wr)
 {
-	struct rds_ib_regq *rq = &d->dv_regq;
-	bool old;
+	unsigned int flushes = 0;
+	bool again = true, fresh;
 	int ret;
 
-	if (mutex_lock_killable(&rq->rq_lock))
-		return -EINTR;
-	old = rq->rq_qp;
-	ret = -EADDRNOTAVAIL;
-	if (!READ_ONCE(d->dv_removed))
-		ret = rds_ib_regq_try(rq, d, wr);
-	/* It may have failed for what befell it since the last time. */
-	if ((ret == -EIO || ret == -EINVAL) && old)
-		ret = rds_ib_regq_try(rq, d, wr);
-	mutex_unlock(&rq->rq_lock);
-	return ret;
+	for (;;) {
+		ret = rds_ib_regq_try(d, wr, &fresh);
+		if (ret == -EAGAIN && ++flushes < RDS_IB_REGQ_FLUSHES)
+			continue;
+		/* The queue pair may have failed for what befell it since the
+		 * last time.
+		 */
+		if ((ret != -EIO && ret != -EINVAL) || fresh || !again)
+			break;
+		again = false;
+	}
+	return ret == -EAGAIN ? -EIO : ret;
 }
 
 /**
@@ -289,18 +477,10 @@ int rds_ib_regq_run(struct rds_ib_device *d, struct ib_send_wr *wr)
  *
  * If there is no queue pair, or it fails, that is left to who needs it.
  *
- * Context: process, may sleep. Takes rq_lock.
+ * Context: process, may sleep. Takes dv_regq_lock.
  * Return: 0 when it is done; or an errno, and then it may have been done, too.
  */
 int rds_ib_regq_run_once(struct rds_ib_device *d, struct ib_send_wr *wr)
 {
-	struct rds_ib_regq *rq = &d->dv_regq;
-	int ret = -EADDRNOTAVAIL;
-
-	if (mutex_lock_killable(&rq->rq_lock))
-		return -EINTR;
-	if (rq->rq_qp && !READ_ONCE(d->dv_removed))
-		ret = rds_ib_regq_try(rq, d, wr);
-	mutex_unlock(&rq->rq_lock);
-	return ret;
+	return rds_ib_regq_try(d, wr, NULL);
 }

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Registrations in flight: net/rds/ib/regq.c, as it is, on a device that keeps
+ * what it is given until a test ends it. Callers are work items.
+ */
+#include <kunit/test.h>
+#include <linux/jiffies.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <net/ipv6.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_verbs.h>
+
+#include "../ib/ib.h"
+
+/* As many as there are slots, and some more */
+#define CALLERS		70
+#define SLOTS		64
+
+/* As long as anything may take on a slow machine */
+#define PATIENCE	(20 * HZ)
+
+/* What has been given to the device is a caller's, who waits for it. */
+struct caller {
+	struct work_struct	work;
+	struct ib_send_wr	wr;
+	struct ib_qp		*by;	/* in flight by this one */
+	unsigned int		tries;
+	bool			once;
+	bool			fails;
+	bool			stuck;	/* the device never ends it */
+	bool			done;
+	int			ret;
+};
+
+/**
+ * struct ib_regq_rig - the fixture
+ * @dev: the device
+ * @dv: our part of it
+ * @gid: its address
+ * @wq: callers run here
+ * @lock: guards @callers' by, and @made
+ * @callers: those
+ * @made: queue pairs that were made
+ * @qps: that there are
+ * @cqs: completion queues that there are
+ * @refuses: what the driver says to a work request
+ */
+struct ib_regq_rig {
+	struct ib_device	dev;
+	struct rds_ib_device	dv;
+	struct ib_gid_attr	gid;
+	struct workqueue_struct	*wq;
+	spinlock_t		lock;	/* what is in flight */
+	struct caller		callers[CALLERS];
+	unsigned int		made;
+	int			qps;
+	int			cqs;
+	int			refuses;
+};
+
+static struct ib_regq_rig *rig;
+
+static void ib_regq_end(struct caller *caller, enum ib_wc_status status)
+{
+	struct ib_wc wc = { .status = status };
+
+	spin_lock(&rig->lock);
+	wc.wr_cqe = caller->wr.wr_cqe;
+	caller->by = NULL;
+	spin_unlock(&rig->lock);
+	wc.wr_cqe->done(NULL, &wc);
+}
+
+static int ib_regq_take(struct ib_qp *qp, struct ib_send_wr *wr)
+{
+	struct caller *caller = container_of(wr, struct caller, wr);
+
+	if (rig->refuses)
+		return rig->refuses;
+	spin_lock(&rig->lock);
+	caller->tries++;
+	caller->by = qp;
+	spin_unlock(&rig->lock);
+	return 0;
+}
+
+/* In the error state what is in flight is flushed. */
+static int ib_regq_modify(struct ib_qp *qp, const struct ib_qp_attr *attr)
+{
+	struct caller *caller;
+
+	if (attr->qp_state != IB_QPS_ERR)
+		return 0;
+	for (caller = rig->callers; caller < rig->callers + CALLERS; caller++) {
+		if (READ_ONCE(caller->by) == qp && !caller->stuck)
+			ib_regq_end(caller, IB_WC_WR_FLUSH_ERR);
+	}
+	return 0;
+}
+
+static struct ib_qp *ib_regq_make(void)
+{
+	struct ib_qp *qp = kzalloc(sizeof(*qp), GFP_KERNEL);
+
+	if (!qp)
+		return ERR_PTR(-ENOMEM);
+	qp->device = &rig->dev;
+	spin_lock(&rig->lock);
+	rig->made++;
+	rig->qps++;
+	spin_unlock(&rig->lock);
+	return qp;
+}
+
+/* Nobody comes back to it, nor to a slot. */
+static int ib_regq_unmake(struct ib_qp *qp)
+{
+	struct caller *caller;
+
+	for (caller = rig->callers; caller < rig->callers + CALLERS; caller++)
+		WARN_ON(READ_ONCE(caller->by) == qp && !caller->stuck);
+	spin_lock(&rig->lock);
+	rig->qps--;
+	spin_unlock(&rig->lock);
+	kfree(qp);
+	return 0;
+}
+
+static unsigned long ib_regq_patience(const struct ib_cqe *cqe)
+{
+	const struct caller *caller;
+
+	for (caller = rig->callers; caller < rig->callers + CALLERS; caller++) {
+		if (caller->wr.wr_cqe == cqe && caller->stuck)
+			return HZ / 5;
+	}
+	return PATIENCE;
+}
+
+static int ib_regq_query_port(struct ib_port_attr *attr)
+{
+	attr->state = IB_PORT_ACTIVE;
+	attr->gid_tbl_len = 1;
+	return 0;
+}
+
+#undef rdma_for_each_port
+#define rdma_for_each_port(dev, port)	for ((port) = 1; (port) == 1; (port)++)
+#define ib_query_port(dev, port, attr)	ib_regq_query_port(attr)
+#define rdma_get_gid_attr(dev, port, i)	(&rig->gid)
+#define rdma_put_gid_attr(gid)		((void)(gid))
+#define rdma_ah_find_type(dev, port)	RDMA_AH_ATTR_TYPE_IB
+#define rdma_protocol_roce(dev, port)	false
+#define ib_alloc_cq_any(dev, ctx, nr, poll)				\
+	(rig->cqs++, (struct ib_cq *)rig)
+#define ib_free_cq(cq)			(rig->cqs--)
+#define ib_create_qp(pd, attr)		((void)(attr), ib_regq_make())
+#define ib_destroy_qp(qp)		ib_regq_unmake(qp)
+#define ib_modify_qp(qp, attr, mask)	ib_regq_modify(qp, attr)
+#define rds_ib_post(qp, wr)		ib_regq_take(qp, wr)
+#define wait_for_completion_timeout(done, timeout)			\
+	wait_for_completion_timeout(done, ib_regq_patience(		\
+		&container_of(done, struct rds_ib_regq_slot, qs_done)->qs_cqe))
+
+#include "../ib/regq.c"
+
+static void ib_regq_call(struct work_struct *work)
+{
+	struct caller *caller = container_of(work, struct caller, work);
+
+	caller->ret = caller->once ?
+		      rds_ib_regq_run_once(&rig->dv, &caller->wr) :
+		      rds_ib_regq_run(&rig->dv, &caller->wr);
+	/* Of what has been done, the result is seen. */
+	smp_store_release(&caller->done, true);
+}
+
+static int ib_regq_test_init(struct kunit *test)
+{
+	unsigned int i;
+
+	rig = kunit_kzalloc(test, sizeof(*rig), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, rig);
+	rig->wq = alloc_workqueue("rds_ib_regq_test", WQ_UNBOUND, CALLERS);
+	KUNIT_ASSERT_NOT_NULL(test, rig->wq);
+	spin_lock_init(&rig->lock);
+	for (i = 0; i < CALLERS; i++)
+		INIT_WORK(&rig->callers[i].work, ib_regq_call);
+	rig->gid.device = &rig->dev;
+	rig->dv.dv_dev = &rig->dev;
+	rds_ib_regq_init(&rig->dv);
+	return 0;
+}
+
+static void ib_regq_test_exit(struct kunit *test)
+{
+	destroy_workqueue(rig->wq);
+	rds_ib_regq_destroy(&rig->dv);
+	KUNIT_EXPECT_EQ(test, rig->qps, 0);
+	KUNIT_EXPECT_EQ(test, rig->cqs, 0);
+}
+
+static void call(unsigned int from, unsigned int nr)
+{
+	for (; nr--; from++)
+		queue_work(rig->wq, &rig->callers[from].work);
+}
+
+static unsigned int in_flight(void)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < CALLERS; i++)
+		nr += !!READ_ONCE(rig->callers[i].by);
+	return nr;
+}
+
+static unsigned int nr_done(void)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < CALLERS; i++)
+		/* Its result, too */
+		nr += smp_load_acquire(&rig->callers[i].done);
+	return nr;
+}
+
+#define await(test, what, nr)						\
+do {									\
+	unsigned long end = jiffies + PATIENCE;				\
+									\
+	while (what != (nr) && time_before(jiffies, end))		\
+		schedule_timeout_uninterruptible(1);			\
+	KUNIT_ASSERT_EQ(test, what, nr);				\
+} while (0)
+
+static void end_all(void)
+{
+	struct caller *caller;
+
+	for (caller = rig->callers; caller < rig->callers + CALLERS; caller++) {
+		if (READ_ONCE(caller->by))
+			ib_regq_end(caller, caller->fails ? IB_WC_LOC_PROT_ERR :
+							    IB_WC_SUCCESS);
+	}
+}
+
+static void end_until_done(struct kunit *test)
+{
+	unsigned long end = jiffies + PATIENCE;
+
+	while (nr_done() != CALLERS && time_before(jiffies, end)) {
+		end_all();
+		schedule_timeout_uninterruptible(1);
+	}
+	KUNIT_ASSERT_EQ(test, nr_done(), (unsigned int)CALLERS);
+}
+
+static void many_at_a_time(struct kunit *test)
+{
+	unsigned int i;
+
+	call(0, 8);
+	await(test, in_flight(), 8U);
+	end_all();
+	await(test, nr_done(), 8U);
+	for (i = 0; i < 8; i++)
+		KUNIT_EXPECT_EQ(test, rig->callers[i].ret, 0);
+	KUNIT_EXPECT_EQ(test, rig->made, 1U);
+}
+
+static void no_more_than_there_is_room_for(struct kunit *test)
+{
+	unsigned int i;
+
+	call(0, CALLERS);
+	await(test, in_flight(), (unsigned int)SLOTS);
+	schedule_timeout_uninterruptible(HZ / 10);
+	KUNIT_EXPECT_EQ(test, in_flight(), (unsigned int)SLOTS);
+	end_until_done(test);
+	for (i = 0; i < CALLERS; i++)
+		KUNIT_EXPECT_EQ(test, rig->callers[i].ret, 0);
+	KUNIT_EXPECT_EQ(test, rig->made, 1U);
+}
+
+/* Nor of those that wait for a slot */
+static void failure_of_one_is_not_that_of_others(struct kunit *test)
+{
+	unsigned int i;
+
+	/* One for whom a queue pair is made, and one that finds it there */
+	call(0, 1);
+	await(test, in_flight(), 1U);
+	call(1, 1);
+	await(test, in_flight(), 2U);
+	call(2, CALLERS - 2);
+	await(test, in_flight(), (unsigned int)SLOTS);
+	rig->callers[1].fails = true;
+	ib_regq_end(&rig->callers[1], IB_WC_LOC_PROT_ERR);
+	end_until_done(test);
+
+	/* It may have been the queue pair, so it had another chance. */
+	KUNIT_EXPECT_EQ(test, rig->callers[1].ret, -EIO);
+	KUNIT_EXPECT_EQ(test, rig->callers[1].tries, 2U);
+	rig->callers[1].ret = 0;
+	for (i = 0; i < CALLERS; i++)
+		KUNIT_EXPECT_EQ(test, rig->callers[i].ret, 0);
+}
+
+static void others_fail_so_often(struct kunit *test)
+{
+	unsigned int i;
+
+	call(0, 1);
+	for (i = 1; i <= 8; i++) {
+		await(test, rig->callers[0].tries, i);
+		await(test, in_flight(), 1U);
+		ib_regq_end(&rig->callers[0], IB_WC_WR_FLUSH_ERR);
+	}
+	await(test, nr_done(), 1U);
+	KUNIT_EXPECT_EQ(test, rig->callers[0].ret, -EIO);
+	KUNIT_EXPECT_EQ(test, rig->qps, 0);
+}
+
+/* What never ends takes its own caller's time, and nobody else's. */
+static void stuck_one_is_left_behind(struct kunit *test)
+{
+	rig->callers[0].stuck = true;
+	call(0, 1);
+	await(test, in_flight(), 1U);
+	call(1, 1);
+	/* When its caller gives up the other one goes by the next. */
+	await(test, rig->callers[1].tries, 2U);
+	ib_regq_end(&rig->callers[1], IB_WC_SUCCESS);
+	await(test, nr_done(), 2U);
+	KUNIT_EXPECT_EQ(test, rig->callers[0].ret, -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, rig->callers[1].ret, 0);
+	KUNIT_EXPECT_EQ(test, rig->made, 2U);
+	KUNIT_EXPECT_EQ(test, rig->qps, 1);
+}
+
+static void what_is_refused_is_told(struct kunit *test)
+{
+	rig->refuses = -EINVAL;
+	call(0, 1);
+	await(test, nr_done(), 1U);
+	KUNIT_EXPECT_EQ(test, rig->callers[0].ret, -EINVAL);
+	/* A queue pair just made says so for itself. */
+	KUNIT_EXPECT_EQ(test, rig->made, 1U);
+	rig->refuses = -ENOMEM;
+	call(1, 1);
+	await(test, nr_done(), 2U);
+	KUNIT_EXPECT_EQ(test, rig->callers[1].ret, -EIO);
+	KUNIT_EXPECT_EQ(test, rig->qps, 0);
+}
+
+static void once_makes_none(struct kunit *test)
+{
+	rig->callers[0].once = true;
+	call(0, 1);
+	await(test, nr_done(), 1U);
+	KUNIT_EXPECT_EQ(test, rig->callers[0].ret, -ENOTCONN);
+	KUNIT_EXPECT_EQ(test, rig->made, 0U);
+}
+
+static void none_on_a_device_that_is_going(struct kunit *test)
+{
+	rig->dv.dv_removed = true;
+	call(0, 1);
+	await(test, nr_done(), 1U);
+	KUNIT_EXPECT_EQ(test, rig->callers[0].ret, -EADDRNOTAVAIL);
+	KUNIT_EXPECT_EQ(test, rig->made, 0U);
+}
+
+static struct kunit_case ib_regq_cases[] = {
+	KUNIT_CASE(many_at_a_time),
+	KUNIT_CASE(no_more_than_there_is_room_for),
+	KUNIT_CASE(failure_of_one_is_not_that_of_others),
+	KUNIT_CASE(others_fail_so_often),
+	KUNIT_CASE(stuck_one_is_left_behind),
+	KUNIT_CASE(what_is_refused_is_told),
+	KUNIT_CASE(once_makes_none),
+	KUNIT_CASE(none_on_a_device_that_is_going),
+	{}
+};
+
+static struct kunit_suite ib_regq_suite = {
+	.name		= "rds_ib_regq",
+	.init		= ib_regq_test_init,
+	.exit		= ib_regq_test_exit,
+	.test_cases	= ib_regq_cases,
+};
+
+kunit_test_suite(ib_regq_suite);
