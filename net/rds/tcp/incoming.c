@@ -8,6 +8,7 @@
  * than payload are copied all the same, so that a peer which sends a byte at
  * a time cannot have us keep a page for each.
  */
+#include <linux/error-injection.h>
 #include <linux/module.h>
 #include <linux/sched/clock.h>
 #include <linux/skbuff.h>
@@ -225,6 +226,8 @@ struct rds_tcp_incoming *rds_tcp_incoming_alloc(const struct rds_header *hdr)
 	return ti;
 }
 
+ALLOW_ERROR_INJECTION(rds_tcp_incoming_alloc, NULL);
+
 static struct bio_vec *rds_tcp_new_piece(struct rds_tcp_incoming *ti)
 {
 	struct rds_tcp_pieces *pc = ti->ti_last;
@@ -400,6 +403,8 @@ int rds_tcp_incoming_add(struct rds_tcp_incoming *ti, const struct sk_buff *skb,
 	ti->ti_got += added;
 	return added;
 }
+
+ALLOW_ERROR_INJECTION(rds_tcp_incoming_add, ERRNO_NULL);
 
 /**
  * rds_tcp_incoming_holds() - memory that a message holds so far

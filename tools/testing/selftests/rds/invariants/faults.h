@@ -64,4 +64,53 @@ static inline bool mark_workers(const char *mark)
 	return marked > 0;
 }
 
+/* Steps of RDS itself that fail. Errnos are told as they are returned; of
+ * pointers it is NULL.
+ */
+#define NO_MEMORY "0xfffffffffffffff4"
+
+/* How often they do, where the test does not end that */
+#define TIMES 4
+
+struct step {
+	const char *function;
+	const char *retval;
+	const char *interval;	/* one of so many calls fails */
+};
+
+/* How many more times it may fail; an error is -1 */
+static inline long times_left(void)
+{
+	FILE *file = fopen(FAULT("fail_function/times"), "r");
+	long left = -1;
+
+	if (file && fscanf(file, "%ld", &left) != 1)
+		left = -1;
+	if (file)
+		fclose(file);
+	return left;
+}
+
+static inline bool fail_at(const struct step *step, int times)
+{
+	char path[128], number[16];
+
+	snprintf(number, sizeof(number), "%d", times);
+	snprintf(path, sizeof(path), FAULT("fail_function/%s/retval"),
+		 step->function);
+	return write_file(FAULT("fail_function/inject"), step->function) &&
+	       write_file(path, step->retval) &&
+	       write_file(FAULT("fail_function/task-filter"), "N") &&
+	       write_file(FAULT("fail_function/verbose"), "0") &&
+	       write_file(FAULT("fail_function/interval"), step->interval) &&
+	       write_file(FAULT("fail_function/probability"), "100") &&
+	       write_file(FAULT("fail_function/times"), number);
+}
+
+static inline bool fail_no_more(void)
+{
+	return write_file(FAULT("fail_function/times"), "0") &&
+	       write_file(FAULT("fail_function/inject"), "\n");
+}
+
 #endif /* RDS_FAULTS_H */

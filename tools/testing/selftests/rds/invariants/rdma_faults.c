@@ -13,54 +13,9 @@
 
 #define CONNECTIONS 3
 #define LARGE 9000
-#define TIMES 4
 
 static char sent[LARGE];
 static char received[LARGE];
-
-/* Errnos are told as they are returned; of pointers it is NULL. */
-#define NO_MEMORY "0xfffffffffffffff4"
-
-struct step {
-	const char *function;
-	const char *retval;
-	const char *interval;	/* one of so many calls fails */
-};
-
-/* How many more times it may fail; an error is -1 */
-static long times_left(void)
-{
-	FILE *file = fopen(FAULT("fail_function/times"), "r");
-	long left = -1;
-
-	if (file && fscanf(file, "%ld", &left) != 1)
-		left = -1;
-	if (file)
-		fclose(file);
-	return left;
-}
-
-static bool fail_at(const struct step *step)
-{
-	char path[128], times[8];
-
-	snprintf(times, sizeof(times), "%d", TIMES);
-	snprintf(path, sizeof(path), FAULT("fail_function/%s/retval"),
-		 step->function);
-	return write_file(FAULT("fail_function/inject"), step->function) &&
-	       write_file(path, step->retval) &&
-	       write_file(FAULT("fail_function/task-filter"), "N") &&
-	       write_file(FAULT("fail_function/verbose"), "0") &&
-	       write_file(FAULT("fail_function/interval"), step->interval) &&
-	       write_file(FAULT("fail_function/probability"), "100") &&
-	       write_file(FAULT("fail_function/times"), times);
-}
-
-static bool fail_no_more(void)
-{
-	return write_file(FAULT("fail_function/times"), "0") &&
-	       write_file(FAULT("fail_function/inject"), "\n");
-}
 
 /* Two messages by each of some new connections, while something fails */
 static void connect_anyway(struct __test_metadata *_metadata,
@@ -71,7 +26,7 @@ static void connect_anyway(struct __test_metadata *_metadata,
 	int fd[CONNECTIONS];
 	ssize_t len;
 
-	ASSERT_TRUE(fail_at(step));
+	ASSERT_TRUE(fail_at(step, TIMES));
 	for (i = 0; i < CONNECTIONS; i++) {
 		fd[i] = rdma_sender(tos + i);
 		ASSERT_LE(0, fd[i]);
@@ -143,7 +98,7 @@ TEST_F(rdma, i19_memory_that_cannot_be_registered)
 		fd = rds_bound(SPARE_A, 0);
 		ASSERT_LE(0, fd);
 		step.function = steps[i];
-		ASSERT_TRUE(fail_at(&step));
+		ASSERT_TRUE(fail_at(&step, TIMES));
 		for (failed = 0; failed <= TIMES; failed++) {
 			ret = ERR(setsockopt(fd, SOL_RDS, RDS_GET_MR,
 					     &args, sizeof(args)));
@@ -195,7 +150,7 @@ TEST_F(rdma, i19_memory_that_cannot_be_invalidated)
 			ASSERT_EQ(0, rds_get_mr(self->a, sent, 100, 0,
 						&cookie[j]));
 		step.function = steps[i];
-		ASSERT_TRUE(fail_at(&step));
+		ASSERT_TRUE(fail_at(&step, TIMES));
 		for (j = 0; j < TIMES; j++)
 			EXPECT_EQ(0, rds_free_mr(self->a, cookie[j]));
 		EXPECT_TRUE(fail_no_more());
@@ -229,7 +184,7 @@ TEST_F(rdma, i19_memory_that_is_kept_while_there_is_no_more)
 	waited = rds_counter(fd, "ib_rdma_mr_1m_pool_wait");
 	depleted = rds_counter(fd, "ib_rdma_mr_1m_pool_depleted");
 	/* Every second one cannot be made at first. */
-	ASSERT_TRUE(fail_at(&step));
+	ASSERT_TRUE(fail_at(&step, TIMES));
 	for (i = 0; i < TIMES; i++) {
 		EXPECT_EQ(0, register_once(fd, sent, 100));
 		EXPECT_EQ(0, register_once(fd, large, sizeof(large)));
@@ -273,7 +228,7 @@ TEST_F(rdma, i19_operations_that_cannot_begin)
 	rds_msg_to(&msg, &self->b_name);
 	rds_msg_add(&msg, SOL_RDS, RDS_CMSG_RDMA_ARGS, &args, sizeof(args));
 	for (i = 0; i < ARRAY_SIZE(steps); i++) {
-		ASSERT_TRUE(fail_at(&steps[i]));
+		ASSERT_TRUE(fail_at(&steps[i], TIMES));
 		for (j = 0; j < TIMES; j++)
 			EXPECT_EQ(-ENOMEM, ERR(sendmsg(self->a, &msg.hdr, 0)));
 		EXPECT_EQ(0, times_left());
@@ -282,7 +237,7 @@ TEST_F(rdma, i19_operations_that_cannot_begin)
 	/* Nobody is told of them. */
 	EXPECT_TRUE(rds_silent(self->a));
 
-	ASSERT_TRUE(fail_at(&later));
+	ASSERT_TRUE(fail_at(&later, TIMES));
 	EXPECT_EQ(10, ERR(sendmsg(self->a, &msg.hdr, 0)));
 	EXPECT_EQ(10, rds_recv(self->b, received, sizeof(received)));
 	EXPECT_EQ(0, rds_msg_recv(self->a, &told, received, 1, 0));

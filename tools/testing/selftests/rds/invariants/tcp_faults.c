@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory that runs out while messages are received over TCP. What has come is
+ * not lost, also if its connection is; TCP has acknowledged it.
+ *
+ * It is steps of ours that fail. Needs CONFIG_FAIL_FUNCTION.
+ */
+#include "faults.h"
+#include "wire.h"
+
+#define MANY 1000000
+
+static const size_t sizes[] = { 64, 9000, 0, 100000, 1, 5000 };
+static char payload[100000];
+
+static const struct step steps[] = {
+	{ "rds_tcp_incoming_alloc", "0", "1" },
+	{ "rds_tcp_incoming_add", "0", "1" },
+};
+
+/* One set of namespaces for all tests: each has sockets of its own. */
+static void __attribute__((constructor)) enter_veth(void)
+{
+	if (!veth_setup())
+		return;
+	perror("Cannot make namespaces");
+	exit(KSFT_FAIL);
+}
+
+FIXTURE_SETUP(wire)
+{
+	self->a = rds_bound(variant->near, 0);
+	ASSERT_LE(0, self->a);
+	self->b = veth_far_bound(variant->far, 0);
+	ASSERT_LE(0, self->b);
+	self->a_name = rds_sockname(self->a);
+	self->b_name = rds_sockname(self->b);
+	ASSERT_EQ(0, rds_rcvbuf(self->b, 1 << 20));
+	ASSERT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
+}
+
+FIXTURE_TEARDOWN(wire)
+{
+	fail_no_more();
+	close(self->a);
+	close(self->b);
+}
+
+static void send_one(struct __test_metadata *_metadata,
+		     FIXTURE_DATA(wire) *self, unsigned int i)
+{
+	rds_fill(payload, sizes[i], i);
+	ASSERT_EQ((ssize_t)sizes[i],
+		  rds_sendto(self->a, payload, sizes[i], 0, &self->b_name));
+}
+
+static void receive_one(struct __test_metadata *_metadata,
+			FIXTURE_DATA(wire) *self, unsigned int i)
+{
+	ASSERT_EQ((ssize_t)sizes[i],
+		  rds_recv(self->b, payload, sizeof(payload)));
+	EXPECT_TRUE(rds_check(payload, sizes[i], i));
+}
+
+/* Nothing comes behind a message that has TCP call again. */
+TEST_F(wire, i16_receive_without_memory)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		for (j = 0; j < ARRAY_SIZE(sizes); j++) {
+			ASSERT_TRUE(fail_at(&steps[i], TIMES));
+			send_one(_metadata, self, j);
+			receive_one(_metadata, self, j);
+			if (sizes[j])
+				EXPECT_EQ(0, times_left())
+					TH_LOG("%s", steps[i].function);
+			EXPECT_TRUE(fail_no_more());
+		}
+	}
+	EXPECT_TRUE(rds_silent(self->b));
+}
+
+TEST_F(wire, i16_connection_lost_while_there_is_no_memory)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		ASSERT_TRUE(fail_at(&steps[i], MANY));
+		for (j = 0; j < ARRAY_SIZE(sizes); j++)
+			send_one(_metadata, self, j);
+		EXPECT_TRUE(rds_await_acked(self->a));
+		EXPECT_EQ(0, reset_here());
+		usleep(100000);
+		EXPECT_GT(MANY, times_left()) TH_LOG("%s", steps[i].function);
+		EXPECT_TRUE(fail_no_more());
+		for (j = 0; j < ARRAY_SIZE(sizes); j++)
+			receive_one(_metadata, self, j);
+		EXPECT_TRUE(rds_silent(self->b));
+		EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
+	}
+}
+
+TEST_HARNESS_MAIN
