@@ -5,10 +5,12 @@ judges all that the kernel sends on its own account."""
 
 import ctypes
 import errno
+import fcntl
 import itertools
 import random
 import socket
 import struct
+import termios
 import time
 
 import wire
@@ -176,6 +178,11 @@ class Link:
         return self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO,
                                     1)[0] == TCP_FIN_WAIT2
 
+    def is_acked(self):
+        """Has the kernel acknowledged all that was written?"""
+        left = fcntl.ioctl(self.sock, termios.TIOCOUTQ, bytes(4))
+        return not any(left)
+
     def close(self):
         self.sock.close()
 
@@ -246,9 +253,12 @@ class Peer:
                     raise
         raise Failure("no port is free")
 
-    def connect(self, lane=0, rcvbuf=None):
-        """A connection, and nothing sent on it."""
+    def connect(self, lane=0, rcvbuf=None, data_first=False):
+        """A connection, and nothing sent on it. DATA_FIRST: the kernel does not
+        know that it is made before the first data has come."""
         sock = self.socket()
+        if data_first:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
         if rcvbuf:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
         self.bind(sock, lane)

@@ -93,6 +93,40 @@ def phases_big(lab):
             end(link, "reset")
 
 
+@test("a path that has stopped reading ends: what was acknowledged is there")
+def ends_stopped(lab):
+    need_ours("keep whatever comes")
+    held = kernel.sysctl("net/rds/rx_held_max", 65536)
+    try:
+        for how in ("fin", "close", "reset"):
+            one_stopped(lab, how)
+    finally:
+        kernel.sysctl("net/rds/rx_held_max", held)
+
+
+def one_stopped(lab, how):
+    sock = lab.socket(PORT, rcvbuf=4096)
+    peer = lab.lower(OURS)
+    link = peer.dial()
+    stopped = kernel.counters()["recv_path_stopped"]
+    sent = 0
+    while kernel.counters()["recv_path_stopped"] == stopped:
+        peer.data(link, 9, PORT, b"%4d" % sent + bytes(4000))
+        sent += 1
+        expect(sent < 1000, "all is taken")
+    for _ in range(5):
+        peer.data(link, 9, PORT, b"%4d" % sent + bytes(4000))
+        sent += 1
+    within(5, "TCP acknowledges what is not read", link.is_acked)
+    end(link, how)
+    for number in range(sent):
+        same(f"message {number} of {sent} after {how}", b"%4d" % number,
+             sock.recv()[0][:4])
+    peer.ping(peer.dial())
+    expect(sock.silent(), "more is delivered")
+    sock.close()
+
+
 @test("a stranger that ends in its first header leaves nothing behind")
 def strangers(lab):
     need_ours("make a connection of every stranger")

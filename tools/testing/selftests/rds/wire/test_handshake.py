@@ -239,6 +239,21 @@ def lower_dials(lab):
         sock.close()
 
 
+@test("all that a lower peer says is there before it is let in")
+def says_all_at_once(lab):
+    for exts in (LEGACY, MODERN, OURS):
+        peer = lab.lower(exts)
+        sock = lab.socket(PORT)
+        link = peer.connect(data_first=True)
+        link.send(wire.cong_frame(),
+                  wire.Frame(wire.PORT_PROBE, wire.PORT_PING,
+                             seq=peer.handshake_seq(0), ext=exts),
+                  wire.Frame(77, PORT, b"in", peer.next_seq(0)))
+        same("a message", (b"in", peer.address, 77), sock.recv())
+        peer.await_answer(link, 0)
+        sock.close()
+
+
 @test("a higher peer is dialled: served both ways")
 def higher_dialled(lab):
     for exts in (LEGACY, MODERN, OURS):
