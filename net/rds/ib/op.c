@@ -163,6 +163,12 @@ static void rds_ib_op_put_slot(struct rds_ib_conn *ic,
 	slot->ts_msg = NULL;
 }
 
+/* The first reason counts; a completion may have one while we are posting. */
+static void rds_ib_op_set_error(struct rds_op *op, int error)
+{
+	cmpxchg(&op->op_error, 0, error);
+}
+
 /* There are drivers that say that the device can do atomic operations, but only
  * those of user space can. They need not be asked again.
  */
@@ -172,8 +178,7 @@ static int rds_ib_op_refused(struct rds_ib_conn *ic, struct rds_op *op, int err)
 		WRITE_ONCE(ic->ic_dev->dv_no_atomics, true);
 	if (!ic->ic_tx.tx_op_piece)
 		return -ECANCELED;
-	if (!op->op_error)
-		op->op_error = RDS_RDMA_OTHER_ERROR;
+	rds_ib_op_set_error(op, RDS_RDMA_OTHER_ERROR);
 	return -EIO;
 }
 
@@ -270,20 +275,18 @@ void rds_ib_op_failed(struct rds_message *msg, enum ib_wc_status status)
 {
 	struct rds_op *op = msg->m_op;
 
-	if (op->op_error)
-		return;
 	switch (status) {
 	case IB_WC_REM_ACCESS_ERR:
 	case IB_WC_REM_INV_REQ_ERR:
 	case IB_WC_REM_OP_ERR:
-		op->op_error = RDS_RDMA_REMOTE_ERROR;
+		rds_ib_op_set_error(op, RDS_RDMA_REMOTE_ERROR);
 		break;
 	case IB_WC_WR_FLUSH_ERR:
 	case IB_WC_RETRY_EXC_ERR:
 	case IB_WC_RNR_RETRY_EXC_ERR:
-		op->op_error = RDS_RDMA_DROPPED;
+		rds_ib_op_set_error(op, RDS_RDMA_DROPPED);
 		break;
 	default:
-		op->op_error = RDS_RDMA_OTHER_ERROR;
+		rds_ib_op_set_error(op, RDS_RDMA_OTHER_ERROR);
 	}
 }
