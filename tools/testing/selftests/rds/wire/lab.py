@@ -2,10 +2,10 @@
 """Where the tests take place: the kernel under test at one end of a veth pair,
 and all its peers in a namespace at the other end.
 
-The kernel is 10.7.128.1. All of 10.7.0.0/17 are peers with a lower address,
-which dial it; all of 10.7.192.0/18 are higher, and are dialled. So it is with
-fd07::8000, fd07::/113 and fd07::c000/114. Nobody is at 10.9.0.0/16: what is
-sent there gets lost."""
+The kernel is 10.7.128.1. All of 10.4.0.0/15 are peers with a lower address,
+which dial it, as many as the long form needs; all of 10.7.192.0/18 are higher,
+and are dialled. So it is with fd07::8000, fd07::/113 and fd07::c000/114. Nobody
+is at 10.9.0.0/16: what is sent there gets lost."""
 
 import ipaddress
 import socket
@@ -31,7 +31,7 @@ class Lab:
         self.peers = []
         self.sockets = []
         self.newcomers = set()	# whom the kernel will not forget
-        self.lowest = int(ipaddress.ip_address("10.7.0.1"))
+        self.lowest = int(ipaddress.ip_address("10.4.0.1"))
         self.highest = int(ipaddress.ip_address("10.7.200.1"))
         self.lowest6 = 0
         self.away = kernel.Namespace(NAMESPACE)
@@ -53,14 +53,15 @@ class Lab:
                       "addr add 10.8.0.2/24 dev p0",
                       "addr add fd08::2/64 dev p0 nodad",
                       "link set p0 up",
-                      "route add local 10.7.0.0/17 dev lo",
+                      "route add local 10.4.0.0/15 dev lo",
                       "route add local 10.7.192.0/18 dev lo",
                       "route add local fd07::/113 dev lo",
                       "route add local fd07::c000/114 dev lo",
                       f"route add {KERNEL}/32 via 10.8.0.1",
                       f"route add {KERNEL6}/128 via fd08::1"):
             kernel.run(*away, *words.split())
-        for words in ("route add 10.7.0.0/16 via 10.8.0.2",
+        for words in ("route add 10.4.0.0/15 via 10.8.0.2",
+                      "route add 10.7.0.0/16 via 10.8.0.2",
                       f"route add {NOWHERE}/16 via 10.8.0.2",
                       "route add fd07::/112 via fd08::2"):
             kernel.run("ip", *words.split(), "src",

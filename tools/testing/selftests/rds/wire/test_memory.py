@@ -765,7 +765,7 @@ def unsent(lab):
 # Connections that end
 
 @test("memory: a peer that does not answer is given up in bounded time",
-      timeout=180)
+      timeout=400)
 def unanswered(lab):
     peer, link, sock = meet(lab)
     # The default takes the long form.
