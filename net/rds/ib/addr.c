@@ -116,7 +116,7 @@ static struct rdma_cm_id *rds_ib_bind_id(struct net *net,
 	ret = rdma_bind_addr(id, (struct sockaddr *)&ss);
 	if (!ret && rds_ib_serves(id->device, addr))
 		return id;
-	rdma_destroy_id(id);
+	rds_ib_id_destroy(id);
 	return ERR_PTR(ret == -ENOMEM ? ret : -EADDRNOTAVAIL);
 }
 
@@ -136,7 +136,7 @@ int rds_ib_laddr_check(struct net *net, const struct in6_addr *addr,
 
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	rdma_destroy_id(id);
+	rds_ib_id_destroy(id);
 	return 0;
 }
 
@@ -169,7 +169,7 @@ struct rds_ib_device *rds_ib_device_of(struct net *net,
 	if (IS_ERR(id))
 		return ERR_CAST(id);
 	d = rds_ib_device_get(id->device);
-	rdma_destroy_id(id);
+	rds_ib_id_destroy(id);
 	return d ?: ERR_PTR(-EADDRNOTAVAIL);
 }
 

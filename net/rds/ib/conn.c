@@ -278,7 +278,7 @@ static void rds_ib_conn_part(struct rds_ib_conn *ic, enum rds_ib_state state)
 void rds_ib_conn_end(struct rds_ib_conn *ic)
 {
 	if (ic->ic_id)
-		rdma_destroy_id(ic->ic_id);
+		rds_ib_id_destroy(ic->ic_id);
 	rds_ib_device_leave(ic);
 	kfree(ic);
 }

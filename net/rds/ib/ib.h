@@ -580,6 +580,7 @@ int rds_ib_accept_request(struct rdma_cm_id *id,
 void rds_ib_accept_refuse(struct rds_ib_conn *ic);
 
 /* cm.c */
+void rds_ib_id_destroy(struct rdma_cm_id *id);
 int rds_ib_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
 void rds_ib_drop_locked(struct rds_ib_conn *ic, enum rds_drop_reason reason);
 void rds_ib_drop(struct rds_ib_conn *ic, enum rds_drop_reason reason);

@@ -69,7 +69,7 @@ static struct rdma_cm_id *rds_ib_listen_id(const struct in6_addr *addr,
 	if (!ret)
 		ret = rdma_bind_addr(id, (struct sockaddr *)&ss);
 	if (ret) {
-		rdma_destroy_id(id);
+		rds_ib_id_destroy(id);
 		return ERR_PTR(ret);
 	}
 	return id;
@@ -78,7 +78,7 @@ static struct rdma_cm_id *rds_ib_listen_id(const struct in6_addr *addr,
 static void rds_ib_listener_end(struct rds_ib_listener *l)
 {
 	list_del(&l->l_item);
-	rdma_destroy_id(l->l_id);
+	rds_ib_id_destroy(l->l_id);
 	kfree(l);
 }
 
@@ -112,7 +112,7 @@ static int rds_ib_listener_begin(struct rds_ib_listener *l)
 	    rds_ib_device_has(id->device))
 		ret = rdma_listen(id, RDS_IB_BACKLOG);
 	if (ret)
-		rdma_destroy_id(id);
+		rds_ib_id_destroy(id);
 	else
 		l->l_id = id;
 	return ret;
@@ -296,7 +296,7 @@ static int rds_ib_listen_v4(void)
 		return PTR_ERR(id);
 	ret = rdma_listen(id, RDS_IB_BACKLOG);
 	if (ret) {
-		rdma_destroy_id(id);
+		rds_ib_id_destroy(id);
 		return ret;
 	}
 	rds_ib_listener_v4 = id;
@@ -312,7 +312,7 @@ static void rds_ib_listen_close(void)
 	list_for_each_entry_safe(l, next, &rds_ib_listeners, l_item)
 		rds_ib_listener_end(l);
 	mutex_unlock(&rds_ib_listen_mutex);
-	rdma_destroy_id(rds_ib_listener_v4);
+	rds_ib_id_destroy(rds_ib_listener_v4);
 }
 
 /**

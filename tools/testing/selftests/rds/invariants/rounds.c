@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/syscall.h>
 
 static char buf[PAGE];
@@ -61,6 +62,43 @@ TEST_F_TIMEOUT(rounds, cve_2026_97491_device_removed_under_traffic, LONG)
 	EXPECT_TRUE(flow_goes_on(&flow, 20));
 	EXPECT_EQ(0, flow_end(&flow));
 	TH_LOG("the slowest removal took %ld ms", worst);
+}
+
+/* Asks for an address, again and again; any other thread goes first. */
+static void *ask_main(void *data)
+{
+	struct sched_param param = {};
+	atomic_bool *stop = data;
+
+	if (sched_setscheduler(0, SCHED_IDLE, &param))
+		return NULL;
+	while (!*stop)
+		rdma_bind(SPARE_A);
+	return data;
+}
+
+/*
+ * With one CPU, and a kernel that can be preempted, the removal of a device goes
+ * on as soon as another thread's CM id lets go of it: that thread may have
+ * nothing of the device any more then, for the device is gone before it runs
+ * again.
+ */
+TEST_F_TIMEOUT(rounds, i7_device_removed_beside_a_bind, LONG)
+{
+	atomic_bool stop = false;
+	pthread_t thread;
+	void *ret = NULL;
+	unsigned int i;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, ask_main, &stop));
+	for (i = 0; i < 50; i++) {
+		EXPECT_EQ(0, spare_add());
+		usleep(20000 + i * 100);
+		EXPECT_EQ(0, spare_del());
+	}
+	stop = true;
+	ASSERT_EQ(0, pthread_join(thread, &ret));
+	EXPECT_EQ(&stop, ret);
 }
 
 /* Memory that caches hold for later is given back. */
@@ -208,7 +246,7 @@ static void unload_round(struct __test_metadata *_metadata,
 	EXPECT_EQ(-EWOULDBLOCK, module_unload("rds_rdma"));
 	if (round % 3)
 		EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
-	for (i = 0; i < 20; i++)
+	for (i = 0; i < 50; i++)
 		rds_sendto(self->a, buf, 3000, MSG_DONTWAIT, &self->b_name);
 	rds_sendto(self->a, buf, 8, MSG_DONTWAIT, &nobody);
 	close(self->a);
