@@ -3,14 +3,18 @@
  * A queue pair of the device's own, by which memory is registered before there
  * is any connection, and by which that ends: a region belongs to the protection
  * domain, whichever queue pair has made it. It is connected to itself, and
- * nothing but local work requests goes by it, many at a time, each in a slot
- * that has its completion. Its caller sleeps until then.
+ * nothing but local work requests goes by it, many at a time. Each has a slot,
+ * in which its caller sleeps until it is complete.
  *
- * The device has one such queue pair, made when memory is to be registered. The
- * first work request that fails takes it from the device, and has what else is
- * in flight flushed: its callers go on by the next one. The last user of the
- * old one destroys it. A work request that never ends keeps its slot, so that
- * no completion finds somebody else there.
+ * The device has one such queue pair, made when memory is to be registered. If
+ * a work request fails, its caller takes the queue pair from the device and has
+ * it go to the error state, which flushes what else is in flight; the callers
+ * of that go on by the next queue pair. The device and each caller have a
+ * reference; the last one to go destroys the queue pair. A work request that
+ * never ends keeps its slot, so that a late completion finds nobody else there.
+ *
+ * dv_regq_lock is held while a queue pair is made, not while one is waited for.
+ * rq_lock is a leaf.
  */
 #include <linux/error-injection.h>
 #include <linux/random.h>
@@ -26,7 +30,7 @@
 /* A local work request that takes longer never ends. */
 #define RDS_IB_REGQ_TIMEOUT	(10 * HZ)
 
-/* How often others may fail, and have the same work request flushed */
+/* So often a work request is flushed, because others fail, before it fails */
 #define RDS_IB_REGQ_FLUSHES	8
 
 /**
@@ -48,7 +52,7 @@ struct rds_ib_regq_slot {
  * @rq_refs: the device's, and one for each caller
  * @rq_cq: its completions
  * @rq_qp: the queue pair
- * @rq_failed: it is no more the device's
+ * @rq_failed: it is not the device's any more
  * @rq_lock: guards @rq_idle
  * @rq_idle: slots that nobody uses
  * @rq_wait: callers wait for one
@@ -296,8 +300,9 @@ static struct rds_ib_regq *rds_ib_regq_new(struct rds_ib_device *d)
 	return rq;
 }
 
-/* The one that there is; or if @fresh has a place for whether it is that, a new
- * one. Returns it, for rds_ib_regq_put(), or an errno as a pointer.
+/* Get the device's queue pair. If there is none, make one, which @fresh tells;
+ * if @fresh is NULL, make none. Returns a reference, for rds_ib_regq_put(), or
+ * an errno as a pointer.
  */
 static struct rds_ib_regq *rds_ib_regq_get(struct rds_ib_device *d, bool *fresh)
 {
@@ -321,16 +326,10 @@ static struct rds_ib_regq *rds_ib_regq_get(struct rds_ib_device *d, bool *fresh)
 	return rq;
 }
 
-static void rds_ib_regq_to_err(struct ib_qp *qp)
-{
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
-
-	ib_modify_qp(qp, &attr, IB_QP_STATE);
-}
-
-/* What has failed once is in the error state, or comes there now. */
+/* Use the queue pair no more. It is in the error state, or comes there now. */
 static void rds_ib_regq_fail(struct rds_ib_regq *rq, struct rds_ib_device *d)
 {
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	bool was_first;
 
 	mutex_lock(&d->dv_regq_lock);
@@ -343,12 +342,12 @@ static void rds_ib_regq_fail(struct rds_ib_regq *rq, struct rds_ib_device *d)
 
 	WRITE_ONCE(rq->rq_failed, true);
 	wake_up_all(&rq->rq_wait);
-	rds_ib_regq_to_err(rq->rq_qp);
+	ib_modify_qp(rq->rq_qp, &attr, IB_QP_STATE);
 	rds_ib_regq_put(rq);
 }
 
-/* Returns whether the caller need not wait for a slot: there is one, or none
- * will be used any more.
+/* Try to take a slot. Returns false if the caller has to wait for one; if the
+ * queue pair has failed there is none, and nothing to wait for.
  */
 static bool rds_ib_regq_take(struct rds_ib_regq *rq,
 			     struct rds_ib_regq_slot **slot)
@@ -374,14 +373,15 @@ static void rds_ib_regq_give_back(struct rds_ib_regq *rq,
 	wake_up(&rq->rq_wait);
 }
 
-static int rds_ib_regq_await(struct rds_ib_regq *rq,
+static int rds_ib_regq_await(struct rds_ib_regq *rq, struct rds_ib_device *d,
 			     struct rds_ib_regq_slot *slot)
 {
 	if (!wait_for_completion_timeout(&slot->qs_done, RDS_IB_REGQ_TIMEOUT)) {
-		/* The registration is given back next: what is flushed does not
-		 * come back to it.
+		/* The caller gives the registration back to the device next.
+		 * When the work request has been flushed, the device does not
+		 * touch that any more.
 		 */
-		rds_ib_regq_to_err(rq->rq_qp);
+		rds_ib_regq_fail(rq, d);
 		wait_for_completion_timeout(&slot->qs_done,
 					    RDS_IB_REGQ_TIMEOUT);
 		return -ETIMEDOUT;
@@ -398,6 +398,7 @@ static int rds_ib_regq_await(struct rds_ib_regq *rq,
 
 /* -EAGAIN if another has failed */
 static noinline int rds_ib_regq_post(struct rds_ib_regq *rq,
+				     struct rds_ib_device *d,
 				     struct ib_send_wr *wr)
 {
 	struct rds_ib_regq_slot *slot;
@@ -415,7 +416,7 @@ static noinline int rds_ib_regq_post(struct rds_ib_regq *rq,
 	if (ret)
 		ret = ret == -EINVAL ? ret : -EIO;
 	else
-		ret = rds_ib_regq_await(rq, slot);
+		ret = rds_ib_regq_await(rq, d, slot);
 	if (ret != -ETIMEDOUT)
 		rds_ib_regq_give_back(rq, slot);
 	return ret;
@@ -432,7 +433,7 @@ static int rds_ib_regq_try(struct rds_ib_device *d, struct ib_send_wr *wr,
 	rq = rds_ib_regq_get(d, fresh);
 	if (IS_ERR(rq))
 		return PTR_ERR(rq);
-	ret = rds_ib_regq_post(rq, wr);
+	ret = rds_ib_regq_post(rq, d, wr);
 	if (ret && ret != -EINTR)
 		rds_ib_regq_fail(rq, d);
 	rds_ib_regq_put(rq);
@@ -442,7 +443,7 @@ static int rds_ib_regq_try(struct rds_ib_device *d, struct ib_send_wr *wr,
 /**
  * rds_ib_regq_run() - have a local work request done
  * @d: the device
- * @wr: the work request, one; whose completion it has is for us to say
+ * @wr: the work request, one; its completion is set here
  *
  * Context: process, may sleep. Takes dv_regq_lock.
  * Return: 0 when it is done; -EINTR if the caller is to die first; -ENETDOWN if
@@ -460,9 +461,7 @@ int rds_ib_regq_run(struct rds_ib_device *d, struct ib_send_wr *wr)
 		ret = rds_ib_regq_try(d, wr, &fresh);
 		if (ret == -EAGAIN && ++flushes < RDS_IB_REGQ_FLUSHES)
 			continue;
-		/* The queue pair may have failed for what befell it since the
-		 * last time.
-		 */
+		/* An older queue pair may have failed by itself, meanwhile. */
 		if ((ret != -EIO && ret != -EINVAL) || fresh || !again)
 			break;
 		again = false;
@@ -475,7 +474,7 @@ int rds_ib_regq_run(struct rds_ib_device *d, struct ib_send_wr *wr)
  * @d: the device
  * @wr: as for rds_ib_regq_run()
  *
- * If there is no queue pair, or it fails, that is left to who needs it.
+ * If there is no queue pair, none is made; if it fails, nothing is tried again.
  *
  * Context: process, may sleep. Takes dv_regq_lock.
  * Return: 0 when it is done; or an errno, and then it may have been done, too.

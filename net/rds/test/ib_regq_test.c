@@ -20,6 +20,9 @@
 /* As long as anything may take on a slow machine */
 #define PATIENCE	(20 * HZ)
 
+/* How long the caller of what never ends waits for it, twice */
+#define STUCK		HZ
+
 /* What has been given to the device is a caller's, who waits for it. */
 struct caller {
 	struct work_struct	work;
@@ -133,7 +136,7 @@ static unsigned long ib_regq_patience(const struct ib_cqe *cqe)
 
 	for (caller = rig->callers; caller < rig->callers + CALLERS; caller++) {
 		if (caller->wr.wr_cqe == cqe && caller->stuck)
-			return HZ / 5;
+			return STUCK;
 	}
 	return PATIENCE;
 }
@@ -340,6 +343,22 @@ static void stuck_one_is_left_behind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->qps, 1);
 }
 
+/* It is not waited for that the device has flushed it. */
+static void nobody_else_comes_to_a_stuck_one(struct kunit *test)
+{
+	rig->callers[0].stuck = true;
+	call(0, 1);
+	await(test, in_flight(), 1U);
+	schedule_timeout_uninterruptible(STUCK * 3 / 2);
+	call(1, 1);
+	await(test, in_flight(), 2U);
+	KUNIT_EXPECT_PTR_NE(test, READ_ONCE(rig->callers[0].by),
+			    READ_ONCE(rig->callers[1].by));
+	ib_regq_end(&rig->callers[1], IB_WC_SUCCESS);
+	await(test, nr_done(), 2U);
+	KUNIT_EXPECT_EQ(test, rig->callers[1].ret, 0);
+}
+
 static void what_is_refused_is_told(struct kunit *test)
 {
 	rig->refuses = -EINVAL;
@@ -379,6 +398,7 @@ static struct kunit_case ib_regq_cases[] = {
 	KUNIT_CASE(failure_of_one_is_not_that_of_others),
 	KUNIT_CASE(others_fail_so_often),
 	KUNIT_CASE(stuck_one_is_left_behind),
+	KUNIT_CASE(nobody_else_comes_to_a_stuck_one),
 	KUNIT_CASE(what_is_refused_is_told),
 	KUNIT_CASE(once_makes_none),
 	KUNIT_CASE(none_on_a_device_that_is_going),
