@@ -64,12 +64,12 @@ static inline bool mark_workers(const char *mark)
 	return marked > 0;
 }
 
-/* Steps of RDS itself that fail. Errnos are told as they are returned; of
- * pointers it is NULL.
+/* What a function of RDS returns when it is made to fail: -ENOMEM, or, if it
+ * returns a pointer, "0".
  */
 #define NO_MEMORY "0xfffffffffffffff4"
 
-/* How often they do, where the test does not end that */
+/* How often a function fails in most tests */
 #define TIMES 4
 
 struct step {

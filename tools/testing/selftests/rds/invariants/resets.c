@@ -12,23 +12,14 @@
 #define MAX_LEN	20000
 #define LAST	0xffffffff
 
-/* One set of namespaces for all tests: each has sockets of its own. */
-static void __attribute__((constructor)) enter_veth(void)
+static void __attribute__((constructor)) enter_wire(void)
 {
-	if (!veth_setup())
-		return;
-	perror("Cannot make namespaces");
-	exit(KSFT_FAIL);
+	wire_enter();
 }
 
 FIXTURE_SETUP(wire)
 {
-	self->a = rds_bound(variant->near, 0);
-	ASSERT_LE(0, self->a);
-	self->b = veth_far_bound(variant->far, 0);
-	ASSERT_LE(0, self->b);
-	self->a_name = rds_sockname(self->a);
-	self->b_name = rds_sockname(self->b);
+	ASSERT_TRUE(wire_bind(self, variant, 0, 0));
 }
 
 FIXTURE_TEARDOWN(wire)

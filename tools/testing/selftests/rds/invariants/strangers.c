@@ -13,12 +13,7 @@ FIXTURE_SETUP(wire)
 {
 	ASSERT_EQ(0, rds_netns());
 	ASSERT_EQ(0, veth_setup());
-	self->a = rds_bound(variant->near, 4000);
-	self->b = veth_far_bound(variant->far, 4001);
-	ASSERT_LE(0, self->a);
-	ASSERT_LE(0, self->b);
-	self->a_name = rds_sockname(self->a);
-	self->b_name = rds_sockname(self->b);
+	ASSERT_TRUE(wire_bind(self, variant, 4000, 4001));
 }
 
 FIXTURE_TEARDOWN(wire)

@@ -18,23 +18,14 @@ static const struct step steps[] = {
 	{ "rds_tcp_incoming_add", "0", "1" },
 };
 
-/* One set of namespaces for all tests: each has sockets of its own. */
-static void __attribute__((constructor)) enter_veth(void)
+static void __attribute__((constructor)) enter_wire(void)
 {
-	if (!veth_setup())
-		return;
-	perror("Cannot make namespaces");
-	exit(KSFT_FAIL);
+	wire_enter();
 }
 
 FIXTURE_SETUP(wire)
 {
-	self->a = rds_bound(variant->near, 0);
-	ASSERT_LE(0, self->a);
-	self->b = veth_far_bound(variant->far, 0);
-	ASSERT_LE(0, self->b);
-	self->a_name = rds_sockname(self->a);
-	self->b_name = rds_sockname(self->b);
+	ASSERT_TRUE(wire_bind(self, variant, 0, 0));
 	ASSERT_EQ(0, rds_rcvbuf(self->b, 1 << 20));
 	ASSERT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
 }
@@ -62,7 +53,10 @@ static void receive_one(struct __test_metadata *_metadata,
 	EXPECT_TRUE(rds_check(payload, sizes[i], i));
 }
 
-/* Nothing comes behind a message that has TCP call again. */
+/*
+ * Each message is the last one for the time being, so TCP does not call again
+ * for what follows it: the path has to try again by itself.
+ */
 TEST_F(wire, i16_receive_without_memory)
 {
 	unsigned int i, j;

@@ -39,6 +39,29 @@ static void __attribute__((constructor)) wire_choose_variants(void)
 	rds_choose_variants(&_wire_fixture_object, rds_wants_variant);
 }
 
+/* One set of namespaces for all tests of a program, as it begins */
+static inline void wire_enter(void)
+{
+	if (!veth_setup())
+		return;
+	perror("Cannot make namespaces");
+	exit(KSFT_FAIL);
+}
+
+/* A socket at each end; port 0 is any */
+static inline bool wire_bind(FIXTURE_DATA(wire) *self,
+			     const FIXTURE_VARIANT(wire) *variant,
+			     unsigned int near_port, unsigned int far_port)
+{
+	self->a = rds_bound(variant->near, near_port);
+	self->b = veth_far_bound(variant->far, far_port);
+	if (self->a < 0 || self->b < 0)
+		return false;
+	self->a_name = rds_sockname(self->a);
+	self->b_name = rds_sockname(self->b);
+	return true;
+}
+
 /* Lanes of the namespace of @fd that are UP, and how often all have been */
 static inline int lanes_up(int fd, unsigned long *established)
 {

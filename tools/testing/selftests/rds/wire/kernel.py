@@ -412,8 +412,8 @@ def memory():
 
 
 def objects():
-    """How many objects each slab cache has in use, as far as it knows: those
-    that are free in the slabs of a CPU count, too, until it is shrunk."""
+    """Objects in use, by slab cache. Each cache is shrunk first, because it
+    counts what is free in the slabs of a CPU as used."""
     memory()
     for path in glob.glob("/sys/kernel/slab/*/shrink"):
         with open(path, "w", encoding="ascii") as file:

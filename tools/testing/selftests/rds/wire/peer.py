@@ -254,8 +254,8 @@ class Peer:
         raise Failure("no port is free")
 
     def connect(self, lane=0, rcvbuf=None, data_first=False):
-        """A connection, and nothing sent on it. DATA_FIRST: the kernel does not
-        know that it is made before the first data has come."""
+        """A connection, and nothing sent on it. DATA_FIRST: the last ACK of
+        TCP's handshake goes with the first data."""
         sock = self.socket()
         if data_first:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)

@@ -57,8 +57,8 @@ def back_to(before, slack):
 
 
 def nothing_stays_of(count, before):
-    """Within 20 s, no slab cache has so many objects more as if each of COUNT
-    visits had left one."""
+    """After COUNT visits, no slab cache has half as many objects more than it
+    had BEFORE; some are freed a while later, within 20 s."""
     end = time.monotonic() + 20
     while True:
         now = kernel.objects()
