@@ -203,8 +203,8 @@ static void rds_notes_restore(struct rds_sock *rs, struct list_head *told)
  * @peek: and tell it again later
  *
  * One if there is no room at all, which MSG_CTRUNC says: whoever does not want
- * to know gets to his messages at last. There hardly ever is anything to tell:
- * ask rds_notes_pending() before.
+ * to know gets to his messages at last. Callers in a hot path ask
+ * rds_notes_pending() first.
  *
  * Context: process, may sleep. Takes rs_lock.
  * Return: 1 if there was something to tell; 0 if not; -EFAULT if the user

@@ -12,10 +12,10 @@
  * While RDS_PF_CONNECT is set the work is queued, waits for its timer, or
  * runs: every function that sets the flag kicks the work afterwards, whatever
  * context it runs in, and a run that leaves the flag set on a path that is
- * down sets the timer (rds_path_rearm()). The flag may stay behind on a path
- * that is UP; what takes that down beside the work kicks the work then
- * (rds_path_shut_down_idle()). So a sender that finds a path DOWN with the flag
- * set may leave its message to the work.
+ * down sets the timer (rds_path_rearm()). The flag may stay set on a path that
+ * is UP: rds_path_shut_down_idle(), which takes the path down beside the work,
+ * kicks the work. So a sender that finds the path DOWN with the flag set may
+ * leave its message to the work.
  *
  * Locks: cp_xmit_lock (sleeps) > locks of the transport > cp_lock (bottom
  * halves off). cp_lock is a leaf: nothing of the transport is called under it,

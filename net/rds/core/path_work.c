@@ -134,8 +134,8 @@ static bool rds_path_shut_down(struct rds_cpath *cp)
  * Nothing is lost if somebody does after all: what is queued before DONE is
  * seen by rds_path_reconnect(), and a sender that comes later finds the path
  * DOWN. In the states from DROP to DONE the path's work leaves the transport
- * alone. An attempt to connect may have been planned when the path was UP again
- * already: the work has left that where it was, and nobody plans another.
+ * alone. If an attempt to connect was planned when the path was UP already, the
+ * work has left RDS_PF_CONNECT set, and no sender kicks it: that is done here.
  *
  * Context: process, may sleep. Takes the transmit lock.
  */
@@ -147,8 +147,9 @@ void rds_path_shut_down_idle(struct rds_cpath *cp)
 	trace_rds_path_drop(&cp->cp_pub, RDS_DROP_IDLE);
 	rds_cpath_event(cp, RDS_EV_DROP);
 	rds_path_shut_down(cp);
-	/* Either the work that the flag came with sees the path DOWN, or here
-	 * the flag is seen.
+	/* The state is stored before the flag is read. Pairs with queue_work()
+	 * after set_bit(): the work sees the path DOWN, or the flag is seen
+	 * here.
 	 */
 	smp_mb();
 	if (test_bit(RDS_PF_CONNECT, &cp->cp_flags))

@@ -244,8 +244,8 @@ int rds_send_enqueue(struct rds_cpath *cp, struct rds_message *msg,
 
 	rds_send_register(cp, msg);
 	msg->m_want_ack = want_ack;
-	/* If the path has been shut down since the caller looked, nothing puts
-	 * what is picked back on the queue, and nobody dials for it.
+	/* The path may have been shut down since the caller looked: what was
+	 * picked has been put back on the queue, and this would be left out.
 	 */
 	if (pick && cp->cp_state == RDS_PATH_UP &&
 	    !cp->cp_map && !cp->cp_ctl && !cp->cp_gated &&

@@ -321,9 +321,8 @@ static void send_while_idle_path_is_shut_down(struct kunit *test)
 	rig_expect_ops(test, "sCMX");
 }
 
-/* Whoever plans an attempt to connect may be late: the path is UP already, by
- * another. That must not keep anybody from planning one when the path has been
- * taken down.
+/* If a path is UP when an attempt to connect is planned, the plan stays. When
+ * the path has been taken down, a sender must not wait for that plan in vain.
  */
 static void attempt_planned_while_up(struct kunit *test)
 {
