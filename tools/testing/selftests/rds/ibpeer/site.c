@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -114,27 +115,47 @@ bool site_honest(struct site *site)
 	return true;
 }
 
+/* The paths that the kernel has, for free(), or NULL */
+static struct rds6_info_path *list_paths(struct site *site, socklen_t *len)
+{
+	struct rds6_info_path *path = NULL, *more;
+
+	*len = 64 * sizeof(*path);
+	do {
+		*len *= 2;
+		more = realloc(path, *len);
+		if (!more)
+			break;
+		path = more;
+		if (getsockopt(site->fd, SOL_RDS, RDS6_INFO_PATHS, path,
+			       len) >= 0)
+			return path;
+	} while (errno == ENOSPC);
+	free(path);
+	return NULL;
+}
+
 /* The path to the peer, if the kernel has one */
 static bool find_path(struct site *site, struct rds6_info_path *found)
 {
-	static struct rds6_info_path path[512];
-	socklen_t i, len = sizeof(path);
 	struct in6_addr remote = site->name.in6.sin6_addr;
+	struct rds6_info_path *path;
+	bool is_there = false;
+	socklen_t i, len;
 
 	if (site->name.sa.sa_family == AF_INET) {
 		memset(&remote, 0, 10);
 		memset(&remote.s6_addr[10], 0xff, 2);
 		memcpy(&remote.s6_addr[12], &site->name.in.sin_addr, 4);
 	}
-	if (getsockopt(site->fd, SOL_RDS, RDS6_INFO_PATHS, path, &len) < 0)
-		return false;
-	for (i = 0; i < len / sizeof(*path); i++) {
-		if (memcmp(&remote, &path[i].faddr, sizeof(remote)))
-			continue;
-		*found = path[i];
-		return true;
+	path = list_paths(site, &len);
+	for (i = 0; path && !is_there && i < len / sizeof(*path); i++) {
+		is_there = !memcmp(&remote, &path[i].faddr, sizeof(remote));
+		if (is_there)
+			*found = path[i];
 	}
-	return false;
+	free(path);
+	return is_there;
 }
 
 #define PATH_UP 3
@@ -144,6 +165,13 @@ bool site_is_up(struct site *site)
 	struct rds6_info_path path;
 
 	return find_path(site, &path) && path.state == PATH_UP;
+}
+
+unsigned int site_drops(struct site *site)
+{
+	struct rds6_info_path path;
+
+	return find_path(site, &path) ? path.resets : 0;
 }
 
 /* The kernel may hear of what is sent before it hears that it is connected. */
@@ -161,7 +189,7 @@ enum peer_fate site_dial(struct site *site)
 	struct hello hello = hello_honest(site->address, SITE_NEAR);
 	enum peer_fate fate;
 
-	site->drops = rds_counter(site->fd, "conn_reset");
+	site->drops = site_drops(site);
 	fate = peer_dial(&site->peer, site->address, SITE_NEAR, &hello,
 			 sizeof(hello), false, false);
 	if (fate == PEER_UP && !await_up(site))
@@ -183,7 +211,7 @@ bool site_await_drop(struct site *site)
 	unsigned int left;
 
 	for (left = PEER_PATIENCE / 10; left; left--) {
-		if (rds_counter(site->fd, "conn_reset") > site->drops)
+		if (site_drops(site) > site->drops)
 			return true;
 		usleep(10000);
 	}

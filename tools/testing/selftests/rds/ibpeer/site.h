@@ -33,7 +33,7 @@ struct site {
 	/* Of messages that the peer sends */
 	uint64_t seq;
 	/* Dropped paths before, as the kernel counts them */
-	int64_t drops;
+	unsigned int drops;
 };
 
 /* The device is one of iWARP, as $RDS_RDMA says. */
@@ -57,6 +57,8 @@ enum peer_fate site_dial(struct site *site);
 bool site_honest(struct site *site);
 /* Whether the kernel has a connection to the peer that is UP */
 bool site_is_up(struct site *site);
+/* How often one to the peer was dropped: one that was there, or was dialed */
+unsigned int site_drops(struct site *site);
 /* Waits until it has none. */
 bool site_await_none(struct site *site);
 /*
