@@ -35,9 +35,23 @@ def phases(lab):
     need_ours("lose some of it, and double some")
     for exts in (LEGACY, OURS):
         peer = lab.lower(exts)
+        be_known(lab, peer)
         for how in ("reset", "fin", "close"):
             for cut in CUTS:
                 one_phase(lab, peer, how, cut)
+
+
+def be_known(lab, peer):
+    """One that no socket has heard from is forgotten when it goes, and its
+    numbers begin anew."""
+    sock = lab.socket(PORT)
+    try:
+        link = peer.dial()
+        peer.data(link, 9, PORT, b"known")
+        same("a message", b"known", sock.recv()[0])
+        link.reset()
+    finally:
+        sock.close()
 
 
 def one_phase(lab, peer, how, cut):
