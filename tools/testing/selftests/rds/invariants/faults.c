@@ -7,8 +7,7 @@
  * the kernel's own checks to find.
  *
  * Needs CONFIG_FAULT_INJECTION, CONFIG_FAILSLAB, CONFIG_FAIL_PAGE_ALLOC and
- * CONFIG_FAULT_INJECTION_USERCOPY. RDS_FAULTS=all makes calls fail also where
- * most of the work is not that of RDS, which takes long.
+ * CONFIG_FAULT_INJECTION_USERCOPY.
  */
 #include "sweep.h"
 
@@ -445,14 +444,15 @@ TEST_F(loop, i19_options)
 }
 
 /*
- * Where to begin: at the tail, which is ours, unless all is wanted. What one
- * call has to fetch from the page allocator, the next may find: the least of
- * some counts is the one that will be reached.
+ * Where to begin, if most of the work is not ours: at the tail, which is.
+ * Before it the kernel has errnos that are not plain, and warns where the
+ * fields of trace events cannot be allocated. What one call has to fetch from
+ * the page allocator, the next may find: the least of some counts is the one
+ * that will be reached.
  */
 static long first_fault(struct scene *scene, const struct faulty_call *call,
 			long tail)
 {
-	const char *which = getenv("RDS_FAULTS");
 	long least = MANY, count, i;
 
 	for (i = 0; i < 4; i++) {
@@ -460,9 +460,7 @@ static long first_fault(struct scene *scene, const struct faulty_call *call,
 		if (count < least)
 			least = count;
 	}
-	if ((which && !strcmp(which, "all")) || least <= tail)
-		return 1;
-	return least - tail;
+	return least <= tail ? 1 : least - tail;
 }
 
 static int home;

@@ -78,8 +78,8 @@ static void *ask_main(void *data)
 }
 
 /*
- * With one CPU, and a kernel that can be preempted, the removal of a device goes
- * on as soon as another thread's CM id lets go of it: that thread may have
+ * With one CPU, and a kernel that can be preempted, the removal of a device
+ * goes on as soon as another thread's CM id lets go of it: that thread may have
  * nothing of the device any more then, for the device is gone before it runs
  * again.
  */

@@ -73,8 +73,8 @@ guest() {
 	local where=$1 options=$2 status=0 name
 
 	shift 2
-	for name in RDS_ROUNDS RDS_SECONDS RDS_SEED RDS_FAULTS \
-			RDS_RDMA_PROGRAMS RDS_VARIANTS; do
+	for name in RDS_ROUNDS RDS_SECONDS RDS_SEED RDS_RDMA_PROGRAMS \
+			RDS_VARIANTS; do
 		[ -z "${!name-}" ] || options+=" --env $name=${!name}"
 	done
 	options+=" --env RDS_MODPROBE_D=$RDS_TOP/packaging/modprobe.d"
