@@ -48,19 +48,6 @@ static int info_read(struct __test_metadata *_metadata, int fd, int option,
 	return len / record;
 }
 
-/* The address of @name as the lists of the IPv6 form show it */
-static struct in6_addr addr6(const struct rds_name *name)
-{
-	struct in6_addr addr = {};
-
-	if (name->sa.sa_family == AF_INET6)
-		return name->in6.sin6_addr;
-	addr.s6_addr[10] = 0xff;
-	addr.s6_addr[11] = 0xff;
-	memcpy(&addr.s6_addr[12], &name->in.sin_addr, 4);
-	return addr;
-}
-
 /*
  * Beside socket a there is another in its namespace: socket b, or one more
  * where that is elsewhere, to be closed.
@@ -225,8 +212,8 @@ static unsigned long inode_of(int fd)
 TEST_F(pair, socket_record_ipv6_form)
 {
 	struct rds6_info_socket *sock = NULL;
-	struct in6_addr a = addr6(&self->a_name);
-	struct in6_addr b = addr6(&self->b_name);
+	struct in6_addr a = rds_addr6(&self->a_name);
+	struct in6_addr b = rds_addr6(&self->b_name);
 	int i, count;
 
 	ASSERT_EQ(0, rds_sndbuf(self->a, 9000));
@@ -297,8 +284,8 @@ TEST_F(solo, closed_sockets_are_not_listed)
 TEST_F(pair, connection_record_ipv6_form)
 {
 	struct rds6_info_connection *conn = NULL;
-	struct in6_addr a = addr6(&self->a_name);
-	struct in6_addr b = addr6(&self->b_name);
+	struct in6_addr a = rds_addr6(&self->a_name);
+	struct in6_addr b = rds_addr6(&self->b_name);
 	int i, count;
 
 	pair_move(_metadata, self, variant);
@@ -371,7 +358,7 @@ TEST_F(solo, ipv4_connections_are_mapped_in_the_ipv6_form)
 {
 	struct rds_name name = rds_name("127.0.0.1", 4000);
 	struct rds6_info_connection *conn = (void *)records;
-	struct in6_addr mapped = addr6(&name);
+	struct in6_addr mapped = rds_addr6(&name);
 
 	solo_move(_metadata, self);
 	ASSERT_EQ(0, rds_bind(self->fd, name));
@@ -386,8 +373,8 @@ TEST_F(solo, ipv4_connections_are_mapped_in_the_ipv6_form)
 TEST_F(pair, received_message_record_ipv6_form)
 {
 	struct rds6_info_message *msg = (void *)records;
-	struct in6_addr a = addr6(&self->a_name);
-	struct in6_addr b = addr6(&self->b_name);
+	struct in6_addr a = rds_addr6(&self->a_name);
+	struct in6_addr b = rds_addr6(&self->b_name);
 
 	pair_move(_metadata, self, variant);
 	ASSERT_EQ(5000, ERR(rds_sendto(self->a, payload, 5000, 0,

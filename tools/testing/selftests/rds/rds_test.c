@@ -60,6 +60,16 @@ unsigned int rds_port(const struct rds_name *name)
 	return ntohs(name->in6.sin6_port);
 }
 
+struct in6_addr rds_addr6(const struct rds_name *name)
+{
+	struct in6_addr addr = { .s6_addr[10] = 0xff, .s6_addr[11] = 0xff };
+
+	if (name->sa.sa_family == AF_INET6)
+		return name->in6.sin6_addr;
+	memcpy(&addr.s6_addr[12], &name->in.sin_addr, 4);
+	return addr;
+}
+
 bool rds_name_eq(const struct rds_name *a, const struct rds_name *b)
 {
 	return a->len == b->len && !memcmp(&a->ss, &b->ss, a->len);

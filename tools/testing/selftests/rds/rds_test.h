@@ -53,6 +53,11 @@ struct rds_name {
 struct rds_name rds_name(const char *addr, unsigned int port);
 unsigned int rds_port(const struct rds_name *name);
 bool rds_name_eq(const struct rds_name *a, const struct rds_name *b);
+/* As lists of the kernel have it: IPv4 in its mapped form */
+struct in6_addr rds_addr6(const struct rds_name *name);
+
+/* The state of &struct rds6_info_path that is UP */
+#define PATH_UP		3
 
 /* Network namespaces, addresses, sysctls */
 int rds_netns(void);

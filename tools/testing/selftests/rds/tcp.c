@@ -10,7 +10,6 @@
 
 #define TCP_PORT	16385
 #define LANES		8
-#define UP		3
 
 /* enum rds_drop_reason, as rds-info(1) lists it */
 enum {
@@ -103,21 +102,11 @@ static bool works(int from, int to)
 }
 
 /* The address of @name as the lists of the IPv6 form show it */
-static struct in6_addr addr6(const struct rds_name *name)
-{
-	struct in6_addr addr = { .s6_addr[10] = 0xff, .s6_addr[11] = 0xff };
-
-	if (name->sa.sa_family == AF_INET6)
-		return name->in6.sin6_addr;
-	memcpy(&addr.s6_addr[12], &name->in.sin_addr, 4);
-	return addr;
-}
-
 /* The lanes from @laddr to @faddr; how many there are */
 static int paths(int fd, const struct rds_name *laddr,
 		 const struct rds_name *faddr, struct rds6_info_path *path)
 {
-	struct in6_addr local = addr6(laddr), peer = addr6(faddr);
+	struct in6_addr local = rds_addr6(laddr), peer = rds_addr6(faddr);
 	struct rds6_info_path all[64];
 	socklen_t i, len = sizeof(all);
 	int count = 0;
@@ -144,7 +133,7 @@ static long established(FIXTURE_DATA(tcp) *self, int fd)
 	count = paths(fd, near ? &self->a_name : &self->b_name,
 		      near ? &self->b_name : &self->a_name, path);
 	for (i = 0; i < count; i++) {
-		if (path[i].state != UP)
+		if (path[i].state != PATH_UP)
 			return -1;
 		sum += path[i].established;
 	}
@@ -249,7 +238,7 @@ static int idle_sockets(int fd, const struct rds_name *laddr,
 			const struct rds_name *faddr,
 			struct rds6_info_tcp_socket *sock)
 {
-	struct in6_addr local = addr6(laddr), peer = addr6(faddr);
+	struct in6_addr local = rds_addr6(laddr), peer = rds_addr6(faddr);
 	struct rds6_info_tcp_socket all[64];
 	socklen_t i, len = sizeof(all);
 	int count = 0;
@@ -649,7 +638,7 @@ static bool await_lanes(int fd, const struct rds_name *laddr,
 	for (tries = 30000; tries; tries--) {
 		listed = paths(fd, laddr, faddr, path);
 		for (up = i = 0; i < listed; i++)
-			up += path[i].state == UP;
+			up += path[i].state == PATH_UP;
 		if (listed > count || (listed > 0 && path[0].npaths > count))
 			return false;
 		if (up == count && path[0].npaths == count)

@@ -172,6 +172,7 @@ TEST_F(silence, is_borne_for_a_while)
 	peer_vanish(&site->peer);
 	ASSERT_TRUE(send_to_peer(site, bytes, 1));
 	sleep(BUSY);
+	EXPECT_TRUE(site_is_up(site));
 	EXPECT_EQ(site->drops, site_drops(site));
 	EXPECT_TRUE(site_await_drop(site));
 	EXPECT_TRUE(site_honest(site));

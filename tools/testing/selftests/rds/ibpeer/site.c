@@ -138,16 +138,11 @@ static struct rds6_info_path *list_paths(struct site *site, socklen_t *len)
 /* The path to the peer, if the kernel has one */
 static bool find_path(struct site *site, struct rds6_info_path *found)
 {
-	struct in6_addr remote = site->name.in6.sin6_addr;
+	struct in6_addr remote = rds_addr6(&site->name);
 	struct rds6_info_path *path;
 	bool is_there = false;
 	socklen_t i, len;
 
-	if (site->name.sa.sa_family == AF_INET) {
-		memset(&remote, 0, 10);
-		memset(&remote.s6_addr[10], 0xff, 2);
-		memcpy(&remote.s6_addr[12], &site->name.in.sin_addr, 4);
-	}
 	path = list_paths(site, &len);
 	for (i = 0; path && !is_there && i < len / sizeof(*path); i++) {
 		is_there = !memcmp(&remote, &path[i].faddr, sizeof(remote));
@@ -157,8 +152,6 @@ static bool find_path(struct site *site, struct rds6_info_path *found)
 	free(path);
 	return is_there;
 }
-
-#define PATH_UP 3
 
 bool site_is_up(struct site *site)
 {
@@ -208,10 +201,12 @@ bool site_await_none(struct site *site)
 
 bool site_await_drop(struct site *site)
 {
+	struct rds6_info_path path;
 	unsigned int left;
 
 	for (left = PEER_PATIENCE / 10; left; left--) {
-		if (site_drops(site) > site->drops)
+		/* One that no socket has used is forgotten soon after. */
+		if (!find_path(site, &path) || path.resets > site->drops)
 			return true;
 		usleep(10000);
 	}

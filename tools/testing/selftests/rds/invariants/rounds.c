@@ -246,7 +246,7 @@ static void unload_round(struct __test_metadata *_metadata,
 	EXPECT_EQ(-EWOULDBLOCK, module_unload("rds_rdma"));
 	if (round % 3)
 		EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
-	for (i = 0; i < 50; i++)
+	for (i = 0; i < 20; i++)
 		rds_sendto(self->a, buf, 3000, MSG_DONTWAIT, &self->b_name);
 	rds_sendto(self->a, buf, 8, MSG_DONTWAIT, &nobody);
 	close(self->a);

@@ -5,7 +5,6 @@
  */
 #include "verbs.h"
 
-#include <arpa/inet.h>
 #include <sched.h>
 
 static char payload[PAGE];
@@ -671,20 +670,12 @@ static int rename_interface(const char *from, const char *to)
 	return ret;
 }
 
-static struct in6_addr mapped(const char *address)
-{
-	struct in6_addr addr = { .s6_addr[10] = 0xff, .s6_addr[11] = 0xff };
-
-	inet_pton(AF_INET, address, &addr.s6_addr[12]);
-	return addr;
-}
-
-#define PATH_UP 3
-
 /* How many connections to one of the spare addresses are not UP */
 static int spare_dialing(int fd)
 {
-	struct in6_addr a = mapped(SPARE_A), b = mapped(SPARE_B);
+	struct rds_name a_name = rds_name(SPARE_A, 0);
+	struct rds_name b_name = rds_name(SPARE_B, 0);
+	struct in6_addr a = rds_addr6(&a_name), b = rds_addr6(&b_name);
 	static struct rds6_info_path path[1024];
 	socklen_t i, len = sizeof(path);
 	int dialing = 0;
