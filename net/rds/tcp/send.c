@@ -320,6 +320,26 @@ int rds_tcp_xmit_cong_map(struct rds_path *path, const void *map)
 	return RDS_XMIT_SENT;
 }
 
+/*
+ * The peer is alive, and its window closed: the time that TCP allows for that
+ * begins anew. TCP has just set the timer of the next probe by the time that
+ * was left; it would give up the peer there, with no probe sent meanwhile, if
+ * that was all of it. So the next probe goes when half of it has passed.
+ */
+static void rds_tcp_window_probed(struct sock *sk)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+	unsigned long half;
+
+	icsk->icsk_probes_tstamp = tcp_jiffies32;
+	if (icsk->icsk_pending != ICSK_TIME_PROBE0)
+		return;
+
+	half = msecs_to_jiffies(icsk->icsk_user_timeout) / 2;
+	inet_csk_reset_xmit_timer(sk, ICSK_TIME_PROBE0,
+				  tcp_probe0_when(sk, half), TCP_RTO_MAX);
+}
+
 /**
  * rds_tcp_acked() - tell core what the peer has acknowledged
  * @tp: the path
@@ -338,7 +358,7 @@ void rds_tcp_acked(struct rds_tcp_path *tp, struct sock *sk)
 	 */
 	if (unlikely(inet_csk(sk)->icsk_probes_tstamp) &&
 	    rds_path_is_used(tp->tp_path))
-		inet_csk(sk)->icsk_probes_tstamp = tcp_jiffies32;
+		rds_tcp_window_probed(sk);
 
 	if (!tp->tp_up || tp->tp_all_acked || una == tp->tp_una)
 		return;

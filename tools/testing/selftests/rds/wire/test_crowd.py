@@ -441,6 +441,34 @@ def closed_window(lab):
         kernel.sysctl("net/rds/tcp/user_timeout_ms", old)
 
 
+@test("a window that stays closed is kept by answers, however rare", timeout=120)
+def rare_answers(lab):
+    need_ours("are not asked that often")
+    old = kernel.sysctl("net/rds/tcp/user_timeout_ms", 2000)
+    sock = lab.socket(PORT)
+    peer = lab.lower(LEGACY)
+    # The first probe goes after so long, the next not before twice that.
+    route = f"{peer.address}/32 via 10.8.0.2 src {KERNEL} rto_min 1500ms"
+    kernel.run("ip", "route", "add", *route.split())
+    try:
+        link = peer.dial(rcvbuf=4096)
+        peer.data(link, 9, PORT, b"used")
+        same("a message", b"used", sock.recv()[0])
+        link.write(b"".join(
+            wire.Frame(9, 0, seq=peer.next_seq(0)).encode()
+            for _ in range(1000)))
+        time.sleep(10)
+        expect(peer.address in connected(), "it was given up")
+        # Nothing reaches it any longer.
+        kernel.run("ip", "-n", lab.away.name, "route", "add", "blackhole",
+                   f"{peer.address}/32")
+        within(5, "silence has an end",
+               lambda: peer.address not in connected())
+    finally:
+        kernel.run("ip", "route", "del", f"{peer.address}/32")
+        kernel.sysctl("net/rds/tcp/user_timeout_ms", old)
+
+
 @test("a socket that does not read: the peer is stopped, nothing is lost",
       timeout=180)
 def not_reading(lab):
