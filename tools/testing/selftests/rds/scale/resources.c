@@ -153,6 +153,10 @@ static int64_t value_of(const char *line, const char *name)
 	return atoll(line + len + 1) * 1024;
 }
 
+/*
+ * Memory of programs is not counted, nor are the stacks of threads: how many a
+ * workqueue starts depends on how many CPUs are idle at what moment.
+ */
 void memory_read(struct memory *memory)
 {
 	char line[128];
@@ -169,6 +173,9 @@ void memory_read(struct memory *memory)
 			       value_of(line, "MemFree") -
 			       value_of(line, "Buffers") -
 			       value_of(line, "Cached") -
+			       value_of(line, "AnonPages") -
+			       value_of(line, "PageTables") -
+			       value_of(line, "KernelStack") -
 			       value_of(line, "SReclaimable");
 		memory->slab += value_of(line, "SUnreclaim");
 	}

@@ -20,9 +20,9 @@ struct cpu_time cpu_time_since(const struct cpu_time *start);
 
 /*
  * In bytes, with everything that can be given back given back first. All of
- * memory is what is neither free, nor room left in slabs, nor a copy of a file:
- * it has in it objects in slabs, pages that sockets hold, page tables and the
- * programs themselves.
+ * memory is what is neither free, nor room left in slabs, nor a copy of a file,
+ * nor of programs, nor a thread's stack: it has in it objects in slabs and
+ * pages that sockets hold.
  */
 struct memory {
 	int64_t all;
