@@ -55,6 +55,11 @@ def is_ours():
     return os.environ.get("RDS_MODULES", "ours") == "ours"
 
 
+def finds_leaks():
+    """Does this kernel look for lost memory? It is the one with KASAN, too."""
+    return os.path.exists("/sys/kernel/debug/kmemleak")
+
+
 def run(*words):
     """Run a program that must succeed; what it said."""
     done = subprocess.run(words, capture_output=True, text=True, check=False)

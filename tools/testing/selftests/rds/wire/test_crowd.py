@@ -94,13 +94,18 @@ def half_open(lab):
         for _ in range(10):
             syn.flood(lab.away, "p0", mac, NOWHERE, KERNEL, 1000)
             newcomer(lab)
-        expect(netstat("SyncookiesSent") - sent > 5000,
+        cookies_sent = netstat("SyncookiesSent") - sent
+        say(f"{cookies_sent} cookies")
+        # A slow kernel forgets some before it has heard of the others.
+        expect(kernel.finds_leaks() or cookies_sent > 5000,
                "the kernel was not flooded")
         nowhere = ipaddress.ip_network(f"{NOWHERE}/16")
         same("connections to nobody", [], [
             peer for peer in kernel.connections()
             if ipaddress.ip_address(peer) in nowhere])
-        back_to(before, 2048)
+        # What KASAN keeps for a while is no leak.
+        if not kernel.finds_leaks():
+            back_to(before, 2048)
     finally:
         kernel.sysctl("net/ipv4/tcp_syncookies", cookies)
         kernel.sysctl("net/ipv4/tcp_synack_retries", retries)
