@@ -134,7 +134,7 @@ TEST_F(ending, is_noticed)
 }
 
 /* So long, in seconds, may a peer be busy with something else. */
-#define BUSY 3
+#define BUSY 2
 
 /*
  * One who dials says how often packets are to be sent again. If that is not

@@ -167,8 +167,7 @@ unsigned int site_drops(struct site *site)
 	return find_path(site, &path) ? path.resets : 0;
 }
 
-/* The kernel may hear of what is sent before it hears that it is connected. */
-static bool await_up(struct site *site)
+bool site_await_up(struct site *site)
 {
 	unsigned int left;
 
@@ -185,7 +184,8 @@ enum peer_fate site_dial(struct site *site)
 	site->drops = site_drops(site);
 	fate = peer_dial(&site->peer, site->address, SITE_NEAR, &hello,
 			 sizeof(hello), false, false);
-	if (fate == PEER_UP && !await_up(site))
+	/* What is sent may come before the news that it is connected. */
+	if (fate == PEER_UP && !site_await_up(site))
 		return PEER_FAILED;
 	return fate;
 }

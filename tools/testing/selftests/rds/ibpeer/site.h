@@ -57,6 +57,8 @@ enum peer_fate site_dial(struct site *site);
 bool site_honest(struct site *site);
 /* Whether the kernel has a connection to the peer that is UP */
 bool site_is_up(struct site *site);
+/* Waits until it has one. */
+bool site_await_up(struct site *site);
 /* How often one to the peer was dropped: one that was there, or was dialed */
 unsigned int site_drops(struct site *site);
 /* Waits until it has none. */
