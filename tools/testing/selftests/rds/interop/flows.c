@@ -24,10 +24,11 @@
 /*
  * Once the last message of the peer has got through, what is to come comes
  * soon; but if it has only been sent, not acknowledged, after a reconnect at
- * worst.
+ * worst. Over soft-RoCE a connection may stand still for 20 seconds before it
+ * is given up.
  */
 #define QUIET (3 * SECOND)
-#define QUIET_UNACKED (10 * SECOND)
+#define QUIET_UNACKED (25 * SECOND)
 /* Seconds that a peer may need to come back, on a busy host */
 #define BOOT_TIME 150
 
