@@ -321,12 +321,13 @@ int rds_tcp_xmit_cong_map(struct rds_path *path, const void *map)
 }
 
 /*
- * The peer is alive, and its window closed: the time that TCP allows for that
- * begins anew. TCP has just set the timer of the next probe by the time that
- * was left; it would give up the peer there, with no probe sent meanwhile, if
- * that was all of it. So the next probe goes when half of it has passed.
+ * The peer has answered a probe of its closed window, so it is alive, and the
+ * user timeout starts again. TCP has already set the timer of the next probe to
+ * at most what was left of that timeout. If all of it was left, the timer finds
+ * it over before a probe is sent, and TCP gives up the peer. So have the next
+ * probe sent after half of the timeout at the latest. The socket is locked.
  */
-static void rds_tcp_window_probed(struct sock *sk)
+static void rds_tcp_probe_answered(struct sock *sk)
 {
 	struct inet_connection_sock *icsk = inet_csk(sk);
 	unsigned long half;
@@ -358,7 +359,7 @@ void rds_tcp_acked(struct rds_tcp_path *tp, struct sock *sk)
 	 */
 	if (unlikely(inet_csk(sk)->icsk_probes_tstamp) &&
 	    rds_path_is_used(tp->tp_path))
-		rds_tcp_window_probed(sk);
+		rds_tcp_probe_answered(sk);
 
 	if (!tp->tp_up || tp->tp_all_acked || una == tp->tp_una)
 		return;
