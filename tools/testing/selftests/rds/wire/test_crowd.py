@@ -449,12 +449,13 @@ def closed_window(lab):
 @test("a window that stays closed is kept by answers, however rare", timeout=120)
 def rare_answers(lab):
     need_ours("are not asked that often")
-    old = kernel.sysctl("net/rds/tcp/user_timeout_ms", 2000)
     sock = lab.socket(PORT)
     peer = lab.lower(LEGACY)
     # The first probe goes after so long, the next not before twice that.
     route = f"{peer.address}/32 via 10.8.0.2 src {KERNEL} rto_min 1500ms"
     kernel.run("ip", "route", "add", *route.split())
+    old = kernel.sysctl("net/rds/tcp/user_timeout_ms", 2000)
+    probes = netstat("TCPWinProbe")
     try:
         link = peer.dial(rcvbuf=4096)
         peer.data(link, 9, PORT, b"used")
@@ -464,6 +465,7 @@ def rare_answers(lab):
             for _ in range(1000)))
         time.sleep(10)
         expect(peer.address in connected(), "it was given up")
+        expect(netstat("TCPWinProbe") - probes > 2, "it was not probed")
         # Nothing reaches it any longer.
         kernel.run("ip", "-n", lab.away.name, "route", "add", "blackhole",
                    f"{peer.address}/32")
