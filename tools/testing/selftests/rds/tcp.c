@@ -101,7 +101,6 @@ static bool works(int from, int to)
 	       rds_recv(to, buf, sizeof(buf)) == 3 && !memcmp(buf, "abc", 3);
 }
 
-/* The address of @name as the lists of the IPv6 form show it */
 /* The lanes from @laddr to @faddr; how many there are */
 static int paths(int fd, const struct rds_name *laddr,
 		 const struct rds_name *faddr, struct rds6_info_path *path)

@@ -208,7 +208,7 @@ TEST_F(hello, is_answered)
 				  &self->hello, len, false, false));
 	if (fate == PEER_UP) {
 		check_answer(_metadata, site, variant->chosen, variant->tos);
-		/* Soft-iWARP leaves lie what comes before it has accepted. */
+		/* Soft-iWARP does not read what comes sooner. */
 		if (site_is_iwarp())
 			EXPECT_TRUE(site_await_up(site));
 		EXPECT_TRUE(site_talks(site, 10));
