@@ -30,10 +30,12 @@
 #include <net/ipv6.h>
 
 #include "addr.h"
-#include "conn.h"
-#include "conn_reap.h"
+#include "conn_get.h"
+#include "conn_idle.h"
+#include "conn_table.h"
 #include "lanes.h"
 #include "legacy.h"
+#include "path_connect.h"
 #include "transport.h"
 
 /* Nothing is made for who says nothing. But lanes of some peers are silent

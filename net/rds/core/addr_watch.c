@@ -13,7 +13,7 @@
 #include <net/addrconf.h>
 
 #include "addr_watch.h"
-#include "path.h"
+#include "rds_net.h"
 
 /* How long an IPv6 address may be tentative, at the longest that is usual. It
  * is not this host's until then, and nobody tells when that is over.

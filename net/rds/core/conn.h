@@ -146,24 +146,8 @@ struct rds_conn {
 	struct rds_cpath	c_path;
 };
 
-int rds_conn_net_init(struct rds_net *rn);
-void rds_conn_new_gen(struct rds_net *rn);
-void rds_conn_net_exit(struct rds_net *rn);
-struct rds_conn *rds_conn_lookup(struct rds_net *rn,
-				 const struct rds_conn_key *key);
-struct rds_conn *rds_conn_get_for_user(struct rds_net *rn,
-				       const struct rds_conn_key *key,
-				       kuid_t uid);
-struct rds_conn *rds_conn_get_for_peer(struct rds_net *rn,
-				       const struct rds_conn_key *key);
-struct rds_cpath *rds_conn_add_lane(struct rds_conn *conn, unsigned int i);
-void rds_conn_remove(struct rds_conn *conn);
 void rds_conn_free_path(struct rds_cpath *cp);
-void rds_conn_destroy(struct rds_conn *conn, enum rds_drop_reason reason);
 void rds_conn_release(struct rds_conn *conn);
-void rds_conn_destroy_all(struct rds_net *rn,
-			  const struct rds_transport *trans,
-			  enum rds_drop_reason reason);
 
 /**
  * rds_conn_lane() - a lane of a connection

@@ -23,20 +23,13 @@
 #include "lanes.h"
 #include "message.h"
 #include "mr.h"
+#include "pong.h"
 #include "recv_queue.h"
 #include "soft_job.h"
 #include "soft_op.h"
 #include "sysctl.h"
 
 #include <trace/events/rds.h>
-
-/* Pongs that may wait on a path; a peer that pings faster loses some. */
-#define RDS_MAX_PONGS	1024
-
-/* No path may have more than this part of what is left for all, so that there
- * always is something left for another.
- */
-#define RDS_PONGS_PART	4
 
 /* A peer that has not been told that a port is congested may go on for a
  * while, but not for ever.
@@ -229,40 +222,6 @@ static bool rds_deliver_to_sock(struct rds_path *path, struct rds_sock *rs,
 	return go_on;
 }
 
-static bool rds_deliver_pong_has_room(const struct rds_cpath *cp)
-{
-	const struct rds_net *rn = cp->cp_conn->c_rn;
-	int left;
-
-	left = rds_sysctl_limit(rn, pongs_max) - atomic_read(&rn->rn_npongs);
-	return atomic_read(&cp->cp_npongs) <
-	       min(RDS_MAX_PONGS, DIV_ROUND_UP(left, RDS_PONGS_PART));
-}
-
-/* The answer goes by the path's work: nothing is transmitted from here. Who
- * pings and does not read gets no more of them.
- */
-static bool rds_deliver_pong(struct rds_cpath *cp, __be16 port)
-{
-	struct rds_message *msg;
-
-	if (!rds_deliver_pong_has_room(cp) ||
-	    rds_cong_test(cp->cp_conn->c_fcong, port))
-		return false;
-
-	msg = rds_message_alloc_empty(GFP_ATOMIC | __GFP_NOWARN);
-	if (!msg)
-		return false;
-
-	msg->m_dport = port;
-	msg->m_kind = RDS_MSG_PONG;
-	atomic_inc(&cp->cp_npongs);
-	atomic_inc(&cp->cp_conn->c_rn->rn_npongs);
-	llist_add(&msg->m_pong, &cp->cp_pongs);
-	rds_cpath_kick(cp, 0);
-	return true;
-}
-
 static void rds_deliver_ping(struct rds_path *path, struct rds_incoming *inc)
 {
 	struct rds_net *rn = to_cpath(path)->cp_conn->c_rn;
@@ -274,7 +233,7 @@ static void rds_deliver_ping(struct rds_path *path, struct rds_incoming *inc)
 	}
 
 	rds_stat_inc(rn, recv_ping);
-	if (inc->i_sport && !rds_deliver_pong(to_cpath(path), inc->i_sport)) {
+	if (inc->i_sport && !rds_pong_add(to_cpath(path), inc->i_sport)) {
 		rds_deliver_drop(path, inc, RDS_MSG_PING_LIMIT);
 		return;
 	}

@@ -36,7 +36,7 @@
 
 #include "compat.h"
 #include "cong.h"
-#include "gate.h"
+#include "conn_table.h"
 #include "lanes.h"
 #include "legacy.h"
 #include "message.h"
@@ -58,22 +58,6 @@
 
 /* Answers to probes that may wait on a path */
 #define RDS_MAX_REPLIES		16
-
-/**
- * rds_lanes_init() - prepare the lanes of a new connection
- * @conn: the connection, with its first path
- *
- * The first number belongs to a probe, so that a peer that remembers another
- * life of ours learns of it before it judges anything else.
- *
- * Context: process.
- */
-void rds_lanes_init(struct rds_conn *conn)
-{
-	conn->c_path.cp_next_tx_seq = 2;
-	conn->c_first_probe = true;
-	set_bit(RDS_PF_PROBE, &conn->c_path.cp_flags);
-}
 
 /* What is in use is not taken back. */
 static unsigned int rds_lanes_offer(const struct rds_conn *conn)
@@ -156,32 +140,6 @@ static void rds_lanes_add_offer(struct rds_hello *hello,
 	} else if (before->in_use) {
 		hello->npaths = before->npaths;
 		hello->in_use = true;
-	}
-}
-
-/**
- * rds_lanes_path_up() - a lane is about to come UP
- * @cp: the lane
- *
- * A peer of another kind, with a generation, may be its next life, and say
- * nothing of itself until it is asked; and a probe that takes its turn in the
- * queue would ask too late. One that knows us passes over what comes ahead, and
- * greets by itself.
- *
- * Context: any.
- */
-void rds_lanes_path_up(struct rds_cpath *cp)
-{
-	const struct rds_hello *peer = &cp->cp_conn->c_peer;
-
-	rds_gate_begin(cp);
-	if (READ_ONCE(peer->ours)) {
-		set_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);
-	} else if (!cp->cp_pub.index &&
-		   (cp->cp_established || READ_ONCE(peer->id))) {
-		set_bit(RDS_PF_PROBE, &cp->cp_flags);
-		if (READ_ONCE(peer->id))
-			set_bit(RDS_PF_ASK, &cp->cp_flags);
 	}
 }
 

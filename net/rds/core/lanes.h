@@ -7,8 +7,6 @@
 
 #include "conn.h"
 
-void rds_lanes_init(struct rds_conn *conn);
-void rds_lanes_path_up(struct rds_cpath *cp);
 void rds_lanes_verify(struct rds_cpath *cp);
 void rds_lanes_last_news(struct rds_cpath *cp);
 bool rds_lanes_receive(struct rds_cpath *cp, struct rds_incoming *inc,

@@ -58,21 +58,6 @@ bool rds_legacy_is_early(const struct rds_conn *conn, unsigned int named)
 }
 
 /**
- * rds_legacy_map_is_late() - may a congestion map be older than what lane 0 has
- *	brought?
- * @cp: another lane, by which it came
- *
- * What a lane begins with may have waited for its place.
- *
- * Context: deliver context.
- * Return: true if it may.
- */
-bool rds_legacy_map_is_late(const struct rds_cpath *cp)
-{
-	return READ_ONCE(cp->cp_conn->c_peer.names_lanes) && !cp->cp_mapped;
-}
-
-/**
  * rds_legacy_is_past_barrier() - has what went before the barrier arrived?
  * @cp: the path that carried it
  *

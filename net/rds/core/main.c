@@ -7,13 +7,12 @@
 #include <net/sock.h>
 
 #include "addr_watch.h"
+#include "conn_table.h"
 #include "message.h"
+#include "netns.h"
+#include "path_work.h"
 #include "pin.h"
-#include "net_list.h"
-#include "path.h"
 #include "sock_ops.h"
-
-struct workqueue_struct *rds_wq;
 
 #ifdef CONFIG_COMPAT
 static int rds_compat_ioctl(struct socket *sock, unsigned int cmd,
@@ -23,7 +22,7 @@ static int rds_compat_ioctl(struct socket *sock, unsigned int cmd,
 }
 #endif
 
-const struct proto_ops rds_proto_ops = {
+static const struct proto_ops rds_proto_ops = {
 	.family		= AF_RDS,
 	.owner		= THIS_MODULE,
 	.release	= rds_sock_release,
@@ -47,9 +46,19 @@ const struct proto_ops rds_proto_ops = {
 	.mmap		= sock_no_mmap,
 };
 
+static int rds_create(struct net *net, struct socket *sock, int protocol,
+		      int kern)
+{
+	int ret = rds_sock_create(net, sock, protocol, kern);
+
+	if (!ret)
+		sock->ops = &rds_proto_ops;
+	return ret;
+}
+
 static const struct net_proto_family rds_family = {
 	.family	= AF_RDS,
-	.create	= rds_sock_create,
+	.create	= rds_create,
 	.owner	= THIS_MODULE,
 };
 
@@ -67,6 +76,7 @@ static int __init rds_init(void)
 		goto err_caches;
 	}
 
+	rds_conn_table_init(rds_path_work);
 	ret = rds_pin_init();
 	if (ret)
 		goto err_wq;

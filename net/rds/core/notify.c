@@ -86,6 +86,27 @@ void rds_note_free(struct rds_sock *rs, struct rds_note *note)
 }
 
 /**
+ * rds_sock_wake_readers() - there is something to be told
+ * @rs: the socket; the caller has a reference
+ *
+ * All readers: those that have no room for it sleep on.
+ *
+ * Context: any.
+ */
+void rds_sock_wake_readers(struct rds_sock *rs)
+{
+	struct sock *sk = &rs->rs_sk;
+	struct socket_wq *wq;
+
+	rcu_read_lock();
+	wq = rcu_dereference(sk->sk_wq);
+	if (skwq_has_sleeper(wq))
+		wake_up_interruptible_all(&wq->wait);
+	sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_IN);
+	rcu_read_unlock();
+}
+
+/**
  * rds_note_post() - an operation has ended
  * @rs: the socket; the caller has a reference
  * @note: the note; taken over

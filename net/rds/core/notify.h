@@ -13,6 +13,7 @@ void rds_note_free(struct rds_sock *rs, struct rds_note *note);
 void rds_note_post(struct rds_sock *rs, struct rds_note *note, s32 status);
 int rds_notes_put(struct rds_sock *rs, struct msghdr *msg, bool peek);
 void rds_notes_close(struct rds_sock *rs);
+void rds_sock_wake_readers(struct rds_sock *rs);
 
 /**
  * rds_notes_pending() - is there anything to be told?

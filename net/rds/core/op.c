@@ -432,22 +432,17 @@ bool rds_op_begin(struct rds_message *msg)
 EXPORT_SYMBOL_GPL(rds_op_begin);
 
 /**
- * rds_op_done() - a device has done an operation, or will not
+ * rds_op_conclude() - note how an operation that had begun has ended
  * @msg: its message; the caller has a reference
  * @status: RDS_RDMA_SUCCESS, or why not; only the first counts
  *
- * If no message is to follow, this is the end of its way, too.
- *
- * Context: any. Takes cp_lock, rs_lock.
+ * Context: any. Takes rs_lock.
+ * Return: true if this was the first to say so.
  */
-void rds_op_done(struct rds_message *msg, int status)
+bool rds_op_conclude(struct rds_message *msg, int status)
 {
-	struct rds_user_op *uo = to_user_op(msg->m_op);
-
-	if (rds_op_end(uo, RDS_OP_BEGUN, status) && uo->uo_op.op_bare)
-		rds_send_op_done(msg);
+	return rds_op_end(to_user_op(msg->m_op), RDS_OP_BEGUN, status);
 }
-EXPORT_SYMBOL_GPL(rds_op_done);
 
 /**
  * rds_op_is_new() - has nothing of an operation been begun yet?

@@ -12,6 +12,7 @@ int rds_op_add_rdma(struct rds_sock *rs, struct rds_message *msg,
 		    const struct rds_rdma_args *args);
 int rds_op_add_atomic(struct rds_sock *rs, struct rds_message *msg,
 		      int type, const struct rds_atomic_args *args);
+bool rds_op_conclude(struct rds_message *msg, int status);
 bool rds_op_is_new(const struct rds_message *msg);
 bool rds_op_is_lost(const struct rds_message *msg);
 bool rds_op_is_alone(const struct rds_message *msg);

@@ -21,66 +21,12 @@
  * halves off). cp_lock is a leaf: nothing of the transport is called under it,
  * so its callbacks may change the state. Kicking needs no lock.
  */
-#include <linux/random.h>
-
 #include "conn.h"
-#include "conn_reap.h"
-#include "lanes.h"
 
 #include <trace/events/rds.h>
 
-/* An attempt to connect that is older is not waited for, in jiffies */
-#define RDS_CONNECT_FRESH	(HZ / 2)
-
 /* Until a transport that had no memory for what came reads on, in jiffies */
 #define RDS_RX_RETRY_DELAY	1
-
-/**
- * rds_cpath_init() - prepare a path
- * @cp: the path, zeroed
- * @conn: its connection, with key and namespace set
- * @index: the number of the lane
- * @work: the path's work function
- *
- * Context: process.
- */
-void rds_cpath_init(struct rds_cpath *cp, struct rds_conn *conn, u8 index,
-		    work_func_t work)
-{
-	const struct rds_conn_key *key = &conn->c_key;
-
-	cp->cp_pub.net = conn->c_rn->rn_net;
-	cp->cp_pub.laddr = key->laddr;
-	cp->cp_pub.faddr = key->faddr;
-	cp->cp_pub.ifindex = key->ifindex;
-	cp->cp_pub.tos = key->tos;
-	cp->cp_pub.index = index;
-	cp->cp_pub.passive = key->passive;
-	cp->cp_pub.epoch = conn->c_epoch;
-	cp->cp_conn = conn;
-	cp->cp_trans = key->trans;
-	spin_lock_init(&cp->cp_lock);
-	INIT_LIST_HEAD(&cp->cp_send_queue);
-	INIT_LIST_HEAD(&cp->cp_retrans);
-	rds_park_init(&cp->cp_park);
-	rds_soft_init(&cp->cp_soft);
-	init_llist_head(&cp->cp_pongs);
-	mutex_init(&cp->cp_xmit_lock);
-	INIT_DELAYED_WORK(&cp->cp_work, work);
-	cp->cp_next_tx_seq = 1;
-	cp->cp_next_ticket = 1;
-	cp->cp_next_rx_seq = 1;
-	cp->cp_caps = key->trans->caps;
-	cp->cp_device = key->trans->rdma;
-	cp->cp_loops = cp->cp_caps & RDS_CAP_LOOPBACK;
-	cp->cp_multi = cp->cp_caps & RDS_CAP_MULTIPATH;
-	cp->cp_self_acked = cp->cp_caps & RDS_CAP_SELF_ACKED;
-	cp->cp_gated = cp->cp_multi;
-	cp->cp_map_at = jiffies - 1;
-	cp->cp_since = jiffies;
-	cp->cp_lost_at = jiffies;
-	cp->cp_remind_at = jiffies;
-}
 
 static void rds_cpath_count_reset(struct rds_cpath *cp)
 {
@@ -420,150 +366,6 @@ void rds_cpath_connect_soon(struct rds_cpath *cp)
 }
 
 /**
- * rds_cpath_connect_now() - the peer is there: do not wait for the back-off
- * @cp: the path
- *
- * Nor for an attempt that began when the peer perhaps was not there.
- *
- * Context: any.
- */
-void rds_cpath_connect_now(struct rds_cpath *cp)
-{
-	WRITE_ONCE(cp->cp_connect_at, jiffies);
-	set_bit(RDS_PF_CONNECT, &cp->cp_flags);
-	if (rds_cpath_state(cp) == RDS_PATH_CONNECTING &&
-	    time_after(jiffies, cp->cp_since + RDS_CONNECT_FRESH))
-		rds_path_drop(&cp->cp_pub, RDS_DROP_RACED);
-	rds_cpath_kick(cp, 0);
-}
-
-/**
- * rds_cpath_connect_later() - plan the next attempt to connect
- * @cp: the path
- *
- * Context: process: the path's work item, or who takes a loopback path down
- * beside it.
- */
-void rds_cpath_connect_later(struct rds_cpath *cp)
-{
-	const struct rds_sysctl *ctl = &cp->cp_conn->c_rn->rn_sysctl;
-	u32 delay;
-
-	/* Somebody knows that the peer is there. */
-	if (test_bit(RDS_PF_CONNECT, &cp->cp_flags))
-		return;
-
-	delay = rds_backoff_next(&cp->cp_backoff_ms,
-				 READ_ONCE(ctl->reconnect_min_ms),
-				 READ_ONCE(ctl->reconnect_max_ms),
-				 get_random_u32());
-	WRITE_ONCE(cp->cp_connect_at, jiffies + msecs_to_jiffies(delay));
-	set_bit(RDS_PF_CONNECT, &cp->cp_flags);
-	rds_cpath_kick(cp, msecs_to_jiffies(delay));
-}
-
-/**
- * rds_cpath_connect() - make an attempt to connect
- * @cp: the path
- *
- * Context: process, the path's work item, may sleep.
- */
-void rds_cpath_connect(struct rds_cpath *cp)
-{
-	bool used;
-	int ret;
-
-	if (!rds_cpath_event(cp, RDS_EV_CONNECT)) {
-		/* Somebody has dropped it; what is on offer still is. */
-		if (cp->cp_multi && test_bit(RDS_PF_TAKEN, &cp->cp_flags))
-			set_bit(RDS_PF_OFFER, &cp->cp_flags);
-		return;
-	}
-
-	used = rds_path_is_used(&cp->cp_pub);
-	ret = cp->cp_trans->conn->path_connect(&cp->cp_pub);
-	if (!ret)
-		return;
-
-	rds_cpath_event(cp, RDS_EV_CONNECT_FAILED);
-	clear_bit(RDS_PF_TAKEN, &cp->cp_flags);
-	/* Who has begun to use it meanwhile left it to us, and the transport
-	 * may not have known.
-	 */
-	if (!cp->cp_loops && rds_conn_is_left(cp->cp_conn))
-		rds_conn_reap_later(cp->cp_conn->c_rn);
-	else if (ret != -EAGAIN)
-		rds_cpath_connect_later(cp);
-	else if (cp->cp_pub.index || !used)
-		rds_cpath_connect_soon(cp);
-}
-
-/**
- * rds_cpath_forget_connection() - what was true of a connection that is no more
- * @cp: the path; its transport is shut down, so nothing arrives
- *
- * Context: process, the path's work item. cp_xmit_lock is held; takes cp_lock.
- */
-void rds_cpath_forget_connection(struct rds_cpath *cp)
-	__must_hold(&cp->cp_xmit_lock)
-{
-	lockdep_assert_held(&cp->cp_xmit_lock);
-
-	cp->cp_strict = false;
-	cp->cp_soft.so_known = false;
-	WRITE_ONCE(cp->cp_heard, false);
-	WRITE_ONCE(cp->cp_mapped, false);
-	WRITE_ONCE(cp->cp_known, false);
-	cp->cp_gated = cp->cp_multi;
-	clear_bit(RDS_PF_TAKEN, &cp->cp_flags);
-	clear_bit(RDS_PF_NEWS, &cp->cp_flags);
-	clear_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);
-	clear_bit(RDS_PF_REPLY_NOW, &cp->cp_flags);
-	clear_bit(RDS_PF_ASK, &cp->cp_flags);
-	clear_bit(RDS_PF_RX, &cp->cp_flags);
-	clear_bit(RDS_PF_RX_TURN, &cp->cp_flags);
-
-	spin_lock_bh(&cp->cp_lock);
-	cp->cp_greeted = false;
-	cp->cp_asked = false;
-	cp->cp_answered = false;
-	cp->cp_has_mark = false;
-	cp->cp_dialed = false;
-	spin_unlock_bh(&cp->cp_lock);
-}
-
-/**
- * rds_path_connect_done() - a transport connection works
- * @path: the path
- *
- * The path comes UP: the congestion map goes first, then the handshake, then
- * what waits. In any state but CONNECTING or RESETTING the connection is
- * unexpected, and the path is dropped.
- *
- * Context: any; locks of the transport may be held.
- */
-void rds_path_connect_done(struct rds_path *path)
-{
-	struct rds_cpath *cp = to_cpath(path);
-
-	/* Before anybody can send: the map goes first. */
-	set_bit(RDS_PF_CONG, &cp->cp_flags);
-	if (cp->cp_multi)
-		rds_lanes_path_up(cp);
-	if (!rds_cpath_event(cp, RDS_EV_CONNECTED)) {
-		rds_path_drop(path, RDS_DROP_RACED);
-		return;
-	}
-
-	/* Others have to be heard first. */
-	if (cp->cp_loops)
-		WRITE_ONCE(cp->cp_backoff_ms, 0);
-	clear_bit(RDS_PF_CONNECT, &cp->cp_flags);
-	rds_cpath_kick(cp, 0);
-}
-EXPORT_SYMBOL_GPL(rds_path_connect_done);
-
-/**
  * rds_path_drop() - give a transport connection up
  * @path: the path
  * @reason: why
@@ -658,3 +460,15 @@ u64 rds_path_received(const struct rds_path *path)
 	return READ_ONCE(cp->cp_next_rx_seq) - 1;
 }
 EXPORT_SYMBOL_GPL(rds_path_received);
+
+/**
+ * rds_path_put() - give up a reference to a path
+ * @path: the path
+ *
+ * Context: any.
+ */
+void rds_path_put(struct rds_path *path)
+{
+	rds_conn_put(to_cpath(path)->cp_conn);
+}
+EXPORT_SYMBOL_GPL(rds_path_put);

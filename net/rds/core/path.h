@@ -237,8 +237,6 @@ struct rds_cpath {
 	u32			cp_backoff_ms;
 };
 
-extern struct workqueue_struct *rds_wq;
-
 /**
  * to_cpath() - core's view of a path
  * @path: the transport's view
@@ -297,15 +295,9 @@ static inline bool rds_cpath_heard(struct rds_cpath *cp)
 	return true;
 }
 
-void rds_cpath_init(struct rds_cpath *cp, struct rds_conn *conn, u8 index,
-		    work_func_t work);
 bool rds_cpath_event(struct rds_cpath *cp, enum rds_path_event event);
 bool rds_cpath_only_waits(const struct rds_cpath *cp);
 void rds_cpath_connect_soon(struct rds_cpath *cp);
-void rds_cpath_connect_now(struct rds_cpath *cp);
-void rds_cpath_connect_later(struct rds_cpath *cp);
-void rds_cpath_connect(struct rds_cpath *cp);
-void rds_cpath_forget_connection(struct rds_cpath *cp);
 void rds_cpath_give_way(struct rds_cpath *cp, enum rds_path_state state,
 			enum rds_drop_reason reason);
 void rds_cpath_renew(struct rds_cpath *cp, enum rds_drop_reason reason);

@@ -7,12 +7,13 @@
  * nothing, and one kick serves whatever came up meanwhile.
  */
 #include "compat.h"
-#include "conn.h"
-#include "conn_reap.h"
+#include "conn_idle.h"
 #include "gate.h"
 #include "lanes.h"
 #include "legacy.h"
+#include "path_connect.h"
 #include "path_work.h"
+#include "pong.h"
 #include "send.h"
 #include "soft_op.h"
 
@@ -113,6 +114,7 @@ static bool rds_path_shut_down(struct rds_cpath *cp)
 	rds_lanes_last_news(cp);
 
 	mutex_lock(&cp->cp_xmit_lock);
+	rds_soft_reset(cp);
 	rds_send_reset(cp);
 	rds_cpath_forget_connection(cp);
 	mutex_unlock(&cp->cp_xmit_lock);
@@ -172,8 +174,10 @@ void rds_path_shut_down_dead(struct rds_cpath *cp)
 	rds_cpath_event(cp, RDS_EV_SHUTDOWN);
 	mutex_lock(&cp->cp_xmit_lock);
 	cp->cp_trans->conn->path_shutdown(&cp->cp_pub, true);
+	rds_soft_reset(cp);
 	rds_send_purge(cp);
 	mutex_unlock(&cp->cp_xmit_lock);
+	rds_pong_drop(cp);
 	rds_cpath_event(cp, RDS_EV_SHUTDOWN_DONE);
 }
 
@@ -338,7 +342,7 @@ static void rds_path_run(struct rds_cpath *cp)
 	rds_path_connect(cp);
 	rds_path_remind(cp);
 	rds_path_receive(cp);
-	rds_send_queue_pongs(cp);
+	rds_pong_queue(cp);
 	rds_send_map_again(cp);
 	rds_send_run_waiting(cp);
 	rds_path_rearm(cp);

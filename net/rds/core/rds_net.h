@@ -112,6 +112,9 @@ struct rds_net {
 };
 
 extern unsigned int rds_net_id;
+extern struct workqueue_struct *rds_wq;
+
+void rds_net_new_gen(struct rds_net *rn);
 
 /**
  * rds_net() - RDS's part of a namespace

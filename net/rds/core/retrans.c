@@ -8,7 +8,6 @@
 #include "message.h"
 #include "op.h"
 #include "send.h"
-#include "soft_op.h"
 
 #include <trace/events/rds.h>
 
@@ -233,15 +232,8 @@ bool rds_send_all_acked(struct rds_cpath *cp, u64 ticket)
 	return acked;
 }
 
-/**
- * rds_send_op_done() - an operation is done that no message follows
- * @msg: its message; the caller has a reference
- *
- * Nobody acknowledges it: this is the end of its way.
- *
- * Context: any; locks of the transport may be held. Takes cp_lock, rs_lock.
- */
-void rds_send_op_done(struct rds_message *msg)
+/* This is the end of the way of a message that nobody acknowledges. */
+static void rds_send_end_bare(struct rds_message *msg)
 {
 	struct rds_cpath *cp = to_cpath(msg->m_path);
 	bool mine = false;
@@ -260,6 +252,22 @@ void rds_send_op_done(struct rds_message *msg)
 	if (mine)
 		rds_send_finish(msg);
 }
+
+/**
+ * rds_op_done() - a device has done an operation, or will not
+ * @msg: its message; the caller has a reference
+ * @status: RDS_RDMA_SUCCESS, or why not; only the first counts
+ *
+ * If no message is to follow, this is the end of its way, too.
+ *
+ * Context: any. Takes cp_lock, rs_lock.
+ */
+void rds_op_done(struct rds_message *msg, int status)
+{
+	if (rds_op_conclude(msg, status) && msg->m_op->op_bare)
+		rds_send_end_bare(msg);
+}
+EXPORT_SYMBOL_GPL(rds_op_done);
 
 static void rds_send_drop_ahead(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
@@ -300,7 +308,8 @@ static bool rds_send_is_over(const struct rds_cpath *cp,
  * order and marked as sent before, so that the peer can tell duplicates; behind
  * it goes what was parked, for the next connection begins with a map. What was
  * cancelled while it was being sent ends here; and so does what has an
- * operation that must not be done twice.
+ * operation that must not be done twice. What operations in software have out,
+ * rds_soft_reset() has given up before.
  *
  * Context: process. cp_xmit_lock is held; takes cp_lock, rs_lock.
  */
@@ -316,7 +325,6 @@ void rds_send_reset(struct rds_cpath *cp)
 
 	rds_send_drop_ahead(cp);
 	rds_park_release_all(cp);
-	rds_soft_reset(cp);
 	if (rds_cpath_asks_acks(cp))
 		flags |= RDS_FLAG_ACK_REQUIRED;
 
@@ -374,7 +382,8 @@ void rds_send_flush(struct rds_cpath *cp)
 
 /**
  * rds_send_purge() - give up all messages of a dead path
- * @cp: the path; its transport is shut down for good
+ * @cp: the path; its transport is shut down for good, and rds_soft_reset() was
+ *	called
  *
  * Context: process. cp_xmit_lock is held; takes cp_lock, rs_lock.
  */
@@ -388,7 +397,6 @@ void rds_send_purge(struct rds_cpath *cp)
 
 	rds_send_drop_ahead(cp);
 	rds_park_release_all(cp);
-	rds_soft_reset(cp);
 
 	spin_lock_bh(&cp->cp_lock);
 	WRITE_ONCE(cp->cp_xmit_msg, NULL);

@@ -15,7 +15,6 @@ bool rds_send_control(struct rds_cpath *cp, struct rds_message *msg,
 		      bool first);
 bool rds_send_all_acked(struct rds_cpath *cp, u64 ticket);
 void rds_send_flush(struct rds_cpath *cp);
-void rds_send_queue_pongs(struct rds_cpath *cp);
 int rds_send_cong_map(struct rds_cpath *cp);
 void rds_send_forget_map(struct rds_cpath *cp);
 void rds_send_map_again(struct rds_cpath *cp);
@@ -26,7 +25,6 @@ void rds_send_reset(struct rds_cpath *cp);
 void rds_send_purge(struct rds_cpath *cp);
 int rds_send_cancel(struct rds_sock *rs, const struct rds_addr *dest);
 void rds_send_abandon(struct rds_sock *rs);
-void rds_send_op_done(struct rds_message *msg);
 void rds_send_ack_again(struct rds_cpath *cp);
 void rds_send_finish(struct rds_message *msg);
 void rds_send_finish_all(struct list_head *done);

@@ -321,27 +321,3 @@ bool rds_send_control(struct rds_cpath *cp, struct rds_message *msg,
 		rds_send_finish(msg);
 	return alive;
 }
-
-/**
- * rds_send_queue_pongs() - queue the answers to the pings received
- * @cp: the path
- *
- * Context: process, the path's work item.
- */
-void rds_send_queue_pongs(struct rds_cpath *cp)
-{
-	struct rds_message *msg, *next;
-	struct llist_node *list;
-
-	if (llist_empty(&cp->cp_pongs))
-		return;
-
-	list = llist_reverse_order(llist_del_all(&cp->cp_pongs));
-	llist_for_each_entry_safe(msg, next, list, m_pong) {
-		msg->m_path = &cp->cp_pub;
-		rds_conn_hold(cp->cp_conn);
-		if (rds_send_control(cp, msg, false))
-			rds_stat_inc(cp->cp_conn->c_rn, send_pong);
-	}
-	rds_cpath_connect_soon(cp);
-}

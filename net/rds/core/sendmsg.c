@@ -17,7 +17,7 @@
 #include "cmsg.h"
 #include "cong.h"
 #include "cong_flow.h"
-#include "conn.h"
+#include "conn_get.h"
 #include "lanes.h"
 #include "legacy.h"
 #include "message.h"

@@ -70,27 +70,6 @@ static void rds_sock_destruct(struct sock *sk)
 	sk_free(rs->rs_account);
 }
 
-/**
- * rds_sock_wake_readers() - there is something to be told
- * @rs: the socket; the caller has a reference
- *
- * All readers: those that have no room for it sleep on.
- *
- * Context: any.
- */
-void rds_sock_wake_readers(struct rds_sock *rs)
-{
-	struct sock *sk = &rs->rs_sk;
-	struct socket_wq *wq;
-
-	rcu_read_lock();
-	wq = rcu_dereference(sk->sk_wq);
-	if (skwq_has_sleeper(wq))
-		wake_up_interruptible_all(&wq->wait);
-	sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_IN);
-	rcu_read_unlock();
-}
-
 static void rds_sock_init(struct rds_sock *rs, struct rds_net *rn)
 {
 	rs->rs_rn = rn;
@@ -137,7 +116,6 @@ int rds_sock_create(struct net *net, struct socket *sock, int protocol,
 	}
 
 	sock_init_data(sock, sk);
-	sock->ops = &rds_proto_ops;
 	sk->sk_protocol = protocol;
 	sk->sk_destruct = rds_sock_destruct;
 	sock_set_flag(sk, SOCK_RCU_FREE);

@@ -121,8 +121,6 @@ struct rds_sock {
 	u8			rs_rx_trace[RDS_MSG_RX_DGRAM_TRACE_MAX];
 };
 
-void rds_sock_wake_readers(struct rds_sock *rs);
-
 /* Messages on their way that a socket may have, whatever their size */
 #define RDS_SNDBUF_MSGS		16384
 

@@ -9,7 +9,6 @@
 
 #include "sock.h"
 
-extern const struct proto_ops rds_proto_ops;
 extern struct proto rds_proto;
 
 /* sock.c */

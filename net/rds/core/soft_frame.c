@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RDMA in software: what is in the frames.
+ * RDMA in software: the frames.
  *
- * Pure. The extension header fills the sixteen bytes: its type, the kind of
+ * The extension header fills the sixteen bytes: its type, the kind of
  * the frame, a status, and three numbers of four bytes. What has another size
  * for each kind is payload.
  */
+#include <linux/sched/mm.h>
+#include <linux/uio.h>
+
 #include "compat.h"
+#include "message.h"
+#include "path.h"
 #include "soft_frame.h"
 
 /**
@@ -90,37 +95,71 @@ void rds_soft_operands_read(const struct rds_soft_operands *from,
 }
 EXPORT_SYMBOL_RDS_KUNIT(rds_soft_operands_read);
 
-/* A set bit of the mask is the last of a part, and nothing carries out of it
- * (InfiniBand Architecture Specification, "Masked Atomics"; rds-rdma(7),
- * nocarry_mask).
+/**
+ * rds_soft_new_frame() - get a frame to be sent
+ * @says: what its header says
+ * @len: bytes of payload, at most RDS_MAX_MSG_SIZE
+ *
+ * A peer that is none of ours, which it never comes to, is to drop it.
+ *
+ * Context: process, may sleep; cp_xmit_lock is held.
+ * Return: a message of the caller's, its payload uninitialised; NULL without
+ * memory.
  */
-static u64 rds_soft_add(u64 a, u64 b, u64 last)
+struct rds_message *rds_soft_new_frame(const struct rds_soft_frame *says,
+				       u32 len)
 {
-	return ((a & ~last) + (b & ~last)) ^ ((a ^ b) & last);
+	unsigned int nofs = memalloc_nofs_save();
+	struct rds_message *frame;
+
+	frame = rds_message_alloc(len);
+	memalloc_nofs_restore(nofs);
+	if (!frame)
+		return NULL;
+	frame->m_flags = RDS_FLAG_RETRANSMITTED;
+	rds_soft_frame_write(frame->m_exthdr, says);
+	return frame;
 }
 
 /**
- * rds_soft_compute() - what an atomic operation makes of a value
- * @op: the operation
- * @old: what was there
+ * rds_soft_send() - send a frame, or go on with it
+ * @cp: the path
+ * @frame: the frame; NULL when it is sent, and given up
+ *
+ * Another frame, or a message, follows, or the transport is flushed.
+ *
+ * Context: process, may sleep; cp_xmit_lock is held.
+ * Return: 0 when all of it is with the transport; otherwise as
+ * &rds_data_ops.xmit.
+ */
+int rds_soft_send(struct rds_cpath *cp, struct rds_message **frame)
+	__must_hold(&cp->cp_xmit_lock)
+{
+	int ret = cp->cp_trans->data->xmit(&cp->cp_pub, *frame, true);
+
+	if (ret < 0)
+		return ret;
+	rds_message_put(*frame);
+	*frame = NULL;
+	return 0;
+}
+
+/**
+ * rds_soft_read_payload() - copy a payload of known size
+ * @inc: the frame that has it
+ * @to: where to
+ * @size: bytes
  *
  * Context: any.
- * Return: what is there afterwards.
+ * Return: false if it has another size.
  */
-u64 rds_soft_compute(const struct rds_op *op, u64 old)
+bool rds_soft_read_payload(struct rds_incoming *inc, void *to, size_t size)
 {
-	switch (op->op_kind) {
-	case RDS_OP_FADD:
-	case RDS_OP_MASKED_FADD:
-		return rds_soft_add(old, op->op_add, op->op_add_mask);
-	case RDS_OP_CSWP:
-	case RDS_OP_MASKED_CSWP:
-		if ((old ^ op->op_compare) & op->op_compare_mask)
-			return old;
-		return (old & ~op->op_add_mask) |
-		       (op->op_add & op->op_add_mask);
-	default:
-		return old;
-	}
+	struct kvec vec = { to, size };
+	struct iov_iter iter;
+
+	if (inc->i_len != size)
+		return false;
+	iov_iter_kvec(&iter, ITER_DEST, &vec, 1, size);
+	return !inc->i_ops->copy(inc, size, &iter);
 }
-EXPORT_SYMBOL_RDS_KUNIT(rds_soft_compute);

@@ -8,6 +8,8 @@
 
 #include <net/rds/transport.h>
 
+struct rds_cpath;
+
 /**
  * enum rds_soft_kind - what a frame is
  * @RDS_SOFT_ANSWER: how an operation has ended; the payload is what was read
@@ -77,7 +79,10 @@ void rds_soft_operands_write(struct rds_soft_operands *to,
 			     const struct rds_op *op);
 void rds_soft_operands_read(const struct rds_soft_operands *from,
 			    struct rds_op *op);
-u64 rds_soft_compute(const struct rds_op *op, u64 old);
+struct rds_message *rds_soft_new_frame(const struct rds_soft_frame *says,
+				       u32 len);
+int rds_soft_send(struct rds_cpath *cp, struct rds_message **frame);
+bool rds_soft_read_payload(struct rds_incoming *inc, void *to, size_t size);
 
 /**
  * rds_soft_kind_of() - how a frame asks for an operation

@@ -21,8 +21,8 @@
 #include <net/ipv6.h>
 
 #include "addr.h"
+#include "compat.h"
 #include "rds_net.h"
-#include "soft_frame.h"
 #include "soft_mr.h"
 
 /* Keys drawn until one is found that nobody has */
@@ -176,6 +176,41 @@ static u64 rds_soft_mr_exchange(struct page *page, u32 off,
 	kunmap_local(base);
 	return old;
 }
+
+/* A set bit of the mask is the last of a part, and nothing carries out of it
+ * (InfiniBand Architecture Specification, "Masked Atomics"; rds-rdma(7),
+ * nocarry_mask).
+ */
+static u64 rds_soft_add(u64 a, u64 b, u64 last)
+{
+	return ((a & ~last) + (b & ~last)) ^ ((a ^ b) & last);
+}
+
+/**
+ * rds_soft_compute() - what an atomic operation makes of a value
+ * @op: the operation
+ * @old: what was there
+ *
+ * Context: any.
+ * Return: what is there afterwards.
+ */
+u64 rds_soft_compute(const struct rds_op *op, u64 old)
+{
+	switch (op->op_kind) {
+	case RDS_OP_FADD:
+	case RDS_OP_MASKED_FADD:
+		return rds_soft_add(old, op->op_add, op->op_add_mask);
+	case RDS_OP_CSWP:
+	case RDS_OP_MASKED_CSWP:
+		if ((old ^ op->op_compare) & op->op_compare_mask)
+			return old;
+		return (old & ~op->op_add_mask) |
+		       (op->op_add & op->op_add_mask);
+	default:
+		return old;
+	}
+}
+EXPORT_SYMBOL_RDS_KUNIT(rds_soft_compute);
 
 /**
  * rds_soft_mr_atomic() - do an atomic operation on memory

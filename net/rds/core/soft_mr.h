@@ -21,6 +21,7 @@ bool rds_soft_mr_view(struct rds_soft_mr *sm, bool write, u64 addr, u32 bytes,
 		      struct iov_iter *iter);
 bool rds_soft_mr_atomic(struct rds_soft_mr *sm, const struct rds_op *op,
 			u64 *old);
+u64 rds_soft_compute(const struct rds_op *op, u64 old);
 
 /**
  * rds_rdma_of() - who lets peers reach memory, and reaches theirs

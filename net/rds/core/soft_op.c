@@ -63,19 +63,6 @@ struct rds_soft_claim {
 	struct rds_message	*sc_msg;
 };
 
-/**
- * rds_soft_init() - a new path has no operations
- * @so: the path's operations, zeroed
- *
- * Context: process.
- */
-void rds_soft_init(struct rds_soft *so)
-{
-	spin_lock_init(&so->so_lock);
-	INIT_LIST_HEAD(&so->so_ops);
-	INIT_LIST_HEAD(&so->so_asked);
-}
-
 static bool rds_soft_is_fetch(const struct rds_op *op)
 {
 	return op->op_kind != RDS_OP_WRITE;
@@ -256,32 +243,6 @@ static bool rds_soft_fill_request(struct rds_message *frame,
 	return !rds_bag_copy_in(&frame->m_bag, &from);
 }
 
-/**
- * rds_soft_new_frame() - get a frame to be sent
- * @says: what its header says
- * @len: bytes of payload, at most RDS_MAX_MSG_SIZE
- *
- * A peer that is none of ours, which it never comes to, is to drop it.
- *
- * Context: process, may sleep; cp_xmit_lock is held.
- * Return: a message of the caller's, its payload uninitialised; NULL without
- * memory.
- */
-struct rds_message *rds_soft_new_frame(const struct rds_soft_frame *says,
-				       u32 len)
-{
-	unsigned int nofs = memalloc_nofs_save();
-	struct rds_message *frame;
-
-	frame = rds_message_alloc(len);
-	memalloc_nofs_restore(nofs);
-	if (!frame)
-		return NULL;
-	frame->m_flags = RDS_FLAG_RETRANSMITTED;
-	rds_soft_frame_write(frame->m_exthdr, says);
-	return frame;
-}
-
 /* An address beyond what a frame can name is beyond any memory, too. */
 static struct rds_message *rds_soft_new_request(const struct rds_message *msg)
 {
@@ -449,29 +410,6 @@ static int rds_soft_begin(struct rds_cpath *cp, struct rds_message *msg)
 	return 0;
 }
 
-/**
- * rds_soft_send() - send a frame, or go on with it
- * @cp: the path
- * @frame: the frame; NULL when it is sent, and given up
- *
- * Another frame, or a message, follows, or the transport is flushed.
- *
- * Context: process, may sleep; cp_xmit_lock is held.
- * Return: 0 when all of it is with the transport; otherwise as
- * &rds_data_ops.xmit.
- */
-int rds_soft_send(struct rds_cpath *cp, struct rds_message **frame)
-	__must_hold(&cp->cp_xmit_lock)
-{
-	int ret = cp->cp_trans->data->xmit(&cp->cp_pub, *frame, true);
-
-	if (ret < 0)
-		return ret;
-	rds_message_put(*frame);
-	*frame = NULL;
-	return 0;
-}
-
 static int rds_soft_ask(struct rds_cpath *cp, struct rds_message *msg)
 	__must_hold(&cp->cp_xmit_lock)
 {
@@ -574,26 +512,6 @@ static struct rds_soft_claim *rds_soft_claim_take(struct rds_soft *so, u32 id)
 	}
 	spin_unlock(&so->so_lock);
 	return found;
-}
-
-/**
- * rds_soft_read_payload() - copy a payload of known size
- * @inc: the frame that has it
- * @to: where to
- * @size: bytes
- *
- * Context: any.
- * Return: false if it has another size.
- */
-bool rds_soft_read_payload(struct rds_incoming *inc, void *to, size_t size)
-{
-	struct kvec vec = { to, size };
-	struct iov_iter iter;
-
-	if (inc->i_len != size)
-		return false;
-	iov_iter_kvec(&iter, ITER_DEST, &vec, 1, size);
-	return !inc->i_ops->copy(inc, size, &iter);
 }
 
 /* Put what the peer has sent where it was asked for. */

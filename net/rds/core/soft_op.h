@@ -11,7 +11,6 @@ struct rds_conn;
 struct rds_cpath;
 struct rds_incoming;
 struct rds_message;
-struct rds_soft_frame;
 
 /* Operations that may be out on a path */
 #define RDS_SOFT_DEPTH	16
@@ -62,7 +61,6 @@ struct rds_soft {
 	u64			so_passed;
 };
 
-void rds_soft_init(struct rds_soft *so);
 int rds_soft_admit(struct rds_conn *conn, long *timeo);
 bool rds_soft_waits(struct rds_cpath *cp, const struct rds_message *msg);
 int rds_soft_xmit(struct rds_cpath *cp, struct rds_message *msg);
@@ -70,9 +68,5 @@ bool rds_soft_receive(struct rds_cpath *cp, struct rds_incoming *inc);
 void rds_soft_listen(struct rds_cpath *cp);
 long rds_soft_watch(struct rds_cpath *cp);
 void rds_soft_reset(struct rds_cpath *cp);
-struct rds_message *rds_soft_new_frame(const struct rds_soft_frame *says,
-				       u32 len);
-int rds_soft_send(struct rds_cpath *cp, struct rds_message **frame);
-bool rds_soft_read_payload(struct rds_incoming *inc, void *to, size_t size);
 
 #endif /* _RDS_CORE_SOFT_OP_H */

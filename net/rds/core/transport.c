@@ -17,8 +17,8 @@
 #include <linux/mutex.h>
 
 #include "addr.h"
-#include "conn.h"
-#include "net_list.h"
+#include "conn_destroy.h"
+#include "netns.h"
 #include "transport.h"
 
 /* Until a module that was not to be had is asked for again */
@@ -72,7 +72,7 @@ EXPORT_SYMBOL_GPL(rds_transport_register);
 static void rds_transport_leave_net(struct rds_net *rn, void *trans)
 {
 	rds_conn_destroy_all(rn, trans, RDS_DROP_UNREGISTER);
-	rds_conn_new_gen(rn);
+	rds_net_new_gen(rn);
 }
 
 /**
@@ -125,18 +125,6 @@ const struct rds_transport *rds_transport_get(unsigned int type)
 		trans = NULL;
 	mutex_unlock(&rds_transport_mutex);
 	return trans;
-}
-
-/**
- * rds_transport_put() - give up a transport
- * @trans: the transport, or NULL
- *
- * Context: any.
- */
-void rds_transport_put(const struct rds_transport *trans)
-{
-	if (trans)
-		module_put(trans->owner);
 }
 
 /* Anybody may bind a socket, and each request starts a process. */

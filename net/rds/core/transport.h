@@ -3,6 +3,7 @@
 #ifndef _RDS_CORE_TRANSPORT_H
 #define _RDS_CORE_TRANSPORT_H
 
+#include <linux/module.h>
 #include <net/rds/transport.h>
 
 #include "rds_net.h"
@@ -10,7 +11,6 @@
 bool rds_transport_is_registered(const struct rds_transport *trans);
 const struct rds_transport *rds_transport_get(unsigned int type);
 const struct rds_transport *rds_transport_demand(unsigned int type);
-void rds_transport_put(const struct rds_transport *trans);
 int rds_transport_owns(const struct rds_transport *trans, struct net *net,
 		       const struct in6_addr *ip, u32 ifindex);
 const struct rds_transport *rds_transport_for_laddr(struct net *net,
@@ -19,5 +19,17 @@ const struct rds_transport *rds_transport_for_laddr(struct net *net,
 const struct rds_transport *
 rds_transport_for_faddr(const struct rds_transport *trans, struct net *net,
 			const struct in6_addr *ip, u32 ifindex);
+
+/**
+ * rds_transport_put() - give up a transport
+ * @trans: the transport, or NULL
+ *
+ * Context: any.
+ */
+static inline void rds_transport_put(const struct rds_transport *trans)
+{
+	if (trans)
+		module_put(trans->owner);
+}
 
 #endif /* _RDS_CORE_TRANSPORT_H */

@@ -35,6 +35,7 @@
 #include "bag.h"
 #include "compat.h"
 #include "message.h"
+#include "notify.h"
 #include "stats.h"
 #include "zcopy.h"
 

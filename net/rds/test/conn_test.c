@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * How long connections stay, and how many there may be,
- * net/rds/core/{conn,conn_limit,conn_reap}.c.
+ * net/rds/core/conn*.c.
  */
 #include <linux/cred.h>
 #include <net/ipv6.h>
 
+#include "../core/conn_idle.h"
 #include "../core/conn_reap.h"
 #include "rig.h"
 

@@ -3,6 +3,7 @@
 #include <kunit/test.h>
 
 #include "../core/soft_frame.h"
+#include "../core/soft_mr.h"
 
 static void fills_the_room(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* All namespaces. */
-#ifndef _RDS_CORE_NET_LIST_H
-#define _RDS_CORE_NET_LIST_H
+/* The beginning and the end of RDS in namespaces. */
+#ifndef _RDS_CORE_NETNS_H
+#define _RDS_CORE_NETNS_H
 
 #include "rds_net.h"
 
@@ -9,4 +9,4 @@ void rds_net_for_each(void (*fn)(struct rds_net *rn, void *arg), void *arg);
 int rds_net_register(void);
 void rds_net_unregister(void);
 
-#endif /* _RDS_CORE_NET_LIST_H */
+#endif /* _RDS_CORE_NETNS_H */

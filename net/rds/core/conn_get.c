@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The connection that somebody asks for: found, or made within the limits.
+ */
+#include <net/ipv6.h>
+
+#include "conn_get.h"
+#include "conn_idle.h"
+#include "conn_limit.h"
+#include "conn_reap.h"
+#include "conn_table.h"
+
+/* Of a loopback connection the way back, for who has had the way there made */
+static struct rds_conn *rds_conn_get_reverse(const struct rds_conn *there,
+					     const struct rds_conn_key *key)
+{
+	struct rds_net *rn = there->c_rn;
+	struct rds_conn *conn = rds_conn_lookup(rn, key);
+
+	if (conn)
+		return conn;
+
+	mutex_lock(&rn->rn_lock);
+	conn = rds_conn_lookup(rn, key);
+	if (!conn)
+		conn = rds_conn_create(rn, key, there->c_uid);
+	mutex_unlock(&rn->rn_lock);
+	return conn;
+}
+
+/* What is in the table while rn_lock is held is not dead. */
+static struct rds_conn *rds_conn_make(struct rds_net *rn,
+				      const struct rds_conn_key *key,
+				      kuid_t uid)
+{
+	struct rds_conn *conn;
+	int ret;
+
+	mutex_lock(&rn->rn_lock);
+	conn = rds_conn_lookup(rn, key);
+	if (conn)
+		goto out;
+	ret = rds_conn_limit(rn, uid);
+	conn = ret ? ERR_PTR(ret) : rds_conn_create(rn, key, uid);
+	if (!IS_ERR(conn) && !rds_conn_loops(conn))
+		rds_conn_sweep_later(rn);
+out:
+	mutex_unlock(&rn->rn_lock);
+	return conn;
+}
+
+/* Beyond a limit idle ones make room. */
+static struct rds_conn *rds_conn_make_room(struct rds_net *rn,
+					   const struct rds_conn_key *key,
+					   kuid_t uid)
+{
+	struct rds_conn *conn;
+
+	if (key->trans->caps & RDS_CAP_LOOPBACK)
+		rds_conn_thin_out(rn);
+	conn = rds_conn_make(rn, key, uid);
+	if (conn == ERR_PTR(-EUSERS)) {
+		if (rds_conn_reap_idle(rn, INVALID_UID))
+			conn = rds_conn_make(rn, key, uid);
+	} else if (conn == ERR_PTR(-EDQUOT)) {
+		if (rds_conn_reap_idle(rn, uid))
+			conn = rds_conn_make(rn, key, uid);
+	}
+
+	if (conn == ERR_PTR(-EUSERS))
+		rds_stat_inc(rn, conn_refused_net);
+	else if (conn == ERR_PTR(-EDQUOT))
+		rds_stat_inc(rn, conn_refused_user);
+	return conn;
+}
+
+/**
+ * rds_conn_get_for_user() - find or make a connection that a user asks for
+ * @rn: the namespace
+ * @key: what it is found by; its transport must be pinned by the caller
+ * @uid: who asks
+ *
+ * Anybody may send to any address, so there are limits to what is made: see
+ * conn_limit.c.
+ *
+ * Context: process, may sleep; not the work of a path, for which it may wait.
+ * Takes rn_lock if there is none yet, or if it is about to go.
+ * Return: the connection with a reference for the caller; or an error
+ * pointer: -ENOMEM; -ENETDOWN if the namespace is going away; -EUSERS if there
+ * are too many connections; -EDQUOT if the user has had too many made; or what
+ * the transport's path_alloc() returned.
+ */
+struct rds_conn *rds_conn_get_for_user(struct rds_net *rn,
+				       const struct rds_conn_key *key,
+				       kuid_t uid)
+{
+	struct rds_conn *conn = rds_conn_lookup(rn, key);
+
+	if (conn && READ_ONCE(conn->c_path.cp_dead)) {
+		rds_conn_put(conn);
+		conn = NULL;
+	}
+	if (!conn)
+		conn = rds_conn_make_room(rn, key, uid);
+	if (!IS_ERR(conn))
+		rds_conn_set_used(conn);
+	return conn;
+}
+
+/**
+ * rds_conn_get_for_peer() - find or make a connection that a peer asks for
+ * @rn: the namespace
+ * @key: as for rds_conn_get_for_user()
+ *
+ * Context: process, may sleep. rn_lock is held.
+ * Return: as rds_conn_get_for_user(), but -EAGAIN if there are too many, or too
+ * many that nobody here uses; conn_ops.accept_again() will tell.
+ */
+struct rds_conn *rds_conn_get_for_peer(struct rds_net *rn,
+				       const struct rds_conn_key *key)
+	__must_hold(&rn->rn_lock)
+{
+	struct rds_conn *conn = rds_conn_lookup(rn, key);
+
+	lockdep_assert_held(&rn->rn_lock);
+
+	if (conn)
+		return conn;
+	if (!rds_conn_stranger_has_room(rn, &key->faddr))
+		return ERR_PTR(-EAGAIN);
+	return rds_conn_create(rn, key, INVALID_UID);
+}
+
+/**
+ * rds_path_get_reverse() - the path on which a loopback peer receives
+ * @path: the path that sends
+ *
+ * The two directions between addresses of one host are two connections. That
+ * of an address with itself has a passive twin.
+ *
+ * Context: process, may sleep. Takes rn_lock if there is none yet.
+ * Return: the path with a reference, to be given up by rds_path_put(), or an
+ * error pointer: -ENOMEM, -ENETDOWN, or what path_alloc() returned.
+ */
+struct rds_path *rds_path_get_reverse(struct rds_path *path)
+{
+	struct rds_cpath *cp = to_cpath(path);
+	struct rds_conn_key key = cp->cp_conn->c_key;
+	struct rds_conn *conn;
+
+	swap(key.laddr, key.faddr);
+	if (ipv6_addr_equal(&key.laddr, &key.faddr))
+		key.passive = !key.passive;
+
+	conn = rds_conn_get_reverse(cp->cp_conn, &key);
+	return IS_ERR(conn) ? ERR_CAST(conn) : &conn->c_path.cp_pub;
+}
+EXPORT_SYMBOL_GPL(rds_path_get_reverse);

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The connections of a namespace, by what they are found by, and their paths.
+ *
+ * What the work item of a path does stands above this file, and is made known
+ * to it once.
+ */
+#include <linux/jhash.h>
+#include <linux/random.h>
+#include <linux/rhashtable.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+
+#include "addr.h"
+#include "cong.h"
+#include "conn_limit.h"
+#include "conn_table.h"
+
+static const struct rhashtable_params rds_conn_params = {
+	.key_len	= sizeof(struct rds_conn_key),
+	.key_offset	= offsetof(struct rds_conn, c_key),
+	.head_offset	= offsetof(struct rds_conn, c_node),
+	.automatic_shrinking = true,
+};
+
+static work_func_t rds_conn_path_work __ro_after_init;
+
+/**
+ * rds_conn_table_init() - make known what the work item of a path does
+ * @path_work: its function
+ *
+ * Context: process, before the first connection is made.
+ */
+void __init rds_conn_table_init(work_func_t path_work)
+{
+	rds_conn_path_work = path_work;
+}
+
+int rds_conn_net_init(struct rds_net *rn)
+{
+	mutex_init(&rn->rn_lock);
+	rds_conn_limit_net_init(rn);
+	rds_net_new_gen(rn);
+	INIT_LIST_HEAD(&rn->rn_conn_list);
+	return rhashtable_init(&rn->rn_conns, &rds_conn_params);
+}
+
+void rds_conn_net_exit(struct rds_net *rn)
+{
+	WARN_ON_ONCE(!list_empty(&rn->rn_conn_list));
+	rhashtable_destroy(&rn->rn_conns);
+}
+
+/* On loopback the receiver's own map says whether its port is congested. */
+static int rds_conn_get_maps(struct rds_conn *conn)
+{
+	enum rds_cong_side fside = RDS_CONG_REMOTE;
+	struct rds_conn_key *key = &conn->c_key;
+
+	if (rds_conn_loops(conn))
+		fside = RDS_CONG_LOCAL;
+
+	conn->c_lcong = rds_cong_map_get(conn->c_rn, RDS_CONG_LOCAL,
+					 &key->laddr,
+					 rds_addr_scope(&key->laddr,
+							key->ifindex));
+	if (!conn->c_lcong)
+		return -ENOMEM;
+
+	conn->c_fcong = rds_cong_map_get(conn->c_rn, fside, &key->faddr,
+					 rds_addr_scope(&key->faddr,
+							key->ifindex));
+	if (!conn->c_fcong)
+		return -ENOMEM;
+
+	return 0;
+}
+
+/* The same at both ends */
+static u32 rds_conn_hash(const struct rds_conn_key *key, bool is_lower)
+{
+	const struct in6_addr *lower = is_lower ? &key->laddr : &key->faddr;
+	const struct in6_addr *higher = is_lower ? &key->faddr : &key->laddr;
+
+	return jhash(higher, sizeof(*higher), jhash(lower, sizeof(*lower), 0));
+}
+
+static void rds_conn_init_soft(struct rds_soft *so)
+{
+	spin_lock_init(&so->so_lock);
+	INIT_LIST_HEAD(&so->so_ops);
+	INIT_LIST_HEAD(&so->so_asked);
+}
+
+static void rds_conn_init_path(struct rds_conn *conn, struct rds_cpath *cp,
+			       u8 index)
+{
+	const struct rds_conn_key *key = &conn->c_key;
+
+	cp->cp_pub.net = conn->c_rn->rn_net;
+	cp->cp_pub.laddr = key->laddr;
+	cp->cp_pub.faddr = key->faddr;
+	cp->cp_pub.ifindex = key->ifindex;
+	cp->cp_pub.tos = key->tos;
+	cp->cp_pub.index = index;
+	cp->cp_pub.passive = key->passive;
+	cp->cp_pub.epoch = conn->c_epoch;
+	cp->cp_conn = conn;
+	cp->cp_trans = key->trans;
+	spin_lock_init(&cp->cp_lock);
+	INIT_LIST_HEAD(&cp->cp_send_queue);
+	INIT_LIST_HEAD(&cp->cp_retrans);
+	rds_park_init(&cp->cp_park);
+	rds_conn_init_soft(&cp->cp_soft);
+	init_llist_head(&cp->cp_pongs);
+	mutex_init(&cp->cp_xmit_lock);
+	INIT_DELAYED_WORK(&cp->cp_work, rds_conn_path_work);
+	cp->cp_next_tx_seq = 1;
+	cp->cp_next_ticket = 1;
+	cp->cp_next_rx_seq = 1;
+	cp->cp_caps = key->trans->caps;
+	cp->cp_device = key->trans->rdma;
+	cp->cp_loops = cp->cp_caps & RDS_CAP_LOOPBACK;
+	cp->cp_multi = cp->cp_caps & RDS_CAP_MULTIPATH;
+	cp->cp_self_acked = cp->cp_caps & RDS_CAP_SELF_ACKED;
+	cp->cp_gated = cp->cp_multi;
+	cp->cp_map_at = jiffies - 1;
+	cp->cp_since = jiffies;
+	cp->cp_lost_at = jiffies;
+	cp->cp_remind_at = jiffies;
+}
+
+/* The first number belongs to a probe, so that a peer that remembers another
+ * life of ours learns of it before it judges anything else.
+ */
+static void rds_conn_plan_probe(struct rds_conn *conn)
+{
+	conn->c_path.cp_next_tx_seq = 2;
+	conn->c_first_probe = true;
+	set_bit(RDS_PF_PROBE, &conn->c_path.cp_flags);
+}
+
+static struct rds_conn *rds_conn_alloc(struct rds_net *rn,
+				       const struct rds_conn_key *key)
+{
+	const struct rds_conn_ops *ops = key->trans->conn;
+	struct rds_conn *conn;
+	int ret;
+
+	conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
+	if (!conn)
+		return ERR_PTR(-ENOMEM);
+
+	conn->c_rn = rn;
+	conn->c_key = *key;
+	refcount_set(&conn->c_refs, 1);
+	INIT_LIST_HEAD(&conn->c_cong_item);
+	mutex_init(&conn->c_lane_lock);
+	conn->c_gen = READ_ONCE(rn->rn_gen);
+	conn->c_epoch = get_random_u32() >> 8;
+	conn->c_npaths = 1;
+	conn->c_wanted = 1;
+	rds_conn_init_path(conn, &conn->c_path, 0);
+	conn->c_is_lower = rds_path_is_lower(&conn->c_path.cp_pub);
+	conn->c_hash = rds_conn_hash(key, conn->c_is_lower);
+	conn->c_lanes[0] = &conn->c_path;
+	conn->c_fan_path = &conn->c_path;
+	if (conn->c_path.cp_multi)
+		rds_conn_plan_probe(conn);
+
+	ret = rds_conn_get_maps(conn);
+	if (ret)
+		goto err_free;
+
+	ret = ops->path_alloc ? ops->path_alloc(&conn->c_path.cp_pub) : 0;
+	if (ret)
+		goto err_free;
+
+	return conn;
+
+err_free:
+	rds_conn_release(conn);
+	return ERR_PTR(ret);
+}
+
+/**
+ * rds_conn_add_lane() - the lane of a connection, made if it is not there
+ * @conn: the connection
+ * @i: its number, below RDS_MAX_PATHS
+ *
+ * Context: process, may sleep. rn_lock is held.
+ * Return: the lane, or NULL without memory, or if the connection is being
+ * destroyed.
+ */
+struct rds_cpath *rds_conn_add_lane(struct rds_conn *conn, unsigned int i)
+	__must_hold(&conn->c_rn->rn_lock)
+{
+	const struct rds_conn_ops *ops = conn->c_key.trans->conn;
+	struct rds_cpath *cp = conn->c_lanes[i];
+
+	lockdep_assert_held(&conn->c_rn->rn_lock);
+
+	if (cp)
+		return cp;
+	if (list_empty(&conn->c_item))
+		return NULL;
+
+	cp = kzalloc(sizeof(*cp), GFP_KERNEL_ACCOUNT);
+	if (!cp)
+		return NULL;
+
+	rds_conn_init_path(conn, cp, i);
+	if (ops->path_alloc && ops->path_alloc(&cp->cp_pub)) {
+		kfree(cp);
+		return NULL;
+	}
+	/* Pairs with the acquire in rds_conn_lane(). */
+	smp_store_release(&conn->c_lanes[i], cp);
+	return cp;
+}
+
+static void rds_conn_watch_cong(struct rds_conn *conn)
+{
+	if (rds_conn_loops(conn))
+		return;
+
+	spin_lock_bh(&conn->c_lcong->cm_lock);
+	list_add_tail(&conn->c_cong_item, &conn->c_lcong->cm_conns);
+	spin_unlock_bh(&conn->c_lcong->cm_lock);
+}
+
+/**
+ * rds_conn_lookup() - find a connection
+ * @rn: the namespace
+ * @key: what it is found by
+ *
+ * Context: any.
+ * Return: the connection with a reference for the caller, or NULL.
+ */
+struct rds_conn *rds_conn_lookup(struct rds_net *rn,
+				 const struct rds_conn_key *key)
+{
+	struct rds_conn *conn;
+
+	rcu_read_lock();
+	conn = rhashtable_lookup(&rn->rn_conns, key, rds_conn_params);
+	if (conn && !refcount_inc_not_zero(&conn->c_refs))
+		conn = NULL;
+	rcu_read_unlock();
+	return conn;
+}
+
+/**
+ * rds_conn_create() - make a connection
+ * @rn: the namespace
+ * @key: what it is found by, which none is so far
+ * @uid: who has it made; INVALID_UID if that is a peer
+ *
+ * Context: process, may sleep. rn_lock is held.
+ * Return: the connection with a reference for the caller; or an error pointer:
+ * -ENOMEM; -ENETDOWN if the namespace is going away; or what the transport's
+ * path_alloc() returned.
+ */
+struct rds_conn *rds_conn_create(struct rds_net *rn,
+				 const struct rds_conn_key *key, kuid_t uid)
+	__must_hold(&rn->rn_lock)
+{
+	struct rds_conn *conn;
+	int ret;
+
+	lockdep_assert_held(&rn->rn_lock);
+
+	if (rn->rn_exiting)
+		return ERR_PTR(-ENETDOWN);
+
+	conn = rds_conn_alloc(rn, key);
+	if (IS_ERR(conn))
+		return conn;
+
+	ret = rds_conn_charge(conn, uid);
+	if (ret)
+		goto err_free;
+
+	rds_conn_hold(conn);
+	ret = rhashtable_insert_fast(&rn->rn_conns, &conn->c_node,
+				     rds_conn_params);
+	if (ret)
+		goto err_uncharge;
+
+	rds_conn_watch_cong(conn);
+	list_add_tail(&conn->c_item, &rn->rn_conn_list);
+	if (rds_conn_loops(conn))
+		WRITE_ONCE(rn->rn_loop_conns, rn->rn_loop_conns + 1);
+	return conn;
+
+err_uncharge:
+	rds_conn_uncharge(conn);
+err_free:
+	rds_conn_free_path(&conn->c_path);
+	rds_conn_release(conn);
+	return ERR_PTR(-ENOMEM);
+}
+
+/**
+ * rds_conn_remove() - take a connection out of table and list
+ * @conn: the connection; the reference of the table is the caller's now
+ *
+ * Context: process. rn_lock is held.
+ */
+void rds_conn_remove(struct rds_conn *conn)
+	__must_hold(&conn->c_rn->rn_lock)
+{
+	struct rds_net *rn = conn->c_rn;
+
+	lockdep_assert_held(&rn->rn_lock);
+	rhashtable_remove_fast(&rn->rn_conns, &conn->c_node, rds_conn_params);
+	list_del_init(&conn->c_item);
+	rds_conn_uncharge(conn);
+	if (rds_conn_loops(conn))
+		WRITE_ONCE(rn->rn_loop_conns, rn->rn_loop_conns - 1);
+}
+
+/**
+ * rds_paths_drop() - have all connections of a transport made anew
+ * @net: the namespace
+ * @trans: the transport
+ * @reason: why
+ *
+ * Context: process, may sleep. Takes rn_lock.
+ */
+void rds_paths_drop(struct net *net, const struct rds_transport *trans,
+		    enum rds_drop_reason reason)
+{
+	struct rds_net *rn = rds_net(net);
+	struct rds_conn *conn;
+	unsigned int i;
+
+	mutex_lock(&rn->rn_lock);
+	list_for_each_entry(conn, &rn->rn_conn_list, c_item) {
+		if (conn->c_key.trans != trans)
+			continue;
+		for (i = 0; i < RDS_MAX_PATHS; i++) {
+			if (conn->c_lanes[i])
+				rds_cpath_renew(conn->c_lanes[i], reason);
+		}
+	}
+	mutex_unlock(&rn->rn_lock);
+}
+EXPORT_SYMBOL_GPL(rds_paths_drop);

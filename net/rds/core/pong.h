@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Answers to pings. */
+#ifndef _RDS_CORE_PONG_H
+#define _RDS_CORE_PONG_H
+
+#include "path.h"
+
+bool rds_pong_add(struct rds_cpath *cp, __be16 port);
+void rds_pong_queue(struct rds_cpath *cp);
+void rds_pong_drop(struct rds_cpath *cp);
+
+#endif /* _RDS_CORE_PONG_H */
