@@ -33,20 +33,8 @@
 /* Until the next try after accepting has failed */
 #define RDS_TCP_ACCEPT_RETRY	(HZ / 100)
 
-/* Bits of &rds_tcp_net.tn_flags and &rds_tcp_stranger.ts_flags */
+/* Bit of &rds_tcp_net.tn_flags */
 #define RDS_TCP_NF_AGAIN	0
-#define RDS_TCP_SF_READY	0
-
-/**
- * rds_tcp_accept_soon() - have the work look at listener and strangers
- * @tn: the namespace
- *
- * Context: any.
- */
-void rds_tcp_accept_soon(struct rds_tcp_net *tn)
-{
-	mod_delayed_work(rds_tcp_wq, &tn->tn_accept_work, 0);
-}
 
 /**
  * rds_tcp_accept_again() - those who wait for a lane may ask again
@@ -60,61 +48,6 @@ void rds_tcp_accept_again(struct net *net)
 
 	set_bit(RDS_TCP_NF_AGAIN, &tn->tn_flags);
 	rds_tcp_accept_soon(tn);
-}
-
-/* The socket is locked, so it is the stranger's until we return. */
-static void rds_tcp_stranger_news(struct sock *sk)
-{
-	struct rds_tcp_stranger *ts = sk->sk_user_data;
-
-	set_bit(RDS_TCP_SF_READY, &ts->ts_flags);
-	rds_tcp_accept_soon(ts->ts_tn);
-}
-
-static void rds_tcp_stranger_attach(struct rds_tcp_stranger *ts)
-{
-	struct sock *sk = ts->ts_sock->sk;
-
-	lock_sock(sk);
-	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = ts;
-	sk->sk_data_ready = rds_tcp_stranger_news;
-	sk->sk_state_change = rds_tcp_stranger_news;
-	write_unlock_bh(&sk->sk_callback_lock);
-	release_sock(sk);
-}
-
-/**
- * rds_tcp_stranger_detach() - stop listening to a stranger
- * @ts: the stranger
- *
- * Context: process, may sleep.
- */
-void rds_tcp_stranger_detach(struct rds_tcp_stranger *ts)
-{
-	const struct rds_tcp_callbacks *def = &ts->ts_tn->tn_default;
-	struct sock *sk = ts->ts_sock->sk;
-
-	lock_sock(sk);
-	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = NULL;
-	sk->sk_data_ready = def->data_ready;
-	sk->sk_state_change = def->state_change;
-	write_unlock_bh(&sk->sk_callback_lock);
-	release_sock(sk);
-}
-
-/**
- * rds_tcp_stranger_close() - reset a stranger's connection and forget it
- * @ts: the stranger; on no list
- *
- * Context: process, may sleep.
- */
-void rds_tcp_stranger_close(struct rds_tcp_stranger *ts)
-{
-	rds_tcp_stranger_detach(ts);
-	rds_tcp_abort(ts->ts_sock);
-	kfree(ts);
 }
 
 static void rds_tcp_stranger_drop(struct rds_tcp_stranger *ts)

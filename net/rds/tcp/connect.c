@@ -20,96 +20,10 @@
 /* Source ports tried in one attempt */
 #define RDS_TCP_BIND_TRIES	64
 
-/* Silence after which the peer is probed, at most, and the time between two
- * probes, in seconds: several must get lost before the user timeout is over.
- */
-#define RDS_TCP_KEEPIDLE	5
-#define RDS_TCP_KEEPINTVL	1
-#define RDS_TCP_KEEPCNT		5
-
 /* An attempt to connect is given up after 3 seconds: to begin anew is sooner
  * noticed by a peer that comes back than the next SYN of an old one.
  */
 #define RDS_TCP_SYN_RETRIES	1
-
-static void rds_tcp_tune_buffer(int *buf, int value, int least, int def,
-				u8 *locks, u8 lock)
-{
-	if (value) {
-		*locks |= lock;
-		WRITE_ONCE(*buf, max(value, least));
-	} else if (*locks & lock) {
-		*locks &= ~lock;
-		WRITE_ONCE(*buf, def);
-	}
-}
-
-/**
- * rds_tcp_tune_buffers() - apply the tunables for buffers
- * @tn: the namespace
- * @sk: a listener, or a socket that no path has yet
- *
- * Context: process, may sleep.
- */
-void rds_tcp_tune_buffers(struct rds_tcp_net *tn, struct sock *sk)
-{
-	const struct rds_tcp_sysctl *ctl = &tn->tn_sysctl;
-	const struct net *net = tn->tn_net;
-	u8 locks;
-
-	lock_sock(sk);
-	locks = sk->sk_userlocks;
-	rds_tcp_tune_buffer(&sk->sk_sndbuf, READ_ONCE(ctl->sndbuf),
-			    SOCK_MIN_SNDBUF,
-			    READ_ONCE(net->ipv4.sysctl_tcp_wmem[1]),
-			    &locks, SOCK_SNDBUF_LOCK);
-	rds_tcp_tune_buffer(&sk->sk_rcvbuf, READ_ONCE(ctl->rcvbuf),
-			    SOCK_MIN_RCVBUF,
-			    READ_ONCE(net->ipv4.sysctl_tcp_rmem[1]),
-			    &locks, SOCK_RCVBUF_LOCK);
-	sk->sk_userlocks = locks;
-	release_sock(sk);
-}
-
-/**
- * rds_tcp_tune() - prepare a socket for its work
- * @tn: the namespace
- * @sk: the socket
- *
- * Its memory is allocated with GFP_KERNEL: what sends are system calls, and
- * work that no reclaim waits for.
- *
- * Context: process, may sleep.
- */
-void rds_tcp_tune(struct rds_tcp_net *tn, struct sock *sk)
-{
-	int timeout = READ_ONCE(tn->tn_sysctl.user_timeout_ms);
-
-	tcp_sock_set_nodelay(sk);
-	sock_set_keepalive(sk);
-	tcp_sock_set_keepidle(sk, clamp(timeout / (2 * MSEC_PER_SEC), 1L,
-					(long)RDS_TCP_KEEPIDLE));
-	tcp_sock_set_keepintvl(sk, RDS_TCP_KEEPINTVL);
-	tcp_sock_set_keepcnt(sk, RDS_TCP_KEEPCNT);
-	tcp_sock_set_user_timeout(sk, timeout);
-}
-
-/**
- * rds_tcp_abort() - reset a connection and release its socket
- * @sock: the socket; nobody else uses it
- *
- * Context: process, may sleep.
- */
-void rds_tcp_abort(struct socket *sock)
-{
-	struct sock *sk = sock->sk;
-
-	lock_sock(sk);
-	if (sk->sk_state != TCP_CLOSE)
-		sk->sk_prot->disconnect(sk, O_NONBLOCK);
-	release_sock(sk);
-	sock_release(sock);
-}
 
 /* Returns the size of the address. */
 static int rds_tcp_sockaddr_init(struct sockaddr_storage *ss,

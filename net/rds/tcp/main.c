@@ -16,9 +16,6 @@
 
 #include "tcp.h"
 
-unsigned int rds_tcp_net_id __read_mostly;
-struct workqueue_struct *rds_tcp_wq;
-
 static const struct rds_tcp_sysctl rds_tcp_sysctl_defaults = {
 	.user_timeout_ms	= 10000,
 	.max_paths		= RDS_MAX_PATHS,

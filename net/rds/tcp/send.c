@@ -342,6 +342,37 @@ static void rds_tcp_probe_answered(struct sock *sk)
 }
 
 /**
+ * rds_tcp_has_all_acked() - has the peer everything that TCP was given?
+ * @sk: the socket
+ *
+ * Context: any; exact if the socket is locked.
+ * Return: true if it has.
+ */
+bool rds_tcp_has_all_acked(const struct sock *sk)
+{
+	const struct tcp_sock *tcp = tcp_sk(sk);
+
+	return READ_ONCE(tcp->snd_una) == READ_ONCE(tcp->write_seq);
+}
+
+/**
+ * rds_tcp_end_news() - something has happened to a connection
+ * @tp: the path
+ * @sk: its socket, locked
+ *
+ * If it is being ended, that may go on.
+ *
+ * Context: softirq or process.
+ */
+void rds_tcp_end_news(struct rds_tcp_path *tp, const struct sock *sk)
+{
+	if (unlikely(tp->tp_ending) &&
+	    (sk->sk_state == TCP_CLOSE ||
+	     (!tp->tp_all_acked && rds_tcp_has_all_acked(sk))))
+		rds_path_kick(tp->tp_path);
+}
+
+/**
  * rds_tcp_acked() - tell core what the peer has acknowledged
  * @tp: the path
  * @sk: its socket, locked

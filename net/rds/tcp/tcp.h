@@ -100,6 +100,9 @@ struct rds_tcp_net {
 	struct ctl_table_header		*tn_sysctl_hdr;
 };
 
+/* Bit of &rds_tcp_stranger.ts_flags */
+#define RDS_TCP_SF_READY	0
+
 /**
  * struct rds_tcp_stranger - a connection made by the peer, without a path
  * @ts_item: on &rds_tcp_net.tn_strangers, or &rds_tcp_path.tp_offers
@@ -107,7 +110,8 @@ struct rds_tcp_net {
  * @ts_sock: the socket
  * @ts_peer: who it is
  * @ts_born: when it was accepted, in jiffies
- * @ts_flags: bit 0: something has come, so look again; set by callbacks
+ * @ts_flags: RDS_TCP_SF_READY: something has come, so look again; set by
+ *	callbacks
  * @ts_valid: its first header makes sense; it waits for a lane
  */
 struct rds_tcp_stranger {
@@ -250,9 +254,12 @@ static inline bool rds_tcp_is_higher(const struct rds_path *path)
 	return memcmp(&path->laddr, &path->faddr, sizeof(path->laddr)) > 0;
 }
 
-/* hold.c */
+/* sock.c */
 void rds_tcp_hold_net(struct sock *sk);
 void rds_tcp_wait_held(void);
+void rds_tcp_tune(struct rds_tcp_net *tn, struct sock *sk);
+void rds_tcp_tune_buffers(struct rds_tcp_net *tn, struct sock *sk);
+void rds_tcp_abort(struct socket *sock);
 
 /* incoming.c */
 int rds_tcp_incoming_caches_create(void);
@@ -282,6 +289,14 @@ int rds_tcp_xmit_cong_map(struct rds_path *path, const void *map);
 void rds_tcp_acked(struct rds_tcp_path *tp, struct sock *sk);
 void rds_tcp_send_reset(struct rds_tcp_path *tp);
 void rds_tcp_write_space(struct sock *sk);
+bool rds_tcp_has_all_acked(const struct sock *sk);
+void rds_tcp_end_news(struct rds_tcp_path *tp, const struct sock *sk);
+
+/* stranger.c */
+void rds_tcp_accept_soon(struct rds_tcp_net *tn);
+void rds_tcp_stranger_attach(struct rds_tcp_stranger *ts);
+void rds_tcp_stranger_detach(struct rds_tcp_stranger *ts);
+void rds_tcp_stranger_close(struct rds_tcp_stranger *ts);
 
 /* tpath.c */
 int rds_tcp_path_alloc(struct rds_path *path);
@@ -290,22 +305,15 @@ int rds_tcp_path_offer(struct rds_path *path, void *offer);
 unsigned long rds_tcp_path_shutdown(struct rds_path *path, bool abort);
 void rds_tcp_attach(struct rds_tcp_path *tp, struct socket *sock, bool dialed);
 bool rds_tcp_discard(struct rds_tcp_path *tp, bool late);
-void rds_tcp_end_news(struct rds_tcp_path *tp, const struct sock *sk);
 bool rds_tcp_established(struct rds_tcp_path *tp, struct sock *sk);
 enum rds_drop_reason rds_tcp_reason(const struct sock *sk, bool was_up);
 
 /* connect.c */
 int rds_tcp_path_connect(struct rds_path *path);
-void rds_tcp_tune(struct rds_tcp_net *tn, struct sock *sk);
-void rds_tcp_tune_buffers(struct rds_tcp_net *tn, struct sock *sk);
-void rds_tcp_abort(struct socket *sock);
 
 /* accept.c */
-void rds_tcp_accept_soon(struct rds_tcp_net *tn);
 void rds_tcp_accept_again(struct net *net);
 void rds_tcp_accept_work(struct work_struct *work);
-void rds_tcp_stranger_detach(struct rds_tcp_stranger *ts);
-void rds_tcp_stranger_close(struct rds_tcp_stranger *ts);
 void rds_tcp_accept_stop(struct rds_tcp_net *tn);
 
 /* listen.c */

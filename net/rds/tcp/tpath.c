@@ -206,31 +206,6 @@ bool rds_tcp_discard(struct rds_tcp_path *tp, bool late)
 	return true;
 }
 
-/* Has the peer everything that TCP was given? */
-static bool rds_tcp_has_all_acked(const struct sock *sk)
-{
-	const struct tcp_sock *tcp = tcp_sk(sk);
-
-	return READ_ONCE(tcp->snd_una) == READ_ONCE(tcp->write_seq);
-}
-
-/**
- * rds_tcp_end_news() - something has happened to a connection
- * @tp: the path
- * @sk: its socket, locked
- *
- * If it is being ended, that may go on.
- *
- * Context: softirq or process.
- */
-void rds_tcp_end_news(struct rds_tcp_path *tp, const struct sock *sk)
-{
-	if (unlikely(tp->tp_ending) &&
-	    (sk->sk_state == TCP_CLOSE ||
-	     (!tp->tp_all_acked && rds_tcp_has_all_acked(sk))))
-		rds_path_kick(tp->tp_path);
-}
-
 /* Is there nothing more to wait for? A peer that has connected anew has done
  * with this connection; and with one that no socket has used nobody here has
  * anything to do.

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A stranger: a connection that a peer has made, and no path has taken. What
+ * becomes of it is in accept.c; here it is listened to, and ends.
+ */
+#include <linux/slab.h>
+#include <net/sock.h>
+
+#include "tcp.h"
+
+/**
+ * rds_tcp_accept_soon() - have the work look at listener and strangers
+ * @tn: the namespace
+ *
+ * Context: any.
+ */
+void rds_tcp_accept_soon(struct rds_tcp_net *tn)
+{
+	mod_delayed_work(rds_tcp_wq, &tn->tn_accept_work, 0);
+}
+
+/* The socket is locked, so it is the stranger's until we return. */
+static void rds_tcp_stranger_news(struct sock *sk)
+{
+	struct rds_tcp_stranger *ts = sk->sk_user_data;
+
+	set_bit(RDS_TCP_SF_READY, &ts->ts_flags);
+	rds_tcp_accept_soon(ts->ts_tn);
+}
+
+/**
+ * rds_tcp_stranger_attach() - listen to a stranger
+ * @ts: the stranger
+ *
+ * Context: process, may sleep.
+ */
+void rds_tcp_stranger_attach(struct rds_tcp_stranger *ts)
+{
+	struct sock *sk = ts->ts_sock->sk;
+
+	lock_sock(sk);
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = ts;
+	sk->sk_data_ready = rds_tcp_stranger_news;
+	sk->sk_state_change = rds_tcp_stranger_news;
+	write_unlock_bh(&sk->sk_callback_lock);
+	release_sock(sk);
+}
+
+/**
+ * rds_tcp_stranger_detach() - stop listening to a stranger
+ * @ts: the stranger
+ *
+ * Context: process, may sleep.
+ */
+void rds_tcp_stranger_detach(struct rds_tcp_stranger *ts)
+{
+	const struct rds_tcp_callbacks *def = &ts->ts_tn->tn_default;
+	struct sock *sk = ts->ts_sock->sk;
+
+	lock_sock(sk);
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = NULL;
+	sk->sk_data_ready = def->data_ready;
+	sk->sk_state_change = def->state_change;
+	write_unlock_bh(&sk->sk_callback_lock);
+	release_sock(sk);
+}
+
+/**
+ * rds_tcp_stranger_close() - reset a stranger's connection and forget it
+ * @ts: the stranger; on no list
+ *
+ * Context: process, may sleep.
+ */
+void rds_tcp_stranger_close(struct rds_tcp_stranger *ts)
+{
+	rds_tcp_stranger_detach(ts);
+	rds_tcp_abort(ts->ts_sock);
+	kfree(ts);
+}
