@@ -4,9 +4,9 @@
  *
  * The CM handler looks at the private data, and refuses at once what cannot be.
  * All else is put in a queue: to find a path takes locks that a handler must
- * not wait for. So is what an owner has to get rid of where he cannot sleep.
- * The work item below is the only one that takes from the two lists, and owns
- * what is on them.
+ * not wait for. So is what an owner has to get rid of where he cannot sleep
+ * (path.c). The work item below is the only one that takes from the two lists,
+ * and owns what is on them.
  */
 #include <linux/slab.h>
 #include <net/ipv6.h>
@@ -16,37 +16,16 @@
 /* Requests that may wait */
 #define RDS_IB_MAX_REQUESTS	256
 
-static void rds_ib_accept_work_fn(struct work_struct *work);
-
-static DEFINE_SPINLOCK(rds_ib_accept_lock);	/* guards the three below */
+static DEFINE_SPINLOCK(rds_ib_accept_lock);	/* guards the two below */
 static LIST_HEAD(rds_ib_requests);
-static LIST_HEAD(rds_ib_refused);
 static unsigned int rds_ib_nrequests;
-static DECLARE_WORK(rds_ib_accept_work, rds_ib_accept_work_fn);
-
-/**
- * rds_ib_accept_refuse() - end a connection later
- * @ic: the connection, of a path or of nobody; not in the queue
- *
- * Context: any.
- */
-void rds_ib_accept_refuse(struct rds_ib_conn *ic)
-{
-	spin_lock_bh(&rds_ib_accept_lock);
-	list_add_tail(&ic->ic_item, &rds_ib_refused);
-	spin_unlock_bh(&rds_ib_accept_lock);
-	queue_work(rds_ib_wq, &rds_ib_accept_work);
-}
 
 static void rds_ib_accept_end_refused(void)
 {
 	struct rds_ib_conn *ic, *next;
 	LIST_HEAD(refused);
 
-	spin_lock_bh(&rds_ib_accept_lock);
-	list_splice_init(&rds_ib_refused, &refused);
-	spin_unlock_bh(&rds_ib_accept_lock);
-
+	rds_ib_take_refused(&refused);
 	list_for_each_entry_safe(ic, next, &refused, ic_item) {
 		list_del(&ic->ic_item);
 		rds_ib_stat_inc(ib_listen_closed_stale);
@@ -177,6 +156,16 @@ int rds_ib_accept_request(struct rdma_cm_id *id,
 no:
 	rds_ib_conn_free(ic);
 	return rds_ib_accept_no(id);
+}
+
+/**
+ * rds_ib_accept_init() - before anybody listens
+ *
+ * Context: process.
+ */
+void rds_ib_accept_init(void)
+{
+	INIT_WORK(&rds_ib_accept_work, rds_ib_accept_work_fn);
 }
 
 /**

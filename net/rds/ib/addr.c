@@ -64,6 +64,26 @@ bool rds_ib_sockaddr_read(const struct sockaddr_storage *ss,
 	}
 }
 
+/**
+ * rds_ib_id_destroy() - destroy a CM id
+ * @id: the id; no handler mutex is held
+ *
+ * The connection manager lets go of the device first, and then of the GID. If
+ * the device went in between, the GID would be one of a device that is freed.
+ *
+ * Context: process, may sleep. Waits for the handlers of @id.
+ */
+void rds_ib_id_destroy(struct rdma_cm_id *id)
+{
+	struct ib_device *dev = id->device;
+	/* It is there for as long as the id is bound to it. */
+	bool held = dev && ib_device_try_get(dev);
+
+	rdma_destroy_id(id);
+	if (held)
+		ib_device_put(dev);
+}
+
 static int rds_ib_no_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	return 0;

@@ -36,6 +36,7 @@ struct rds_ib_conn *rds_ib_conn_alloc(void)
 	INIT_LIST_HEAD(&ic->ic_rx.rx_chunks);
 	INIT_LIST_HEAD(&ic->ic_rx.rx_spare);
 	INIT_LIST_HEAD(&ic->ic_rx.rx_backlog);
+	ic->ic_rx.rx_done = rds_ib_recv_done;
 	INIT_DELAYED_WORK(&ic->ic_watchdog, rds_ib_watch_work);
 	rds_ib_ack_init(ic);
 	return ic;
@@ -267,20 +268,6 @@ static void rds_ib_conn_part(struct rds_ib_conn *ic, enum rds_ib_state state)
 	else if (state == RDS_IB_UP || state == RDS_IB_ACCEPTING ||
 		 state == RDS_IB_DIALING)
 		rdma_disconnect(ic->ic_id);
-}
-
-/**
- * rds_ib_conn_end() - steps 8 and 9
- * @ic: the connection, without queues and rings
- *
- * Context: process, may sleep.
- */
-void rds_ib_conn_end(struct rds_ib_conn *ic)
-{
-	if (ic->ic_id)
-		rds_ib_id_destroy(ic->ic_id);
-	rds_ib_device_leave(ic);
-	kfree(ic);
 }
 
 /**

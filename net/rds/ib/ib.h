@@ -375,6 +375,7 @@ struct rds_ib_incoming;
 
 /**
  * struct rds_ib_rx - the receiving half of a connection
+ * @rx_done: what is called when a buffer has been used
  * @rx_chunks: all slots
  * @rx_spare: slots that are not posted
  * @rx_backlog: slots with what could not be taken yet, in order
@@ -397,6 +398,7 @@ struct rds_ib_incoming;
  *	not; 0 if none has
  */
 struct rds_ib_rx {
+	void			(*rx_done)(struct ib_cq *cq, struct ib_wc *wc);
 	struct list_head	rx_chunks;
 	struct list_head	rx_spare;
 	struct list_head	rx_backlog;
@@ -539,7 +541,6 @@ static inline bool rds_ib_is_v6(const struct rds_path *path)
 }
 
 /* watch.c */
-void rds_ib_watch_ask(struct rds_ib_conn *ic);
 void rds_ib_watch_work(struct work_struct *work);
 
 /* addr.c */
@@ -553,10 +554,15 @@ struct rds_ib_device *rds_ib_device_of(struct net *net,
 				       const struct in6_addr *addr,
 				       int ifindex);
 bool rds_ib_has_route(const struct rdma_cm_id *id);
+void rds_ib_id_destroy(struct rdma_cm_id *id);
+
+/* client.c */
+int rds_ib_client_init(void);
+void rds_ib_client_exit(void);
 
 /* device.c */
-int rds_ib_device_init(void);
-void rds_ib_device_exit(void);
+void rds_ib_device_enlist(struct rds_ib_device *d);
+struct rds_ib_device *rds_ib_device_delist(const struct ib_device *dev);
 bool rds_ib_device_has(const struct ib_device *dev);
 struct rds_ib_device *rds_ib_device_get(const struct ib_device *dev);
 struct rds_ib_device *rds_ib_device_by_conn(const struct in6_addr *laddr,
@@ -574,16 +580,13 @@ void rds_ib_listen_again(void);
 void rds_ib_unlisten_device(const struct ib_device *dev);
 
 /* accept.c */
+void rds_ib_accept_init(void);
 void rds_ib_accept_exit(void);
 int rds_ib_accept_request(struct rdma_cm_id *id,
 			  const struct rdma_conn_param *param);
-void rds_ib_accept_refuse(struct rds_ib_conn *ic);
 
 /* cm.c */
-void rds_ib_id_destroy(struct rdma_cm_id *id);
 int rds_ib_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
-void rds_ib_drop_locked(struct rds_ib_conn *ic, enum rds_drop_reason reason);
-void rds_ib_drop(struct rds_ib_conn *ic, enum rds_drop_reason reason);
 int rds_ib_dial(struct rds_ib_path *ip);
 int rds_ib_accept(struct rds_ib_path *ip, struct rds_ib_conn *ic);
 
@@ -592,24 +595,37 @@ void rds_ib_linger_exit(void);
 bool rds_ib_linger_must(const struct rds_ib_conn *ic, enum rds_ib_state state);
 void rds_ib_linger(struct rds_ib_conn *ic);
 void rds_ib_linger_look(void);
+void rds_ib_conn_end(struct rds_ib_conn *ic);
 
 /* conn.c */
 struct rds_ib_conn *rds_ib_conn_alloc(void);
 int rds_ib_conn_set_up(struct rds_ib_conn *ic);
 void rds_ib_conn_free(struct rds_ib_conn *ic);
-void rds_ib_conn_end(struct rds_ib_conn *ic);
 
-/* ipath.c */
+/* path_ops.c */
 int rds_ib_path_alloc(struct rds_path *path);
 void rds_ib_path_free(struct rds_path *path);
 int rds_ib_path_offer(struct rds_path *path, void *offer);
 int rds_ib_path_connect(struct rds_path *path);
 unsigned long rds_ib_path_shutdown(struct rds_path *path, bool abort);
+
+/* path.c */
+extern struct work_struct rds_ib_accept_work;
+void rds_ib_refuse(struct rds_ib_conn *ic);
+void rds_ib_take_refused(struct list_head *refused);
 void rds_ib_path_set_conn(struct rds_ib_path *ip, struct rds_ib_conn *ic);
 bool rds_ib_path_is_conn(struct rds_ib_path *ip, const struct rds_ib_conn *ic);
 bool rds_ib_path_dialed(struct rds_ib_path *ip);
 bool rds_ib_path_withdraw_offer(struct rds_ib_path *ip,
 				struct rds_ib_conn *ic);
+struct rds_ib_conn *rds_ib_path_take_offer(struct rds_ib_path *ip);
+struct rds_ib_conn *rds_ib_path_use_offer(struct rds_ib_path *ip);
+void rds_ib_path_disown(struct rds_ib_conn *ic);
+
+/* drop.c */
+void rds_ib_watch_ask(struct rds_ib_conn *ic);
+void rds_ib_drop_locked(struct rds_ib_conn *ic, enum rds_drop_reason reason);
+void rds_ib_drop(struct rds_ib_conn *ic, enum rds_drop_reason reason);
 
 /* page.c */
 struct page *rds_ib_page_get(gfp_t gfp);
@@ -661,10 +677,13 @@ void rds_ib_tx_is_posted(struct rds_ib_conn *ic);
 void rds_ib_tx_reclaim(struct rds_ib_conn *ic, u32 posted);
 void rds_ib_tx_unstall(struct rds_ib_conn *ic);
 enum rds_drop_reason rds_ib_send_reason(enum ib_wc_status status);
+void rds_ib_op_set_error(struct rds_op *op, int error);
 
-/* send.c */
+/* tx_post.c */
 int rds_ib_tx_post(struct rds_ib_conn *ic);
 int rds_ib_tx_room(struct rds_ib_conn *ic, u8 *news);
+
+/* send.c */
 int rds_ib_xmit(struct rds_path *path, struct rds_message *msg, bool more);
 int rds_ib_flush(struct rds_path *path);
 int rds_ib_xmit_cong_map(struct rds_path *path, const void *map);
@@ -694,7 +713,6 @@ static inline int rds_ib_post(struct ib_qp *qp, struct ib_send_wr *wr)
 int rds_ib_atomic_check(struct net *net, const struct in6_addr *laddr,
 			int ifindex, enum rds_op_kind kind);
 int rds_ib_xmit_op(struct rds_ib_conn *ic, struct rds_message *msg);
-void rds_ib_op_failed(struct rds_message *msg, enum ib_wc_status status);
 
 /* regq.c */
 void rds_ib_regq_init(struct rds_ib_device *d);

@@ -31,6 +31,20 @@ static LIST_HEAD(rds_ib_lingering);
 static DECLARE_DELAYED_WORK(rds_ib_linger_work, rds_ib_linger_work_fn);
 static bool rds_ib_linger_over;
 
+/**
+ * rds_ib_conn_end() - steps 8 and 9
+ * @ic: the connection, without queues and rings
+ *
+ * Context: process, may sleep.
+ */
+void rds_ib_conn_end(struct rds_ib_conn *ic)
+{
+	if (ic->ic_id)
+		rds_ib_id_destroy(ic->ic_id);
+	rds_ib_device_leave(ic);
+	kfree(ic);
+}
+
 static bool rds_ib_linger_is_cut_off(const struct rds_ib_conn *ic)
 {
 	const struct rdma_cm_id *id = ic->ic_id;

@@ -11,7 +11,6 @@
 
 #include "ib.h"
 
-struct workqueue_struct *rds_ib_wq;
 
 /* A connection has a type of service, as it is. */
 static u8 rds_ib_tos_map(u8 tos)
@@ -72,7 +71,8 @@ static int __init rds_ib_init(void)
 	ret = rds_ib_sysctl_init();
 	if (ret)
 		goto err_wq;
-	ret = rds_ib_device_init();
+	rds_ib_accept_init();
+	ret = rds_ib_client_init();
 	if (ret)
 		goto err_sysctl;
 	ret = rds_ib_listen();
@@ -89,7 +89,7 @@ err_listen:
 err_device:
 	rds_ib_accept_exit();
 	rds_ib_linger_exit();
-	rds_ib_device_exit();
+	rds_ib_client_exit();
 	rds_ib_listen_exit();
 err_sysctl:
 	rds_ib_sysctl_exit();
@@ -105,7 +105,7 @@ static void __exit rds_ib_exit(void)
 	rds_transport_unregister(&rds_ib_transport);
 	rds_ib_accept_exit();
 	rds_ib_linger_exit();
-	rds_ib_device_exit();
+	rds_ib_client_exit();
 	rds_ib_listen_exit();
 	rds_ib_sysctl_exit();
 	destroy_workqueue(rds_ib_wq);

@@ -163,12 +163,6 @@ static void rds_ib_op_put_slot(struct rds_ib_conn *ic,
 	slot->ts_msg = NULL;
 }
 
-/* The first reason counts; a completion may have one while we are posting. */
-static void rds_ib_op_set_error(struct rds_op *op, int error)
-{
-	cmpxchg(&op->op_error, 0, error);
-}
-
 /* There are drivers that say that the device can do atomic operations, but only
  * those of user space can. They need not be asked again.
  */
@@ -259,34 +253,4 @@ int rds_ib_xmit_op(struct rds_ib_conn *ic, struct rds_message *msg)
 	if (ret == -ECANCELED)
 		rds_op_done(msg, RDS_RDMA_OTHER_ERROR);
 	return ret;
-}
-
-/**
- * rds_ib_op_failed() - a work request of a message with an operation failed
- * @msg: the message
- * @status: how
- *
- * The device may still have others of it. What fails only because something
- * else did has its reason from that.
- *
- * Context: softirq.
- */
-void rds_ib_op_failed(struct rds_message *msg, enum ib_wc_status status)
-{
-	struct rds_op *op = msg->m_op;
-
-	switch (status) {
-	case IB_WC_REM_ACCESS_ERR:
-	case IB_WC_REM_INV_REQ_ERR:
-	case IB_WC_REM_OP_ERR:
-		rds_ib_op_set_error(op, RDS_RDMA_REMOTE_ERROR);
-		break;
-	case IB_WC_WR_FLUSH_ERR:
-	case IB_WC_RETRY_EXC_ERR:
-	case IB_WC_RNR_RETRY_EXC_ERR:
-		rds_ib_op_set_error(op, RDS_RDMA_DROPPED);
-		break;
-	default:
-		rds_ib_op_set_error(op, RDS_RDMA_OTHER_ERROR);
-	}
 }

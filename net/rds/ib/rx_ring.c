@@ -31,7 +31,7 @@ static void rds_ib_rx_init_slot(struct rds_ib_conn *ic,
 	struct rds_ib_rx_slot *slot = &chunk->rk_slots[nr];
 	u32 lkey = ic->ic_dev->dv_pd->local_dma_lkey;
 
-	slot->rs_cqe.done = rds_ib_recv_done;
+	slot->rs_cqe.done = ic->ic_rx.rx_done;
 	slot->rs_hdr = chunk->rk_hdrs + nr * RDS_IB_HDR_STRIDE;
 	slot->rs_sge[0].addr = chunk->rk_hdrs_dma + nr * RDS_IB_HDR_STRIDE;
 	slot->rs_sge[0].length = sizeof(struct rds_header);

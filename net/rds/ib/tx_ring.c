@@ -233,6 +233,42 @@ enum rds_drop_reason rds_ib_send_reason(enum ib_wc_status status)
 	}
 }
 
+/**
+ * rds_ib_op_set_error() - say why an operation fails
+ * @op: the operation
+ * @error: the reason; the first counts
+ *
+ * Context: any; a completion may have one while we are posting.
+ */
+void rds_ib_op_set_error(struct rds_op *op, int error)
+{
+	cmpxchg(&op->op_error, 0, error);
+}
+
+/* A work request of a message with an operation has failed. The device may still
+ * have others of it. What fails only because something else did has its reason
+ * from that.
+ */
+static void rds_ib_op_failed(struct rds_message *msg, enum ib_wc_status status)
+{
+	struct rds_op *op = msg->m_op;
+
+	switch (status) {
+	case IB_WC_REM_ACCESS_ERR:
+	case IB_WC_REM_INV_REQ_ERR:
+	case IB_WC_REM_OP_ERR:
+		rds_ib_op_set_error(op, RDS_RDMA_REMOTE_ERROR);
+		break;
+	case IB_WC_WR_FLUSH_ERR:
+	case IB_WC_RETRY_EXC_ERR:
+	case IB_WC_RNR_RETRY_EXC_ERR:
+		rds_ib_op_set_error(op, RDS_RDMA_DROPPED);
+		break;
+	default:
+		rds_ib_op_set_error(op, RDS_RDMA_OTHER_ERROR);
+	}
+}
+
 /* The device does them in order. One that fails by itself, and is not flushed
  * after another, says of those before it, which need no completion, that they
  * have arrived.

@@ -15,26 +15,10 @@
  */
 #include "ib.h"
 
-/* Between two looks */
-#define RDS_IB_WATCH_INTERVAL	(5 * HZ)
-
 /* Looks without any completion until the connection is given up: more time than
  * the device takes for all its attempts
  */
 #define RDS_IB_WATCH_STALLS	3
-
-/**
- * rds_ib_watch_ask() - something has been posted: look after it
- * @ic: the connection; it is not closing
- *
- * Context: any.
- */
-void rds_ib_watch_ask(struct rds_ib_conn *ic)
-{
-	if (!delayed_work_pending(&ic->ic_watchdog))
-		queue_delayed_work(rds_ib_wq, &ic->ic_watchdog,
-				   RDS_IB_WATCH_INTERVAL);
-}
 
 /* Returns whether to look again. */
 static bool rds_ib_watch_up(struct rds_ib_conn *ic)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The send queue of a connection over IB: net/rds/ib/{send,tx_ring,ack,op}.c,
- * as they are, on a queue pair that only keeps what it is given. What they call
+ * The send queue of a connection over IB: net/rds/ib/{send,tx_ring,tx_post,
+ * ack,op}.c, as they are, on a queue pair that only keeps what it is given. What they call
  * of core and of other files is here.
  */
 #include <kunit/test.h>
@@ -100,9 +100,10 @@ static struct ib_tx *rig;
 #define ib_dma_mapping_error(dev, dma)	((void)(dma), rig->unmapped)
 
 #include "../ib/tx_ring.c"
-#include "../ib/send.c"
 #include "../ib/ack.c"
+#include "../ib/tx_post.c"
 #include "../ib/op.c"
+#include "../ib/send.c"
 
 DEFINE_PER_CPU(struct rds_ib_stats, rds_ib_stats);
 struct rds_ib_sysctl rds_ib_sysctl = { .max_unsignaled_wr = 16 };

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Giving work requests to the device, and whether there is room for another.
+ */
+#include "ib.h"
+
+/**
+ * rds_ib_tx_post() - post what has been put by
+ * @ic: the connection
+ *
+ * Context: process; the path's transmit lock is held.
+ * Return: 0; -EIO if the device does not take it.
+ */
+int rds_ib_tx_post(struct rds_ib_conn *ic)
+{
+	struct rds_ib_tx *tx = &ic->ic_tx;
+	struct ib_send_wr *last;
+	unsigned int i;
+	int ret;
+
+	if (!tx->tx_nr)
+		return 0;
+
+	last = &tx->tx_wr[tx->tx_nr - 1];
+	if (tx->tx_asks && !(last->send_flags & IB_SEND_SIGNALED))
+		rds_ib_tx_signal(tx, last);
+	for (i = 0; i < tx->tx_nr; i++) {
+		tx->tx_wr[i].next = &tx->tx_wr[i + 1];
+		if (tx->tx_wr[i].send_flags & IB_SEND_SIGNALED)
+			atomic_inc(&ic->ic_asked);
+	}
+	last->next = NULL;
+	tx->tx_asks = false;
+	tx->tx_nr = 0;
+	rds_ib_watch_ask(ic);
+	ret = rds_ib_post(ic->ic_id->qp, tx->tx_wr);
+	if (!ret)
+		rds_ib_tx_is_posted(ic);
+	rds_ib_tx_return(ic);
+	return ret ? -EIO : 0;
+}
+
+/* Nothing more can be sent for now. What was put by must not wait with it: room
+ * comes from its completion.
+ */
+static bool rds_ib_tx_has_room(struct rds_ib_conn *ic, u8 *news)
+{
+	if (!rds_ib_ring_room(&ic->ic_tx.tx_ring)) {
+		rds_ib_stat_inc(ib_tx_ring_full);
+		return false;
+	}
+	if (news && !rds_ib_ack_take(ic, news)) {
+		rds_ib_stat_inc(ib_tx_throttle);
+		return false;
+	}
+	return true;
+}
+
+/**
+ * rds_ib_tx_room() - is there a slot, and are there credits?
+ * @ic: the connection
+ * @news: what the work request is to tell of our buffers; NULL if it needs none
+ *	of the peer's, and tells nothing
+ *
+ * Context: process; the path's transmit lock is held. What was put by is posted
+ * if there is no room.
+ * Return: 0 or what xmit() is to return.
+ */
+int rds_ib_tx_room(struct rds_ib_conn *ic, u8 *news)
+{
+	int ret;
+
+	if (likely(rds_ib_tx_has_room(ic, news)))
+		return 0;
+
+	ret = rds_ib_tx_post(ic);
+	if (ret)
+		return ret;
+	set_bit(0, &ic->ic_tx.tx_stalled);
+	/* Pairs with the one in rds_ib_tx_unstall(). */
+	smp_mb__after_atomic();
+	if (rds_ib_tx_has_room(ic, news)) {
+		clear_bit(0, &ic->ic_tx.tx_stalled);
+		return 0;
+	}
+	rds_ib_stat_inc(ib_tx_stalled);
+	return -EAGAIN;
+}
