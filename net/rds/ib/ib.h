@@ -6,7 +6,7 @@
  * Who owns what:
  *
  *  rds_ib_device (dv_)	a device that we use, with its protection domain. Made
- *			and ended by the client callbacks (device.c). Each
+ *			and ended by the client callbacks (client.c). Each
  *			connection on it has a reference, and removal waits for
  *			the last.
  *  listener		one CM id for IPv4, and one for each IPv6 address of a
@@ -49,7 +49,7 @@
  *	rn_lock (core's) > dv_lock
  *	ic_rx_lock > what deliver context takes, or cp_lock, or ic_tx_lock
  *	ic_rx_lock > dv_lock > ip_lock > cp_lock
- *	ic_rx_lock > dv_lock > the lock of accept.c
+ *	ic_rx_lock > dv_lock > the lock of path.c
  *	mp_lock alone
  *
  * No CM handler takes rn_lock or cp_xmit_lock, nor waits for who holds them: a
