@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * rds-info - print what the kernel tells about RDS: counters, sockets,
- * connections, their lanes, and the messages in their queues.
+ * connections, their paths, and the messages in their queues.
  *
  * Each list is described by a table of columns, from which both the text and
  * the JSON come. The kernel says how large its records are: one that is
@@ -148,7 +148,7 @@ static const struct column tcp6_columns[] = {
 	SHOW(rds6_info_path, laddr, "LocalAddr", addr, width), \
 	SHOW(rds6_info_path, faddr, "RemoteAddr", addr, width), \
 	SHOW(rds6_info_path, tos, "Tos", KIND_U8, 3), \
-	SHOW(rds6_info_path, index, "Lane", KIND_U8, 4), \
+	SHOW(rds6_info_path, index, "Path", KIND_U8, 4), \
 	SHOW(rds6_info_path, npaths, "Of", KIND_U8, 2), \
 	SHOW(rds6_info_path, state, "State", KIND_STATE, -13), \
 	SHOW(rds6_info_path, since_ms, "Since", KIND_AGE, 7), \
@@ -258,7 +258,7 @@ static const char usage_text[] =
 "  -k            sockets\n"
 "  -n            connections (flags: s sending, c connecting, C connected,\n"
 "                E error)\n"
-"  -p            the lanes of connections, what has become of them and why\n"
+"  -p            the paths of connections, what has become of them and why\n"
 "  -r, -s, -t    messages waiting to be received, sent, acknowledged\n"
 "  -T, -I        TCP sockets, IB connections\n"
 "  -a            IPv6 addresses too (IPv4 ones appear as ::ffff:a.b.c.d)\n"

@@ -96,14 +96,14 @@ enum rds_msg_fate {
 };
 
 /**
- * struct rds_path - what a transport sees of a lane of a connection
+ * struct rds_path - what a transport sees of a path of a connection
  * @net: the namespace; outlives the path
  * @laddr: our address; IPv4 in its mapped form, as everywhere
  * @faddr: the peer's
  * @ifindex: scope of link-local addresses, otherwise 0
  * @tos: type of service; part of the connection's key
- * @index: number of the lane, from 0. A lane that the peer opened before it
- *	said that its ports name lanes may be given its number later, while it
+ * @index: number of the path, from 0. A path that the peer opened before it
+ *	said that its ports name paths may be given its number later, while it
  *	is UP.
  * @passive: the accepting end of a connection to itself. It never dials:
  *	path_connect() takes an offer, or returns -EAGAIN.
@@ -127,31 +127,31 @@ struct rds_path {
 };
 
 /**
- * enum rds_bag_kind - whose memory a bag holds
- * @RDS_BAG_EMPTY: none
- * @RDS_BAG_INLINE: bytes inside the owner's own allocation
- * @RDS_BAG_KERNEL: pages of the page allocator
- * @RDS_BAG_USER: the sender's own pages, which it may write to at any time;
+ * enum rds_payload_kind - whose memory a bag holds
+ * @RDS_PAYLOAD_EMPTY: none
+ * @RDS_PAYLOAD_INLINE: bytes inside the owner's own allocation
+ * @RDS_PAYLOAD_KERNEL: pages of the page allocator
+ * @RDS_PAYLOAD_USER: the sender's own pages, which it may write to at any time;
  *	only for transports with %RDS_CAP_ZEROCOPY or %RDS_CAP_ZEROCOPY_STRETCH
  */
-enum rds_bag_kind {
-	RDS_BAG_EMPTY,
-	RDS_BAG_INLINE,
-	RDS_BAG_KERNEL,
-	RDS_BAG_USER,
+enum rds_payload_kind {
+	RDS_PAYLOAD_EMPTY,
+	RDS_PAYLOAD_INLINE,
+	RDS_PAYLOAD_KERNEL,
+	RDS_PAYLOAD_USER,
 };
 
 /**
- * struct rds_bag - payload of a message
+ * struct rds_payload - payload of a message
  * @kind: how to give it back
  * @nr: entries of @bvec in use
  * @len: bytes in all
- * @data: the bytes (%RDS_BAG_INLINE); slab memory, so copy, never splice
- * @bvec: the pages (%RDS_BAG_KERNEL); may be compound, and are whole but for
- *	the last. Or pieces of pages, of any size (%RDS_BAG_USER)
+ * @data: the bytes (%RDS_PAYLOAD_INLINE); slab memory, so copy, never splice
+ * @bvec: the pages (%RDS_PAYLOAD_KERNEL); may be compound, and are whole but
+ *	for the last. Or pieces of pages, of any size (%RDS_PAYLOAD_USER)
  */
-struct rds_bag {
-	enum rds_bag_kind	kind;
+struct rds_payload {
+	enum rds_payload_kind	kind;
 	unsigned int		nr;
 	u32			len;
 	union {
@@ -313,9 +313,9 @@ enum rds_op_outlook {
  * @m_dport: receiving port
  * @m_flags: bits of enum rds_wire_flag; stable while the message is being sent
  * @m_exthdr: extension headers
- * @m_bag: the payload
+ * @m_payload: the payload
  * @m_ubuf: keeps the sender from being told that its pages are its own again
- *	(%RDS_BAG_USER); see net_zcopy_get()
+ *	(%RDS_PAYLOAD_USER); see net_zcopy_get()
  * @m_op: what is to be done before the message is sent, see rds_op_outlook();
  *	the core's own for transports without &rds_rdma_ops
  * @m_mark: the transport's own: where the message ends in a stream of bytes
@@ -334,7 +334,7 @@ struct rds_message {
 	__be16			m_dport;
 	u8			m_flags;
 	u8			m_exthdr[RDS_EXTHDR_SPACE];
-	struct rds_bag		m_bag;
+	struct rds_payload	m_payload;
 	struct ubuf_info	*m_ubuf;
 	struct rds_op		*m_op;
 	u32			m_mark;
@@ -390,7 +390,7 @@ struct rds_conn_ops {
 			   int ifindex);
 
 	/**
-	 * @max_paths: Required if %RDS_CAP_MULTIPATH. How many lanes to offer.
+	 * @max_paths: Required if %RDS_CAP_MULTIPATH. How many paths to offer.
 	 * @legacy says that the peer has not shown itself to be of this
 	 * implementation.
 	 *
@@ -469,7 +469,7 @@ struct rds_conn_ops {
 	unsigned long (*path_shutdown)(struct rds_path *path, bool abort);
 
 	/**
-	 * @accept_again: Optional. A lane may have become free, or known: whom
+	 * @accept_again: Optional. A path may have become free, or known: whom
 	 * rds_path_accept() told -EAGAIN may ask again. A transport without it
 	 * takes that for a refusal.
 	 *
@@ -509,7 +509,7 @@ struct rds_data_ops {
 	/**
 	 * @xmit_cong_map: Required unless %RDS_CAP_LOOPBACK. Send a congestion
 	 * map: @map is RDS_CONG_MAP_BYTES in wire order. Called between
-	 * messages; first thing after the path came UP, and on lane 0 also
+	 * messages; first thing after the path came UP, and on path 0 also
 	 * when the map has changed. When the peer's end has acknowledged it,
 	 * the transport calls rds_path_map_acked(); until then there is no
 	 * other.
@@ -646,7 +646,7 @@ struct rds_info_ops {
  *	transport
  * @RDS_CAP_NETNS: works in every network namespace, not just the first
  * @RDS_CAP_LOWER_DIALS: of two peers the one with the lower address redials
- * @RDS_CAP_MULTIPATH: peers agree on the number of lanes by a handshake
+ * @RDS_CAP_MULTIPATH: peers agree on the number of paths by a handshake
  * @RDS_CAP_SELF_ACKED: acks come by themselves; messages do not ask for them
  * @RDS_CAP_ZEROCOPY: payloads may be in pages of the sender's
  * @RDS_CAP_ZEROCOPY_STRETCH: they may if those are whole but for the first and
@@ -687,27 +687,28 @@ struct rds_transport {
 
 #define RDS_TRANS_SLOTS			(RDS_TRANS_LOOP + 1)
 
-/* Lanes of a connection */
+/* Paths of a connection */
 #define RDS_MAX_PATHS			8
 
 /**
- * struct rds_peer - who is at the other end of a connection made by the peer
+ * struct rds_conn_request - who is at the other end of a connection made by the
+ * peer
  * @laddr: our address; IPv4 in its mapped form
  * @faddr: the peer's
  * @ifindex: scope of link-local addresses, otherwise 0
  * @tos: type of service
- * @lane: the lane that the peer's port names, if its ports name lanes
+ * @index: the path that the peer's port names, if its ports name paths
  * @since: when the peer made it, in jiffies
  * @spoken: its first header is here, and makes sense
  * @knows_duels: it knows whose connection is kept when both dial; of no concern
  *	with RDS_CAP_LOWER_DIALS
  */
-struct rds_peer {
+struct rds_conn_request {
 	struct in6_addr	laddr;
 	struct in6_addr	faddr;
 	int		ifindex;
 	u8		tos;
-	u8		lane;
+	u8		index;
 	unsigned long	since;
 	bool		spoken;
 	bool		knows_duels;
@@ -725,9 +726,9 @@ void rds_paths_drop(struct net *net, const struct rds_transport *trans,
 
 /* accept.c */
 int rds_path_accept(struct net *net, const struct rds_transport *trans,
-		    const struct rds_peer *peer, void *offer);
+		    const struct rds_conn_request *peer, void *offer);
 int rds_path_knock(struct net *net, const struct rds_transport *trans,
-		   const struct rds_peer *peer);
+		   const struct rds_conn_request *peer);
 
 /* path.c */
 void rds_path_connect_done(struct rds_path *path);

@@ -90,7 +90,7 @@ static_assert(offsetof(struct rds_header, h_exthdr) == 32);
  * @RDS_EXTHDR_GEN_NUM: generation number of the sender
  * @RDS_EXTHDR_CAP_BITS: capabilities in some vendor kernels, ignored
  * @RDS_EXTHDR_SPORT_IDX: the sender's TCP source ports name the path
- * @RDS_EXTHDR_SOFT_RDMA: of this implementation, to its like only: an operation
+ * @RDS_EXTHDR_SW_RDMA: of this implementation, to its like only: an operation
  *	on the receiver's memory, or the answer; see Documentation/protocol.rst
  * @RDS_EXTHDR_OURS: of this implementation: capabilities and epoch, see
  *	Documentation/protocol.rst
@@ -106,7 +106,7 @@ enum rds_exthdr_type {
 	RDS_EXTHDR_GEN_NUM	= 6,
 	RDS_EXTHDR_CAP_BITS	= 7,
 	RDS_EXTHDR_SPORT_IDX	= 8,
-	RDS_EXTHDR_SOFT_RDMA	= 14,
+	RDS_EXTHDR_SW_RDMA	= 14,
 	RDS_EXTHDR_OURS		= 15,
 	RDS_EXTHDR_MAX		= 16,
 };
@@ -133,7 +133,7 @@ static inline unsigned int rds_exthdr_size(u8 type)
 	case RDS_EXTHDR_RDMA_DEST:
 	case RDS_EXTHDR_RDMA_BYTES:
 		return 8;
-	case RDS_EXTHDR_SOFT_RDMA:
+	case RDS_EXTHDR_SW_RDMA:
 		return 15;
 	case RDS_EXTHDR_OURS:
 		return 5;

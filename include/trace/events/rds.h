@@ -122,14 +122,14 @@ DECLARE_EVENT_CLASS(rds_msg_class,
 		memcpy(__entry->laddr, &path->laddr, sizeof(struct in6_addr));
 		memcpy(__entry->faddr, &path->faddr, sizeof(struct in6_addr));
 		__entry->seq = msg->m_seq;
-		__entry->len = msg->m_bag.len;
+		__entry->len = msg->m_payload.len;
 		__entry->sport = ntohs(msg->m_sport);
 		__entry->dport = ntohs(msg->m_dport);
 		__entry->index = path->index;
 		__entry->flags = msg->m_flags;
 		__entry->detail = detail;
 	),
-	TP_printk("%pI6c:%u > %pI6c:%u lane=%u seq=%llu len=%u flags=0x%x%s",
+	TP_printk("%pI6c:%u > %pI6c:%u path=%u seq=%llu len=%u flags=0x%x%s",
 		  __entry->laddr, __entry->sport, __entry->faddr,
 		  __entry->dport, __entry->index, __entry->seq, __entry->len,
 		  __entry->flags,
@@ -168,7 +168,7 @@ TRACE_EVENT(rds_msg_drop,
 		memcpy(__entry->laddr, &path->laddr, sizeof(struct in6_addr));
 		memcpy(__entry->faddr, &path->faddr, sizeof(struct in6_addr));
 		__entry->seq = msg->m_seq;
-		__entry->len = msg->m_bag.len;
+		__entry->len = msg->m_payload.len;
 		__entry->sport = ntohs(msg->m_sport);
 		__entry->dport = ntohs(msg->m_dport);
 		__entry->fate = fate;
@@ -205,7 +205,7 @@ DECLARE_EVENT_CLASS(rds_inc_class,
 		__entry->flags = inc->i_flags;
 		__entry->fate = fate;
 	),
-	TP_printk("%pI6c:%u < %pI6c:%u lane=%u seq=%llu len=%u flags=0x%x%s%s",
+	TP_printk("%pI6c:%u < %pI6c:%u path=%u seq=%llu len=%u flags=0x%x%s%s",
 		  __entry->laddr, __entry->dport, __entry->faddr,
 		  __entry->sport, __entry->index, __entry->seq, __entry->len,
 		  __entry->flags, __entry->fate < 0 ? "" : " reason=",
@@ -241,7 +241,7 @@ TRACE_EVENT(rds_path_state,
 		__entry->to = to;
 		__entry->event = event;
 	),
-	TP_printk("%pI6c > %pI6c lane=%u %s -> %s on %s",
+	TP_printk("%pI6c > %pI6c path=%u %s -> %s on %s",
 		  __entry->laddr, __entry->faddr, __entry->index,
 		  rds_show_state(__entry->from), rds_show_state(__entry->to),
 		  rds_show_event(__entry->event))
@@ -262,7 +262,7 @@ TRACE_EVENT(rds_path_drop,
 		__entry->index = path->index;
 		__entry->reason = reason;
 	),
-	TP_printk("%pI6c > %pI6c lane=%u reason=%s",
+	TP_printk("%pI6c > %pI6c path=%u reason=%s",
 		  __entry->laddr, __entry->faddr, __entry->index,
 		  rds_show_drop(__entry->reason))
 );

@@ -2,20 +2,20 @@
 /*
  * Connections that the peer makes.
  *
- * Of two peers the lower address dials. What it dials is offered to a lane:
+ * Of two peers the lower address dials. What it dials is offered to a path:
  * the one that its port names, if it has said that its ports do; otherwise the
  * first that is free, once the ones before it have proved to be alive. Until it
  * has said anything only one of its connections finds a place, and others wait
- * with the transport, as do those of lanes that we have not heard of yet: a
- * lane must not change under the numbers of its messages. So do those for a
- * lane that is in use; a probe on its connection finds out whether the peer
- * still knows that one. And so do all while lane 0 is about to tell who is
- * there. When it has told, and neither end has spoken of so many lanes, there
+ * with the transport, as do those of paths that we have not heard of yet: a
+ * path must not change under the numbers of its messages. So do those for a
+ * path that is in use; a probe on its connection finds out whether the peer
+ * still knows that one. And so do all while path 0 is about to tell who is
+ * there. When it has told, and neither end has spoken of so many paths, there
  * will be no place: better to say so at once.
  *
  * The higher address cannot but knock, and is called back.
  *
- * Over a transport without lanes both may dial, and when both do at once, it is
+ * Over a transport without paths both may dial, and when both do at once, it is
  * the lower one's connection that is kept; the higher one gives up its own. But
  * not every peer knows that rule. What one of those offers, or the higher one,
  * is kept until our own attempt has ended. To give that up as soon as there is
@@ -33,12 +33,12 @@
 #include "conn_get.h"
 #include "conn_idle.h"
 #include "conn_table.h"
-#include "lanes.h"
+#include "multipath.h"
 #include "legacy.h"
 #include "path_connect.h"
 #include "transport.h"
 
-/* Nothing is made for who says nothing. But lanes of some peers are silent
+/* Nothing is made for who says nothing. But paths of some peers are silent
  * until there is a message for them; those that are known for it, and name
  * them, are taken at their word.
  */
@@ -47,8 +47,8 @@ static struct rds_conn *rds_accept_silent(struct rds_net *rn,
 {
 	struct rds_conn *conn = rds_conn_lookup(rn, key);
 
-	if (conn && READ_ONCE(conn->c_peer.names_lanes) &&
-	    !READ_ONCE(conn->c_peer.ours))
+	if (conn && READ_ONCE(conn->c_peer_hs.names_paths) &&
+	    !READ_ONCE(conn->c_peer_hs.ours))
 		return conn;
 	rds_conn_put(conn);
 	return ERR_PTR(-EAGAIN);
@@ -73,7 +73,7 @@ static bool rds_accept_is_our_own(struct rds_net *rn,
 
 static struct rds_conn *rds_accept_conn(struct rds_net *rn,
 					const struct rds_transport *trans,
-					const struct rds_peer *peer)
+					const struct rds_conn_request *peer)
 	__must_hold(&rn->rn_lock)
 {
 	struct rds_conn_key key = {
@@ -118,88 +118,89 @@ static bool rds_accept_is_free(const struct rds_cpath *cp)
  * same jiffy it may have said it before; if it is alive, it says more.
  */
 static bool rds_accept_is_alive(const struct rds_cpath *cp,
-				const struct rds_peer *peer)
+				const struct rds_conn_request *peer)
 {
 	return rds_cpath_state(cp) == RDS_PATH_UP &&
-	       READ_ONCE(cp->cp_greeted) &&
-	       time_after(READ_ONCE(cp->cp_greeted_at), peer->since);
+	       READ_ONCE(cp->cp_has_handshake) &&
+	       time_after(READ_ONCE(cp->cp_handshake_at), peer->since);
 }
 
-/* A lane that is in use may be so for us only. */
-static int rds_accept_wait(struct rds_cpath *cp, const struct rds_peer *peer)
+/* A path that is in use may be so for us only. */
+static int rds_accept_wait(struct rds_cpath *cp,
+			   const struct rds_conn_request *peer)
 {
 	if (rds_cpath_state(cp) == RDS_PATH_UP &&
 	    !rds_accept_is_alive(cp, peer))
-		rds_lanes_verify(cp);
+		rds_mp_verify(cp);
 	return -EAGAIN;
 }
 
-/* Lane 0 of the peer that there is has greeted, and that was acted on. */
+/* Path 0 of the peer that there is has greeted, and that was acted on. */
 static bool rds_accept_is_known(const struct rds_cpath *first)
 {
 	return rds_cpath_state(first) == RDS_PATH_UP &&
-	       !test_bit(RDS_PF_NEWS, &first->cp_flags) &&
-	       /* Pairs with the release in rds_lanes_news(). */
+	       !test_bit(RDS_PF_HANDSHAKE, &first->cp_flags) &&
+	       /* Pairs with the release in rds_mp_apply(). */
 	       smp_load_acquire(&first->cp_known);
 }
 
 static int rds_accept_place_unnamed(const struct rds_conn *conn,
-				    const struct rds_peer *peer)
+				    const struct rds_conn_request *peer)
 {
-	struct rds_cpath *first = conn->c_lanes[0];
+	struct rds_cpath *first = conn->c_paths[0];
 	unsigned int i;
 
 	if (rds_accept_is_free(first))
 		return 0;
 	if (!rds_accept_is_alive(first, peer))
 		return rds_accept_wait(first, peer);
-	/* It may just have said that it names its lanes. */
+	/* It may just have said that it names its paths. */
 	if (!rds_accept_is_known(first))
 		return -EAGAIN;
 
 	for (i = 1; i < RDS_MAX_PATHS; i++) {
-		if (rds_accept_is_free(conn->c_lanes[i]))
+		if (rds_accept_is_free(conn->c_paths[i]))
 			return i;
 	}
 	return -EAGAIN;
 }
 
-/* A lane that we have not agreed on. What we have offered the peer may have
- * accepted, and is about to say so by lane 0.
+/* A path that we have not agreed on. What we have offered the peer may have
+ * accepted, and is about to say so by path 0.
  */
 static int rds_accept_unagreed(const struct rds_conn *conn, u8 named)
 {
-	if (rds_accept_is_known(conn->c_lanes[0]) &&
-	    named >= READ_ONCE(conn->c_offered) &&
-	    named >= READ_ONCE(conn->c_wanted))
+	if (rds_accept_is_known(conn->c_paths[0]) &&
+	    named >= READ_ONCE(conn->c_npaths_offered) &&
+	    named >= READ_ONCE(conn->c_npaths_wanted))
 		return -ECONNREFUSED;
 	return -EAGAIN;
 }
 
-/* Number of the lane, or an errno. */
+/* Number of the path, or an errno. */
 static int rds_accept_place(const struct rds_conn *conn,
-			    const struct rds_peer *peer)
+			    const struct rds_conn_request *peer)
 {
-	u8 named = peer->lane;
+	u8 named = peer->index;
 
-	if (!READ_ONCE(conn->c_peer.names_lanes))
+	if (!READ_ONCE(conn->c_peer_hs.names_paths))
 		return rds_accept_place_unnamed(conn, peer);
 
-	if (named >= READ_ONCE(conn->c_wanted))
+	if (named >= READ_ONCE(conn->c_npaths_wanted))
 		return rds_accept_unagreed(conn, named);
 	if (rds_legacy_is_early(conn, named))
 		return -EAGAIN;
-	if (!rds_accept_is_free(conn->c_lanes[named]))
-		return rds_accept_wait(conn->c_lanes[named], peer);
+	if (!rds_accept_is_free(conn->c_paths[named]))
+		return rds_accept_wait(conn->c_paths[named], peer);
 	return named;
 }
 
 static int rds_accept_offer(struct rds_conn *conn,
-			    const struct rds_peer *peer, void *offer)
+			    const struct rds_conn_request *peer, void *offer)
 	__must_hold(&conn->c_rn->rn_lock)
 {
 	int place;
-	struct rds_cpath *cp = conn->c_lanes[0];
+	struct rds_cpath *cp = conn->c_paths[0];
 	int ret;
 
 	lockdep_assert_held(&conn->c_rn->rn_lock);
@@ -208,19 +209,19 @@ static int rds_accept_offer(struct rds_conn *conn,
 	 * to see: that is what takes offers.
 	 */
 	if (!cp->cp_multi) {
-		assign_bit(RDS_PF_STRANGER, &cp->cp_flags, !peer->knows_duels);
+		assign_bit(RDS_PF_NO_DUELS, &cp->cp_flags, !peer->knows_duels);
 		return cp->cp_trans->conn->path_offer(&cp->cp_pub, offer);
 	}
 
 	place = rds_accept_place(conn, peer);
 	if (place < 0)
 		return place;
-	cp = rds_conn_add_lane(conn, place);
+	cp = rds_conn_add_path(conn, place);
 	if (!cp)
 		return -ENOMEM;
 
 	/* @peer may be gone with @offer as soon as that is taken. */
-	WRITE_ONCE(cp->cp_named, peer->lane);
+	WRITE_ONCE(cp->cp_named, peer->index);
 	ret = cp->cp_trans->conn->path_offer(&cp->cp_pub, offer);
 	if (!ret)
 		rds_path_offered(&cp->cp_pub);
@@ -245,7 +246,7 @@ static int rds_accept_offer(struct rds_conn *conn,
  * not us, or what path_offer() returned.
  */
 int rds_path_accept(struct net *net, const struct rds_transport *trans,
-		    const struct rds_peer *peer, void *offer)
+		    const struct rds_conn_request *peer, void *offer)
 {
 	struct rds_net *rn = rds_net(net);
 	struct rds_conn *conn;
@@ -279,7 +280,7 @@ EXPORT_SYMBOL_GPL(rds_path_accept);
  * rds_path_accept().
  */
 int rds_path_knock(struct net *net, const struct rds_transport *trans,
-		   const struct rds_peer *peer)
+		   const struct rds_conn_request *peer)
 {
 	struct rds_net *rn = rds_net(net);
 	struct rds_conn *conn;
@@ -295,11 +296,11 @@ int rds_path_knock(struct net *net, const struct rds_transport *trans,
 
 	WRITE_ONCE(conn->c_called_at, jiffies);
 	WRITE_ONCE(conn->c_called, true);
-	cp = rds_conn_lane(conn, 0);
+	cp = rds_conn_path(conn, 0);
 	ret = rds_cpath_state(cp) == RDS_PATH_UP ||
 	      rds_cpath_state(cp) == RDS_PATH_CONNECTING;
 	if (rds_cpath_state(cp) == RDS_PATH_UP)
-		rds_lanes_verify(cp);
+		rds_mp_verify(cp);
 	else
 		rds_cpath_connect_now(cp);
 	rds_conn_put(conn);

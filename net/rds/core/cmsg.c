@@ -18,7 +18,7 @@
 #include "mr.h"
 #include "op.h"
 #include "sock.h"
-#include "soft_op.h"
+#include "sw_request.h"
 
 static bool rds_cmsg_copy(const struct cmsghdr *cmsg, void *to, size_t size)
 {
@@ -184,7 +184,7 @@ static int rds_cmsg_can_run(const struct rds_send_cmsgs *cmsgs,
 			    long *timeo)
 {
 	if (!rs->rs_trans->rdma)
-		return rds_soft_admit(conn, timeo);
+		return rds_sw_admit(conn, timeo);
 	if ((cmsgs->seen & RDS_CMSG_OPS) && conn->c_key.trans != rs->rs_trans)
 		return -EOPNOTSUPP;
 	return 0;
@@ -197,12 +197,12 @@ static int rds_cmsg_can_run(const struct rds_send_cmsgs *cmsgs,
  * @conn: the connection that the message goes by
  * @rm: the message, which is told of it
  * @mapped: set to the cookie of memory that was registered
- * @timeo: see rds_soft_admit()
+ * @timeo: see rds_sw_admit()
  *
  * Context: process, may sleep.
  * Return: 0 if all is done; -EINVAL for what came twice or names a key that
  * nobody has; -EFAULT for an operation with a bad local address; -EOPNOTSUPP
- * for what the peer cannot do; or as rds_soft_admit(), rds_mr_register(),
+ * for what the peer cannot do; or as rds_sw_admit(), rds_mr_register(),
  * rds_op_add_rdma() and rds_op_add_atomic().
  */
 int rds_cmsg_run_all(const struct rds_send_cmsgs *cmsgs, struct rds_sock *rs,

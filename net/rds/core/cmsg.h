@@ -78,7 +78,7 @@ static inline bool rds_cmsg_expected(const struct msghdr *msg)
  * @rm: the message, which is told of it
  * @mapped: set to the cookie of memory that was registered, for rds_mr_free()
  *	if the message is not sent after all; otherwise 0
- * @timeo: see rds_soft_admit()
+ * @timeo: see rds_sw_admit()
  *
  * Context: process, may sleep.
  * Return: 0 if they ask for nothing, or for what comes later; otherwise as

@@ -33,7 +33,7 @@ int rds_cong_net_init(struct rds_net *rn)
 	spin_lock_init(&rn->rn_map_lock);
 	spin_lock_init(&rn->rn_cong_lock);
 	INIT_LIST_HEAD(&rn->rn_cong_socks);
-	atomic_set(&rn->rn_cong_gen, 0);
+	atomic_set(&rn->rn_cong_ver, 0);
 	return rhashtable_init(&rn->rn_maps, &rds_cong_params);
 }
 

@@ -43,7 +43,7 @@ struct rds_cong_key {
  * @cm_key: what it is found by
  * @cm_rn: the namespace
  * @cm_refs: sockets bound to the address and connections from or to it
- * @cm_gen: counts changes of @cm_bits; each is made before it is counted
+ * @cm_ver: counts changes of @cm_bits; each is made before it is counted
  * @cm_lock: guards @cm_conns and @cm_flagged_at, and keeps one peer's maps
  *	apart
  * @cm_conns: connections to whose peers a local map is sent
@@ -56,7 +56,7 @@ struct rds_cong_map {
 	struct rds_cong_key	cm_key;
 	struct rds_net		*cm_rn;
 	refcount_t		cm_refs;
-	atomic_t		cm_gen;
+	atomic_t		cm_ver;
 	spinlock_t		cm_lock;	/* see above */
 	struct list_head	cm_conns;
 	unsigned long		cm_flagged_at;
@@ -80,15 +80,15 @@ u64 rds_cong_bits_update(unsigned long *bits, const void *new, bool late);
 #endif
 
 /**
- * rds_cong_gen() - state of a local map
+ * rds_cong_ver() - state of a local map
  * @map: the map
  *
  * Context: any.
  * Return: a number; the bits read after it are at least as new.
  */
-static inline u32 rds_cong_gen(const struct rds_cong_map *map)
+static inline u32 rds_cong_ver(const struct rds_cong_map *map)
 {
-	u32 gen = atomic_read(&map->cm_gen);
+	u32 gen = atomic_read(&map->cm_ver);
 
 	/* Pairs with the order of change and count in rds_cong_publish(). */
 	smp_rmb();

@@ -11,14 +11,14 @@
  * queue, and pollers on their own socket's. Those enter rn_cong_socks when
  * they see ENOBUFS, so that a change does not walk through all sockets.
  *
- * Each lane begins with a map, which may be read after a newer one that went by
- * lane 0, for it may lie with the peer's TCP until there is a place for the
- * lane. So what another lane of one of ours brings is passed over once lane 0
- * has brought a map by the connection that it has: lane 0 tells all that is
- * new, and each is newer there than the one before. Others tell it by any lane,
- * and once only, so what a lane of theirs begins with counts as far as it
+ * Each path begins with a map, which may be read after a newer one that went by
+ * path 0, for it may lie with the peer's TCP until there is a place for the
+ * path. So what another path of one of ours brings is passed over once path 0
+ * has brought a map by the connection that it has: path 0 tells all that is
+ * new, and each is newer there than the one before. Others tell it by any path,
+ * and once only, so what a path of theirs begins with counts as far as it
  * frees ports: to send to a congested one does less harm than to wait for a
- * free one for ever. We send our own map again when such a lane's turns out to
+ * free one for ever. We send our own map again when such a path's turns out to
  * have been read late.
  *
  * Locks: rs_recv_lock > cm_lock; rs_recv_lock > rn_cong_lock. All with bottom
@@ -65,7 +65,7 @@ static void rds_cong_changed(struct rds_cong_map *map, u64 freed)
 {
 	struct rds_net *rn = map->cm_rn;
 
-	atomic_inc(&rn->rn_cong_gen);
+	atomic_inc(&rn->rn_cong_ver);
 	if (!freed)
 		return;
 
@@ -80,7 +80,7 @@ static void rds_cong_changed(struct rds_cong_map *map, u64 freed)
 
 static void rds_cong_flag_conn(struct rds_conn *conn)
 {
-	struct rds_cpath *cp = rds_conn_lane(conn, 0);
+	struct rds_cpath *cp = rds_conn_path(conn, 0);
 
 	rds_stat_inc(conn->c_rn, cong_update_queued);
 	/* The other who has flagged it kicks it. */
@@ -118,7 +118,7 @@ void rds_cong_publish(struct rds_sock *rs, bool congested)
 
 	rs->rs_congested = congested;
 	rds_cong_assign(map, port, congested);
-	rs->rs_cong_gen = atomic_inc_return(&map->cm_gen);
+	rs->rs_map_ver = atomic_inc_return(&map->cm_ver);
 	trace_rds_cong(&rs->rs_bound.ip, port, congested);
 	rds_cong_flag_conns(map);
 	rds_cong_changed(map,
@@ -148,7 +148,7 @@ bool rds_cong_wait_begin(struct rds_sock *rs, struct rds_cong_map *map,
 		rs->rs_cong_mask |= RDS_CONG_MONITOR_MASK(ntohs(port));
 	} else {
 		/* What is to be told is what changes from here on. */
-		WRITE_ONCE(rs->rs_cong_track, atomic_read(&rn->rn_cong_gen));
+		WRITE_ONCE(rs->rs_cong_track, atomic_read(&rn->rn_cong_ver));
 		WRITE_ONCE(rs->rs_cong_seen, true);
 	}
 	if (list_empty(&rs->rs_cong_item))
@@ -165,7 +165,7 @@ static bool rds_cong_has_news(const struct rds_sock *rs)
 	if (READ_ONCE(rs->rs_cong_monitor))
 		return READ_ONCE(rs->rs_cong_notify);
 	return READ_ONCE(rs->rs_cong_track) !=
-	       atomic_read(&rs->rs_rn->rn_cong_gen);
+	       atomic_read(&rs->rs_rn->rn_cong_ver);
 }
 
 /**
@@ -180,7 +180,7 @@ void rds_cong_settle(struct rds_sock *rs)
 
 	spin_lock_bh(&rn->rn_cong_lock);
 	if (!rs->rs_cong_monitor) {
-		WRITE_ONCE(rs->rs_cong_track, atomic_read(&rn->rn_cong_gen));
+		WRITE_ONCE(rs->rs_cong_track, atomic_read(&rn->rn_cong_ver));
 		WRITE_ONCE(rs->rs_cong_seen, false);
 		WRITE_ONCE(rs->rs_cong_told, false);
 		list_del_init(&rs->rs_cong_item);
@@ -211,7 +211,7 @@ __poll_t rds_cong_poll(struct rds_sock *rs, __poll_t asked)
 		return 0;
 
 	spin_lock_bh(&rn->rn_cong_lock);
-	gen = atomic_read(&rn->rn_cong_gen);
+	gen = atomic_read(&rn->rn_cong_ver);
 	if (rs->rs_cong_monitor) {
 		if (rs->rs_cong_notify)
 			mask = EPOLLIN | EPOLLRDNORM;
@@ -274,41 +274,41 @@ u64 rds_cong_watched(struct rds_sock *rs, bool *on)
 }
 
 /**
- * rds_cong_make_good() - the map that a lane began with may just be read
- * @cp: the lane
+ * rds_cong_make_good() - the map that a path began with may just be read
+ * @cp: the path
  *
- * If it is another than lane 0, and the map has changed since, the newest goes
- * by lane 0 once more.
+ * If it is another than path 0, and the map has changed since, the newest goes
+ * by path 0 once more.
  *
  * Context: any; locks of the transport may be held.
  */
 void rds_cong_make_good(struct rds_cpath *cp)
 {
 	struct rds_conn *conn = cp->cp_conn;
-	struct rds_cpath *first = rds_conn_lane(conn, 0);
+	struct rds_cpath *first = rds_conn_path(conn, 0);
 
 	if (cp == first ||
-	    READ_ONCE(cp->cp_map_gen) == rds_cong_gen(conn->c_lcong))
+	    READ_ONCE(cp->cp_map_ver) == rds_cong_ver(conn->c_lcong))
 		return;
 	set_bit(RDS_PF_CONG, &first->cp_flags);
 	rds_cpath_kick(first, 0);
 }
 
-/* Lane 0 has brought one, and this lane's may have waited since before that. */
+/* Path 0 has brought one, and this path's may have waited since before that. */
 static bool rds_cong_is_late(const struct rds_cpath *cp)
 {
 	const struct rds_conn *conn = cp->cp_conn;
-	const struct rds_cpath *first = rds_conn_lane(conn, 0);
+	const struct rds_cpath *first = rds_conn_path(conn, 0);
 
 	lockdep_assert_held(&conn->c_fcong->cm_lock);
 	if (cp == first || !READ_ONCE(first->cp_mapped))
 		return false;
-	return READ_ONCE(conn->c_peer.ours) || rds_legacy_map_is_late(cp);
+	return READ_ONCE(conn->c_peer_hs.ours) || rds_legacy_map_is_late(cp);
 }
 
 /**
  * rds_deliver_cong_map() - the peer has sent its congestion map
- * @path: the path that it came by; any lane will do
+ * @path: the path that it came by; any path will do
  * @map: the map
  * @len: its length; anything but RDS_CONG_MAP_BYTES is ignored
  *
@@ -329,7 +329,7 @@ void rds_deliver_cong_map(struct rds_path *path, const void *map, u32 len)
 	rds_stat_inc(fcong->cm_rn, cong_update_received);
 	spin_lock(&fcong->cm_lock);
 	late = rds_cong_is_late(cp);
-	skip = late && READ_ONCE(cp->cp_conn->c_peer.ours);
+	skip = late && READ_ONCE(cp->cp_conn->c_peer_hs.ours);
 	WRITE_ONCE(cp->cp_mapped, true);
 	if (!skip)
 		freed = rds_cong_bits_update(fcong->cm_bits, map, late);

@@ -17,7 +17,7 @@
  * when no socket and no message refers to it any more. Others stay: the number
  * that a peer's next message must have is what tells a message sent twice.
  *
- * Locks: c_lane_lock > rn_lock (both sleep) > cp_xmit_lock (of loopback) >
+ * Locks: c_mp_lock > rn_lock (both sleep) > cp_xmit_lock (of loopback) >
  * cp_lock; rn_lock > cm_lock.
  */
 #include <linux/slab.h>
@@ -31,7 +31,7 @@ static void rds_conn_free(struct rds_conn *conn)
 	unsigned int i;
 
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
-		cp = conn->c_lanes[i];
+		cp = conn->c_paths[i];
 		if (cp != &conn->c_path)
 			kfree(cp);
 	}

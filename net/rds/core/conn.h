@@ -7,7 +7,7 @@
 #include <linux/rhashtable-types.h>
 #include <linux/uidgid.h>
 
-#include "hello.h"
+#include "handshake.h"
 #include "path.h"
 #include "rds_net.h"
 
@@ -34,11 +34,11 @@ struct rds_conn_key {
 };
 
 /**
- * enum rds_fan - how far spreading over the lanes has come
- * @RDS_FAN_NONE: there is one lane, as far as we know
- * @RDS_FAN_BARRIER: messages spread, and wait on their lanes until all that
+ * enum rds_fan - how far spreading over the paths has come
+ * @RDS_FAN_NONE: there is one path, as far as we know
+ * @RDS_FAN_BARRIER: messages spread, and wait on their paths until all that
  *	went before has arrived
- * @RDS_FAN_OPEN: the lanes are independent
+ * @RDS_FAN_OPEN: the paths are independent
  */
 enum rds_fan {
 	RDS_FAN_NONE,
@@ -64,26 +64,27 @@ enum rds_fan {
  * @c_rcu: frees it
  * @c_used: a socket of this host has sent or received on it; a connection that
  *	none has used goes when it is disconnected
- * @c_hash: of its addresses, the same at both ends; see rds_lanes_pick()
+ * @c_hash: of its addresses, the same at both ends; see rds_mp_pick()
  * @c_is_lower: our address is the lower of the two
  * @c_called: the peer has asked us to dial
  * @c_called_at: when it did so last, in jiffies
- * @c_asked_at: when somebody first waited to learn what the peer is, in
- *	jiffies; 0 if nobody has
+ * @c_handshake_wait_at: when somebody first waited to learn what the peer is,
+ *	in jiffies; 0 if nobody has
  * @c_rx_held: bytes of memory that unread messages hold which came for a port
  *	that was congested already
  * @c_evicted: it is to go although it is connected
  * @c_forgotten: likewise, and although it was used
  * @c_gen: our generation number, as the peer knows it
- * @c_epoch: tells this life of the connection from others, see hello.c
- * @c_npaths: lanes that messages are spread over; a power of two; written
+ * @c_epoch: tells this life of the connection from others, see handshake.c
+ * @c_npaths: paths that messages are spread over; a power of two; written
  *	under cp_lock of @c_fan_path, too
- * @c_lane_lock: serialises what is learned of the peer; guards all below
- * @c_peer: what the peer has said of itself
- * @c_greeted: it has said anything
- * @c_offered: how many lanes we said last that we offer
- * @c_offered_use: or have in use
- * @c_wanted: lanes that are in use, at either end; 1 until there are more
+ * @c_mp_lock: serialises what is learned of the peer; guards all below
+ * @c_peer_hs: what the peer has said of itself
+ * @c_has_handshake: it has said anything
+ * @c_npaths_offered: how many paths we said last that we offer
+ * @c_npaths_offered_in_use: or have in use
+ * @c_npaths_wanted: paths that are in use, at either end; 1 until there are
+ *	more
  * @c_fan: how far that has come
  * @c_fan_path: the path that carried everything until then
  * @c_fan_at: when the barrier was sent last, in jiffies
@@ -94,11 +95,11 @@ enum rds_fan {
  * @c_first_probe: the probe that opens the connection has not been queued;
  *	touched by the first path's work only
  * @c_probes: numbered probes that have not been answered
- * @c_map_acked: state of our congestion map that the peer has
- * @c_rx_epoch: counts restarts of a peer whose lanes do not tell one by one
- * @c_lanes: the lanes, by number; those that were needed so far. Set under
+ * @c_map_acked_ver: state of our congestion map that the peer has
+ * @c_rx_epoch: counts restarts of a peer whose paths do not tell one by one
+ * @c_paths: the paths, by number; those that were needed so far. Set under
  *	rn_lock, read without
- * @c_path: the first of them to exist; of lane 0 as a rule
+ * @c_path: the first of them to exist; of path 0 as a rule
  */
 struct rds_conn {
 	struct rhash_head	c_node;
@@ -117,7 +118,7 @@ struct rds_conn {
 	bool			c_forgotten;
 	bool			c_called;
 	unsigned long		c_called_at;
-	unsigned long		c_asked_at;
+	unsigned long		c_handshake_wait_at;
 	atomic_long_t		c_rx_held;
 	u32			c_hash;
 	bool			c_is_lower;
@@ -125,12 +126,12 @@ struct rds_conn {
 	u32			c_epoch;
 	u8			c_npaths;
 
-	struct mutex		c_lane_lock;	/* guards what follows */
-	struct rds_hello	c_peer;
-	bool			c_greeted;
-	u16			c_offered;
-	bool			c_offered_use;
-	u8			c_wanted;
+	struct mutex		c_mp_lock;	/* guards what follows */
+	struct rds_handshake	c_peer_hs;
+	bool			c_has_handshake;
+	u16			c_npaths_offered;
+	bool			c_npaths_offered_in_use;
+	u8			c_npaths_wanted;
 	enum rds_fan		c_fan;
 	struct rds_cpath	*c_fan_path;
 	unsigned long		c_fan_at;
@@ -140,9 +141,9 @@ struct rds_conn {
 	bool			c_first_probe;
 	atomic_t		c_probes;
 
-	u32			c_map_acked;
+	u32			c_map_acked_ver;
 	u32			c_rx_epoch;
-	struct rds_cpath	*c_lanes[RDS_MAX_PATHS];
+	struct rds_cpath	*c_paths[RDS_MAX_PATHS];
 	struct rds_cpath	c_path;
 };
 
@@ -150,19 +151,19 @@ void rds_conn_free_path(struct rds_cpath *cp);
 void rds_conn_release(struct rds_conn *conn);
 
 /**
- * rds_conn_lane() - a lane of a connection
+ * rds_conn_path() - a path of a connection
  * @conn: the connection
  * @i: its number, below RDS_MAX_PATHS
  *
  * Context: any.
- * Return: the lane, which is there as long as the connection, or NULL if it
- * was not needed so far. Lane 0 always is.
+ * Return: the path, which is there as long as the connection, or NULL if it
+ * was not needed so far. Path 0 always is.
  */
-static inline struct rds_cpath *rds_conn_lane(const struct rds_conn *conn,
+static inline struct rds_cpath *rds_conn_path(const struct rds_conn *conn,
 					      unsigned int i)
 {
-	/* Pairs with the release in rds_conn_add_lane(). */
-	return smp_load_acquire(&conn->c_lanes[i]);
+	/* Pairs with the release in rds_conn_add_path(). */
+	return smp_load_acquire(&conn->c_paths[i]);
 }
 
 /**
@@ -177,7 +178,7 @@ static inline struct rds_cpath *rds_conn_lane(const struct rds_conn *conn,
  */
 static inline bool rds_cpath_asks_acks(const struct rds_cpath *cp)
 {
-	return !cp->cp_self_acked || READ_ONCE(cp->cp_conn->c_peer.ours);
+	return !cp->cp_self_acked || READ_ONCE(cp->cp_conn->c_peer_hs.ours);
 }
 
 /**

@@ -65,12 +65,12 @@ void rds_conn_destroy(struct rds_conn *conn, enum rds_drop_reason reason)
 
 	rds_conn_unwatch_cong(conn);
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
-		if (conn->c_lanes[i])
-			rds_conn_mark_dead(conn->c_lanes[i], reason);
+		if (conn->c_paths[i])
+			rds_conn_mark_dead(conn->c_paths[i], reason);
 	}
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
-		if (conn->c_lanes[i])
-			rds_conn_kill_path(conn->c_lanes[i]);
+		if (conn->c_paths[i])
+			rds_conn_kill_path(conn->c_paths[i]);
 	}
 	rds_conn_put(conn);
 }

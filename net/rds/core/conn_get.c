@@ -126,7 +126,7 @@ struct rds_conn *rds_conn_get_for_peer(struct rds_net *rn,
 
 	if (conn)
 		return conn;
-	if (!rds_conn_stranger_has_room(rn, &key->faddr))
+	if (!rds_conn_has_room_for_peer(rn, &key->faddr))
 		return ERR_PTR(-EAGAIN);
 	return rds_conn_create(rn, key, INVALID_UID);
 }

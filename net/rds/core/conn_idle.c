@@ -25,7 +25,7 @@ static bool rds_conn_was_up(const struct rds_conn *conn)
 	unsigned int i;
 
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
-		cp = rds_conn_lane(conn, i);
+		cp = rds_conn_path(conn, i);
 		if (cp && (READ_ONCE(cp->cp_established) ||
 			   READ_ONCE(cp->cp_next_rx_seq) > 1))
 			return true;
@@ -53,7 +53,7 @@ static unsigned int rds_conn_nr_probes(const struct rds_conn *conn)
 	unsigned int i, nr = 0;
 
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
-		cp = rds_conn_lane(conn, i);
+		cp = rds_conn_path(conn, i);
 		if (cp)
 			nr += atomic_read(&cp->cp_nprobes);
 	}

@@ -12,13 +12,13 @@ void rds_conn_reap_later(struct rds_net *rn);
 void rds_conn_sweep_later(struct rds_net *rn);
 
 /**
- * rds_conn_is_stranger() - has no socket of this host used a connection?
+ * rds_conn_is_unused() - has no socket of this host used a connection?
  * @conn: the connection
  *
  * Context: any.
  * Return: true if none has, and it is not a loopback transport's.
  */
-static inline bool rds_conn_is_stranger(const struct rds_conn *conn)
+static inline bool rds_conn_is_unused(const struct rds_conn *conn)
 {
 	return !rds_conn_loops(conn) && !READ_ONCE(conn->c_used);
 }

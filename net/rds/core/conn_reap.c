@@ -29,12 +29,12 @@
 #define RDS_LOOP_CONNS_MAX	4096
 
 /* Connections of a namespace that peers made and nobody uses */
-#define RDS_STRANGERS_MAX	1024
+#define RDS_UNUSED_MAX	1024
 
 /* Those with one peer's address, which has 256 types of service for each
  * address of ours
  */
-#define RDS_STRANGERS_OF_PEER	64
+#define RDS_UNUSED_OF_PEER	64
 
 /* How long idle ones are not looked for again if so many were not found */
 #define RDS_REAP_INTERVAL	(HZ / 10)
@@ -125,16 +125,16 @@ void rds_conn_thin_out(struct rds_net *rn)
 }
 
 /**
- * struct rds_strangers - connections that nobody uses
+ * struct rds_unused - connections that nobody uses
  * @nr: how many
  * @oldest: the one that is to make room; NULL if all are about to
  */
-struct rds_strangers {
+struct rds_unused {
 	unsigned int	nr;
 	struct rds_conn	*oldest;
 };
 
-static void rds_strangers_add(struct rds_strangers *all, struct rds_conn *conn)
+static void rds_unused_add(struct rds_unused *all, struct rds_conn *conn)
 {
 	all->nr++;
 	if (!all->oldest && !conn->c_evicted)
@@ -142,7 +142,7 @@ static void rds_strangers_add(struct rds_strangers *all, struct rds_conn *conn)
 }
 
 /**
- * rds_conn_stranger_has_room() - may there be another that nobody uses?
+ * rds_conn_has_room_for_peer() - may there be another that nobody uses?
  * @rn: the namespace
  * @faddr: the peer that asks for it
  *
@@ -151,28 +151,28 @@ static void rds_strangers_add(struct rds_strangers *all, struct rds_conn *conn)
  * Context: process. rn_lock is held.
  * Return: true if there may.
  */
-bool rds_conn_stranger_has_room(struct rds_net *rn,
+bool rds_conn_has_room_for_peer(struct rds_net *rn,
 				const struct in6_addr *faddr)
 	__must_hold(&rn->rn_lock)
 {
-	struct rds_strangers all = {}, kin = {}, *crowd;
+	struct rds_unused all = {}, kin = {}, *crowd;
 	bool full = rds_conn_is_full(rn);
-	unsigned int max = RDS_STRANGERS_MAX;
+	unsigned int max = RDS_UNUSED_MAX;
 	struct rds_conn *conn;
 
 	lockdep_assert_held(&rn->rn_lock);
 
 	list_for_each_entry(conn, &rn->rn_conn_list, c_item) {
-		if (!rds_conn_is_stranger(conn))
+		if (!rds_conn_is_unused(conn))
 			continue;
-		rds_strangers_add(&all, conn);
+		rds_unused_add(&all, conn);
 		if (ipv6_addr_equal(&conn->c_key.faddr, faddr))
-			rds_strangers_add(&kin, conn);
+			rds_unused_add(&kin, conn);
 	}
 	crowd = &all;
-	if (kin.nr >= RDS_STRANGERS_OF_PEER) {
+	if (kin.nr >= RDS_UNUSED_OF_PEER) {
 		crowd = &kin;
-		max = RDS_STRANGERS_OF_PEER;
+		max = RDS_UNUSED_OF_PEER;
 	}
 	if (crowd->nr < max && !full)
 		return true;
@@ -182,7 +182,7 @@ bool rds_conn_stranger_has_room(struct rds_net *rn,
 	rds_conn_reap_later(rn);
 	if (full)
 		rds_stat_inc(rn, conn_refused_net);
-	return !full && crowd->nr < 2 * max && all.nr < 2 * RDS_STRANGERS_MAX;
+	return !full && crowd->nr < 2 * max && all.nr < 2 * RDS_UNUSED_MAX;
 }
 
 /* It has nothing to remember, or is not to, and the peer is gone or has to go.
@@ -194,7 +194,7 @@ static bool rds_conn_is_forsaken(const struct rds_conn *conn)
 
 	if (conn->c_forgotten)
 		return true;
-	if (!rds_conn_is_stranger(conn)) {
+	if (!rds_conn_is_unused(conn)) {
 		if (!rds_conn_is_abandoned(conn, 0))
 			return false;
 	} else if (conn->c_evicted) {
@@ -202,7 +202,7 @@ static bool rds_conn_is_forsaken(const struct rds_conn *conn)
 	}
 
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
-		cp = rds_conn_lane(conn, i);
+		cp = rds_conn_path(conn, i);
 		if (cp && (rds_cpath_state(cp) != RDS_PATH_DOWN ||
 			   test_bit(RDS_PF_OFFER, &cp->cp_flags) ||
 			   (!i && test_bit(RDS_PF_CONNECT, &cp->cp_flags))))
@@ -217,7 +217,7 @@ static void rds_conn_set_dead(struct rds_conn *conn, bool dead)
 	unsigned int i;
 
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
-		cp = rds_conn_lane(conn, i);
+		cp = rds_conn_path(conn, i);
 		if (!cp)
 			continue;
 		spin_lock_bh(&cp->cp_lock);

@@ -11,7 +11,7 @@ void rds_conn_reap_net_init(struct rds_net *rn);
 void rds_conn_thin_out(struct rds_net *rn);
 bool rds_conn_reap_idle(struct rds_net *rn, kuid_t uid);
 unsigned int rds_conn_forget(struct rds_net *rn, const struct in6_addr *faddr);
-bool rds_conn_stranger_has_room(struct rds_net *rn,
+bool rds_conn_has_room_for_peer(struct rds_net *rn,
 				const struct in6_addr *faddr);
 
 #endif /* _RDS_CORE_CONN_REAP_H */

@@ -85,11 +85,11 @@ static u32 rds_conn_hash(const struct rds_conn_key *key, bool is_lower)
 	return jhash(higher, sizeof(*higher), jhash(lower, sizeof(*lower), 0));
 }
 
-static void rds_conn_init_soft(struct rds_soft *so)
+static void rds_conn_init_sw(struct rds_sw *so)
 {
 	spin_lock_init(&so->so_lock);
 	INIT_LIST_HEAD(&so->so_ops);
-	INIT_LIST_HEAD(&so->so_asked);
+	INIT_LIST_HEAD(&so->so_responses);
 }
 
 static void rds_conn_init_path(struct rds_conn *conn, struct rds_cpath *cp,
@@ -111,7 +111,7 @@ static void rds_conn_init_path(struct rds_conn *conn, struct rds_cpath *cp,
 	INIT_LIST_HEAD(&cp->cp_send_queue);
 	INIT_LIST_HEAD(&cp->cp_retrans);
 	rds_park_init(&cp->cp_park);
-	rds_conn_init_soft(&cp->cp_soft);
+	rds_conn_init_sw(&cp->cp_sw);
 	init_llist_head(&cp->cp_pongs);
 	mutex_init(&cp->cp_xmit_lock);
 	INIT_DELAYED_WORK(&cp->cp_work, rds_conn_path_work);
@@ -155,15 +155,15 @@ static struct rds_conn *rds_conn_alloc(struct rds_net *rn,
 	conn->c_key = *key;
 	refcount_set(&conn->c_refs, 1);
 	INIT_LIST_HEAD(&conn->c_cong_item);
-	mutex_init(&conn->c_lane_lock);
+	mutex_init(&conn->c_mp_lock);
 	conn->c_gen = READ_ONCE(rn->rn_gen);
 	conn->c_epoch = get_random_u32() >> 8;
 	conn->c_npaths = 1;
-	conn->c_wanted = 1;
+	conn->c_npaths_wanted = 1;
 	rds_conn_init_path(conn, &conn->c_path, 0);
 	conn->c_is_lower = rds_path_is_lower(&conn->c_path.cp_pub);
 	conn->c_hash = rds_conn_hash(key, conn->c_is_lower);
-	conn->c_lanes[0] = &conn->c_path;
+	conn->c_paths[0] = &conn->c_path;
 	conn->c_fan_path = &conn->c_path;
 	if (conn->c_path.cp_multi)
 		rds_conn_plan_probe(conn);
@@ -184,19 +184,19 @@ err_free:
 }
 
 /**
- * rds_conn_add_lane() - the lane of a connection, made if it is not there
+ * rds_conn_add_path() - the path of a connection, made if it is not there
  * @conn: the connection
  * @i: its number, below RDS_MAX_PATHS
  *
  * Context: process, may sleep. rn_lock is held.
- * Return: the lane, or NULL without memory, or if the connection is being
+ * Return: the path, or NULL without memory, or if the connection is being
  * destroyed.
  */
-struct rds_cpath *rds_conn_add_lane(struct rds_conn *conn, unsigned int i)
+struct rds_cpath *rds_conn_add_path(struct rds_conn *conn, unsigned int i)
 	__must_hold(&conn->c_rn->rn_lock)
 {
 	const struct rds_conn_ops *ops = conn->c_key.trans->conn;
-	struct rds_cpath *cp = conn->c_lanes[i];
+	struct rds_cpath *cp = conn->c_paths[i];
 
 	lockdep_assert_held(&conn->c_rn->rn_lock);
 
@@ -214,8 +214,8 @@ struct rds_cpath *rds_conn_add_lane(struct rds_conn *conn, unsigned int i)
 		kfree(cp);
 		return NULL;
 	}
-	/* Pairs with the acquire in rds_conn_lane(). */
-	smp_store_release(&conn->c_lanes[i], cp);
+	/* Pairs with the acquire in rds_conn_path(). */
+	smp_store_release(&conn->c_paths[i], cp);
 	return cp;
 }
 
@@ -340,8 +340,8 @@ void rds_paths_drop(struct net *net, const struct rds_transport *trans,
 		if (conn->c_key.trans != trans)
 			continue;
 		for (i = 0; i < RDS_MAX_PATHS; i++) {
-			if (conn->c_lanes[i])
-				rds_cpath_renew(conn->c_lanes[i], reason);
+			if (conn->c_paths[i])
+				rds_cpath_renew(conn->c_paths[i], reason);
 		}
 	}
 	mutex_unlock(&rn->rn_lock);

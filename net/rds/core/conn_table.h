@@ -13,6 +13,6 @@ struct rds_conn *rds_conn_lookup(struct rds_net *rn,
 struct rds_conn *rds_conn_create(struct rds_net *rn,
 				 const struct rds_conn_key *key, kuid_t uid);
 void rds_conn_remove(struct rds_conn *conn);
-struct rds_cpath *rds_conn_add_lane(struct rds_conn *conn, unsigned int i);
+struct rds_cpath *rds_conn_add_path(struct rds_conn *conn, unsigned int i);
 
 #endif /* _RDS_CORE_CONN_TABLE_H */

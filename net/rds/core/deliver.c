@@ -20,13 +20,13 @@
 #include "cong_flow.h"
 #include "conn.h"
 #include "incoming.h"
-#include "lanes.h"
+#include "multipath.h"
 #include "message.h"
 #include "mr.h"
 #include "pong.h"
 #include "recv_queue.h"
-#include "soft_job.h"
-#include "soft_op.h"
+#include "sw_response.h"
+#include "sw_request.h"
 #include "sysctl.h"
 
 #include <trace/events/rds.h>
@@ -37,7 +37,7 @@
 #define RDS_RX_UNTOLD_FACTOR	4
 
 /* One of ours parks what is for a port when it hears that it is congested; but
- * what its lanes have in hand by then comes still, up to 4 MiB each by default.
+ * what its paths have in hand by then comes still, up to 4 MiB each by default.
  */
 #define RDS_RX_OURS_FACTOR	3
 
@@ -154,10 +154,10 @@ static bool rds_deliver_stop(struct rds_cpath *cp)
 static long rds_deliver_factor(const struct rds_conn *conn,
 			       const struct rds_sock *rs)
 {
-	if ((s32)(READ_ONCE(conn->c_map_acked) -
-		  READ_ONCE(rs->rs_cong_gen)) < 0)
+	if ((s32)(READ_ONCE(conn->c_map_acked_ver) -
+		  READ_ONCE(rs->rs_map_ver)) < 0)
 		return RDS_RX_UNTOLD_FACTOR;
-	return READ_ONCE(conn->c_peer.ours) ? RDS_RX_OURS_FACTOR : 1;
+	return READ_ONCE(conn->c_peer_hs.ours) ? RDS_RX_OURS_FACTOR : 1;
 }
 
 static bool rds_deliver_is_too_much(const struct rds_cpath *cp,
@@ -252,7 +252,7 @@ static bool rds_deliver_is_dup(const struct rds_cpath *cp,
 		(inc->i_flags & RDS_FLAG_RETRANSMITTED));
 }
 
-/* A peer whose lanes do not all greet has restarted. */
+/* A peer whose paths do not all greet has restarted. */
 static void rds_deliver_follow_restart(struct rds_cpath *cp)
 {
 	u32 epoch = READ_ONCE(cp->cp_conn->c_rx_epoch);
@@ -264,22 +264,23 @@ static void rds_deliver_follow_restart(struct rds_cpath *cp)
 		WRITE_ONCE(cp->cp_next_rx_seq, 1);
 }
 
-static bool rds_deliver_is_hello(const struct rds_cpath *cp,
-				 const struct rds_incoming *inc)
+static bool rds_deliver_is_handshake(const struct rds_cpath *cp,
+				     const struct rds_incoming *inc)
 {
 	return cp->cp_multi &&
-	       (rds_hello_is_probe(inc->i_sport, inc->i_dport) ||
-		rds_hello_is_reply(inc->i_sport, inc->i_dport));
+	       (rds_handshake_is_probe(inc->i_sport, inc->i_dport) ||
+		rds_handshake_is_reply(inc->i_sport, inc->i_dport));
 }
 
 /* What follows is perhaps for sockets that will answer it. If the peer has
  * turned out to be another, those answers must come after what is given up.
  */
-static bool rds_deliver_hello(struct rds_cpath *cp, struct rds_incoming *inc)
+static bool rds_deliver_handshake(struct rds_cpath *cp,
+				  struct rds_incoming *inc)
 {
 	bool turn, fresh;
 
-	fresh = rds_lanes_receive(cp, inc, &turn);
+	fresh = rds_mp_receive(cp, inc, &turn);
 	/* Only now: that there is news keeps the gate shut, see gate.c. */
 	if (unlikely(rds_cpath_heard(cp)))
 		rds_cong_make_good(cp);
@@ -314,15 +315,15 @@ bool rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 		return true;
 	}
 
-	if (unlikely(rds_deliver_is_hello(cp, inc)))
-		return rds_deliver_hello(cp, inc);
+	if (unlikely(rds_deliver_is_handshake(cp, inc)))
+		return rds_deliver_handshake(cp, inc);
 	if (unlikely(rds_cpath_heard(cp)))
 		rds_cong_make_good(cp);
 
 	if (cp->cp_multi)
 		rds_deliver_follow_restart(cp);
 	/* Frames about operations have no number. */
-	if (unlikely(!inc->i_seq) && rds_soft_receive(cp, inc)) {
+	if (unlikely(!inc->i_seq) && rds_sw_receive(cp, inc)) {
 		rds_incoming_put(inc);
 		return true;
 	}
@@ -331,7 +332,7 @@ bool rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 		return true;
 	}
 	WRITE_ONCE(cp->cp_next_rx_seq, inc->i_seq + 1);
-	if (unlikely(cp->cp_soft.so_failed) && rds_soft_bars(cp, inc)) {
+	if (unlikely(cp->cp_sw.so_failed) && rds_sw_bars(cp, inc)) {
 		rds_deliver_drop(path, inc, RDS_MSG_OP_FAILED);
 		return true;
 	}

@@ -5,13 +5,13 @@
  * The congestion map and unnumbered greetings always go, and probes, answers
  * and pongs that are the first in the queue. Messages wait
  *
- * - on all lanes but the first to be used, until what went before messages
- *   began to spread has arrived (lanes.c);
+ * - on all paths but the first to be used, until what went before messages
+ *   began to spread has arrived (multipath.c);
  * - for a peer of this implementation, until it has greeted us on this very
  *   connection: it might be another incarnation, for which neither the
  *   messages nor their numbers are meant. It greets at once;
- * - for one that announces a generation, likewise; but on lane 0, for it greets
- *   there only, and may have come back with this lane right behind;
+ * - for one that announces a generation, likewise; but on path 0, for it greets
+ *   there only, and may have come back with this path right behind;
  * - for one that we do not know yet, likewise, if this is not the first
  *   connection;
  * - for others, if we dialled, until anything has come from them: an acceptor
@@ -19,7 +19,7 @@
  *   what came by it. It sends its congestion map first.
  *
  * Greeted it has when its greeting was heeded: if it is another incarnation,
- * what waits on any lane is marked by then as not meant for it.
+ * what waits on any path is marked by then as not meant for it.
  *
  * A connection that we have dialled and on which nothing was heard may be one
  * that the peer knows nothing of, while its TCP acknowledges all that goes into
@@ -28,14 +28,14 @@
  * greets on every connection that it has, so that its greeting is awaited
  * without a limit. Others are waited for no longer than a while once anything
  * has come from them, or if the connection is one that they have dialled; and
- * so are their lanes other than 0, by which some of them say nothing unasked.
+ * so are their paths other than 0, by which some of them say nothing unasked.
  */
 #include "conn.h"
 #include "gate.h"
-#include "lanes.h"
+#include "multipath.h"
 
 /* How long others may take to greet */
-#define RDS_GATE_GREETING	HZ
+#define RDS_GATE_HANDSHAKE	HZ
 
 /* How long a connection may be silent; the next one twice as long, for the peer
  * may be slow, up to so many times double
@@ -63,14 +63,14 @@ void rds_gate_begin(struct rds_cpath *cp)
 	unsigned int doublings = min_t(unsigned int, RDS_GATE_MAX_DOUBLINGS,
 				       READ_ONCE(cp->cp_unheard));
 
-	WRITE_ONCE(cp->cp_gate_at, jiffies + RDS_GATE_GREETING);
+	WRITE_ONCE(cp->cp_gate_at, jiffies + RDS_GATE_HANDSHAKE);
 	WRITE_ONCE(cp->cp_silent_until,
 		   jiffies + (RDS_GATE_SILENCE << doublings));
 }
 
-static bool rds_gate_awaits_greeting(const struct rds_cpath *cp)
+static bool rds_gate_awaits_handshake(const struct rds_cpath *cp)
 {
-	/* Pairs with the release in rds_lanes_news(). */
+	/* Pairs with the release in rds_mp_apply(). */
 	return !smp_load_acquire(&cp->cp_known);
 }
 
@@ -78,13 +78,13 @@ static bool rds_gate_awaits_peer(const struct rds_cpath *cp)
 {
 	const struct rds_conn *conn = cp->cp_conn;
 
-	if (READ_ONCE(conn->c_peer.ours))
-		return rds_gate_awaits_greeting(cp);
-	if (READ_ONCE(conn->c_peer.id) &&
-	    rds_gate_awaits_greeting(rds_conn_lane(conn, 0)))
+	if (READ_ONCE(conn->c_peer_hs.ours))
+		return rds_gate_awaits_handshake(cp);
+	if (READ_ONCE(conn->c_peer_hs.id) &&
+	    rds_gate_awaits_handshake(rds_conn_path(conn, 0)))
 		return true;
-	if (rds_gate_is_second(cp) && !READ_ONCE(conn->c_greeted))
-		return rds_gate_awaits_greeting(cp);
+	if (rds_gate_is_second(cp) && !READ_ONCE(conn->c_has_handshake))
+		return rds_gate_awaits_handshake(cp);
 	return !test_bit(RDS_PF_TAKEN, &cp->cp_flags) &&
 	       !READ_ONCE(cp->cp_heard);
 }
@@ -95,13 +95,13 @@ static bool rds_gate_is_silent(const struct rds_cpath *cp)
 	if (READ_ONCE(cp->cp_heard) ||
 	    test_bit(RDS_PF_TAKEN, &cp->cp_flags))
 		return false;
-	return READ_ONCE(cp->cp_conn->c_peer.ours) || !cp->cp_pub.index;
+	return READ_ONCE(cp->cp_conn->c_peer_hs.ours) || !cp->cp_pub.index;
 }
 
 /* Does the peer lose what it has to say by taking too long? */
 static bool rds_gate_is_over(const struct rds_cpath *cp)
 {
-	return !READ_ONCE(cp->cp_conn->c_peer.ours) &&
+	return !READ_ONCE(cp->cp_conn->c_peer_hs.ours) &&
 	       !rds_gate_is_silent(cp) &&
 	       time_after_eq(jiffies, READ_ONCE(cp->cp_gate_at));
 }
@@ -117,7 +117,7 @@ static bool rds_gate_awaits_barrier(const struct rds_cpath *cp)
 /* What the path's work has yet to do; it has been kicked. */
 static bool rds_gate_awaits_work(const struct rds_cpath *cp)
 {
-	return test_bit(RDS_PF_NEWS, &cp->cp_flags) ||
+	return test_bit(RDS_PF_HANDSHAKE, &cp->cp_flags) ||
 	       test_bit(RDS_PF_FLUSH, &cp->cp_flags);
 }
 
@@ -170,7 +170,7 @@ void rds_gate_expire(struct rds_cpath *cp)
 static long rds_gate_opening(const struct rds_cpath *cp)
 {
 	if (!READ_ONCE(cp->cp_gated) || rds_gate_awaits_barrier(cp) ||
-	    READ_ONCE(cp->cp_conn->c_peer.ours))
+	    READ_ONCE(cp->cp_conn->c_peer_hs.ours))
 		return LONG_MAX;
 	return max_t(long, READ_ONCE(cp->cp_gate_at) - jiffies, 1);
 }
@@ -187,7 +187,7 @@ long rds_gate_delay(const struct rds_cpath *cp)
 	if (!cp->cp_multi || rds_cpath_state(cp) != RDS_PATH_UP)
 		return LONG_MAX;
 	if (cp == READ_ONCE(cp->cp_conn->c_fan_path) &&
-	    rds_lanes_wait(cp->cp_conn))
+	    rds_mp_wait(cp->cp_conn))
 		return RDS_GATE_BARRIER;
 	if (rds_gate_is_silent(cp))
 		return max_t(long, READ_ONCE(cp->cp_silent_until) - jiffies, 1);

@@ -69,7 +69,7 @@ long rds_incoming_charge(struct rds_incoming *inc, struct rds_path *path)
 				      &cp->cp_conn->c_rx_held);
 }
 
-/* All lanes read on when half of what stopped one has been read. */
+/* All paths read on when half of what stopped one has been read. */
 static void rds_incoming_uncharge(struct rds_incoming *inc)
 {
 	struct rds_conn *conn = to_cpath(inc->i_path)->cp_conn;
@@ -82,7 +82,7 @@ static void rds_incoming_uncharge(struct rds_incoming *inc)
 		goto out;
 
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
-		cp = rds_conn_lane(conn, i);
+		cp = rds_conn_path(conn, i);
 		if (!cp || !test_bit(RDS_PF_RX_STOPPED, &cp->cp_flags) ||
 		    !test_and_clear_bit(RDS_PF_RX_STOPPED, &cp->cp_flags))
 			continue;

@@ -155,7 +155,7 @@ static u8 rds_info_conn_flags(struct rds_cpath *cp)
 
 static void rds_info_conn_v4(struct rds_conn *conn, struct rds_info_iter *iter)
 {
-	struct rds_cpath *cp = rds_conn_lane(conn, 0);
+	struct rds_cpath *cp = rds_conn_path(conn, 0);
 	struct rds_info_connection record = {
 		.next_tx_seq = READ_ONCE(cp->cp_next_tx_seq),
 		.next_rx_seq = READ_ONCE(cp->cp_next_rx_seq),
@@ -172,7 +172,7 @@ static void rds_info_conn_v4(struct rds_conn *conn, struct rds_info_iter *iter)
 
 static void rds_info_conn_v6(struct rds_conn *conn, struct rds_info_iter *iter)
 {
-	struct rds_cpath *cp = rds_conn_lane(conn, 0);
+	struct rds_cpath *cp = rds_conn_path(conn, 0);
 	struct rds6_info_connection record = {
 		.next_tx_seq = READ_ONCE(cp->cp_next_tx_seq),
 		.next_rx_seq = READ_ONCE(cp->cp_next_rx_seq),
@@ -306,7 +306,8 @@ static void rds_info_path_queue(struct rds_cpath *cp, struct list_head *queue,
 	lockdep_assert_held(&cp->cp_lock);
 	list_for_each_entry(msg, queue, m_path_item) {
 		struct rds_info_msg record = {
-			.seq = msg->m_seq ?: (*next)++, .len = msg->m_bag.len,
+			.seq = msg->m_seq ?: (*next)++,
+			.len = msg->m_payload.len,
 			.laddr = &cp->cp_pub.laddr, .faddr = &cp->cp_pub.faddr,
 			.lport = msg->m_sport, .fport = msg->m_dport,
 			.tos = cp->cp_pub.tos,
@@ -344,7 +345,7 @@ static void rds_info_path_retrans(struct rds_cpath *cp,
 	spin_unlock_bh(&cp->cp_lock);
 }
 
-/* The next lane of a namespace's connections; the first after NULL. */
+/* The next path of a namespace's connections; the first after NULL. */
 static struct rds_cpath *rds_info_next_path(struct rds_net *rn,
 					    struct rds_cpath *cp)
 	__must_hold(&rn->rn_lock)
@@ -359,8 +360,8 @@ static struct rds_cpath *rds_info_next_path(struct rds_net *rn,
 				     c_item);
 	list_for_each_entry_from(conn, &rn->rn_conn_list, c_item) {
 		for (; i < RDS_MAX_PATHS; i++) {
-			if (conn->c_lanes[i])
-				return conn->c_lanes[i];
+			if (conn->c_paths[i])
+				return conn->c_paths[i];
 		}
 		i = 0;
 	}

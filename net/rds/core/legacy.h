@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* More than one lane with peers of other implementations. */
+/* More than one path with peers of other implementations. */
 #ifndef _RDS_CORE_LEGACY_H
 #define _RDS_CORE_LEGACY_H
 
@@ -11,18 +11,18 @@ bool rds_legacy_is_past_barrier(struct rds_cpath *cp);
 long rds_legacy_cong_patience(const struct rds_conn *conn);
 
 /**
- * rds_legacy_map_is_late() - may a congestion map be older than what lane 0 has
+ * rds_legacy_map_is_late() - may a congestion map be older than what path 0 has
  *	brought?
- * @cp: another lane, by which it came
+ * @cp: another path, by which it came
  *
- * What a lane begins with may have waited for its place.
+ * What a path begins with may have waited for its place.
  *
  * Context: deliver context.
  * Return: true if it may.
  */
 static inline bool rds_legacy_map_is_late(const struct rds_cpath *cp)
 {
-	return READ_ONCE(cp->cp_conn->c_peer.names_lanes) && !cp->cp_mapped;
+	return READ_ONCE(cp->cp_conn->c_peer_hs.names_paths) && !cp->cp_mapped;
 }
 
 #endif /* _RDS_CORE_LEGACY_H */

@@ -13,7 +13,7 @@
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 
-#include "bag.h"
+#include "payload.h"
 #include "conn.h"
 #include "message.h"
 #include "op.h"
@@ -115,7 +115,7 @@ struct rds_message *rds_message_alloc(u32 len)
 	struct rds_message *msg;
 
 	if (len > RDS_INLINE_MAX)
-		tail = rds_bag_max_bvecs(len) * sizeof(struct bio_vec);
+		tail = rds_payload_max_bvecs(len) * sizeof(struct bio_vec);
 
 	msg = rds_message_get_memory(tail);
 	if (!msg)
@@ -123,10 +123,10 @@ struct rds_message *rds_message_alloc(u32 len)
 
 	rds_message_init(msg);
 	if (len <= RDS_INLINE_MAX) {
-		rds_bag_init_inline(&msg->m_bag, msg + 1, len);
+		rds_payload_init_inline(&msg->m_payload, msg + 1, len);
 		return msg;
 	}
-	if (rds_bag_alloc_pages(&msg->m_bag, (void *)(msg + 1), len)) {
+	if (rds_payload_alloc_pages(&msg->m_payload, (void *)(msg + 1), len)) {
 		rds_message_put(msg);
 		return NULL;
 	}
@@ -149,10 +149,10 @@ struct rds_message *rds_message_alloc_user(unsigned int pieces)
 		return NULL;
 
 	rds_message_init(msg);
-	msg->m_bag.kind = RDS_BAG_USER;
-	msg->m_bag.nr = 0;
-	msg->m_bag.len = 0;
-	msg->m_bag.bvec = (void *)(msg + 1);
+	msg->m_payload.kind = RDS_PAYLOAD_USER;
+	msg->m_payload.nr = 0;
+	msg->m_payload.len = 0;
+	msg->m_payload.bvec = (void *)(msg + 1);
 	return msg;
 }
 
@@ -170,7 +170,7 @@ struct rds_message *rds_message_alloc_empty(gfp_t gfp)
 	msg = kmalloc(sizeof(*msg), gfp);
 	if (msg) {
 		rds_message_init(msg);
-		rds_bag_init_inline(&msg->m_bag, NULL, 0);
+		rds_payload_init_inline(&msg->m_payload, NULL, 0);
 	}
 	return msg;
 }
@@ -200,7 +200,7 @@ void rds_message_put(struct rds_message *msg)
 	if (!refcount_dec_and_test(&msg->m_refs))
 		return;
 
-	rds_bag_release(&msg->m_bag);
+	rds_payload_release(&msg->m_payload);
 	if (unlikely(msg->m_ubuf))
 		net_zcopy_put(msg->m_ubuf);
 	if (unlikely(msg->m_op))
@@ -228,7 +228,7 @@ void rds_message_header(const struct rds_message *msg, u64 ack,
 	memset(hdr, 0, sizeof(*hdr));
 	hdr->h_sequence = cpu_to_be64(msg->m_seq);
 	hdr->h_ack = cpu_to_be64(ack);
-	hdr->h_len = cpu_to_be32(msg->m_bag.len);
+	hdr->h_len = cpu_to_be32(msg->m_payload.len);
 	hdr->h_sport = msg->m_sport;
 	hdr->h_dport = msg->m_dport;
 	hdr->h_flags = msg->m_flags;
@@ -244,7 +244,7 @@ static struct rds_message *rds_message_of(struct rds_incoming *inc)
 static int rds_message_inc_copy(struct rds_incoming *inc, u32 len,
 				struct iov_iter *to)
 {
-	return rds_bag_copy_out(&rds_message_of(inc)->m_bag, len, to);
+	return rds_payload_copy_out(&rds_message_of(inc)->m_payload, len, to);
 }
 
 static void rds_message_inc_free(struct rds_incoming *inc)
@@ -275,9 +275,9 @@ struct rds_incoming *rds_message_to_incoming(struct rds_message *msg)
 	rds_message_get(msg);
 	inc->i_ops = &rds_message_inc_ops;
 	inc->i_seq = msg->m_seq;
-	inc->i_len = msg->m_bag.len;
+	inc->i_len = msg->m_payload.len;
 	inc->i_truesize = max_t(u32, RDS_MIN_TRUESIZE, sizeof(*msg) +
-				rds_bag_truesize(&msg->m_bag));
+				rds_payload_truesize(&msg->m_payload));
 	inc->i_sport = msg->m_sport;
 	inc->i_dport = msg->m_dport;
 	inc->i_flags = msg->m_flags;

@@ -28,7 +28,7 @@
 #include "mr.h"
 #include "pin.h"
 #include "sock.h"
-#include "soft_mr.h"
+#include "sw_mr.h"
 #include "transport.h"
 
 /* Regions of a socket */
@@ -109,7 +109,7 @@ static struct rds_mr *rds_mr_alloc(const struct rds_transport *trans,
 	mr->mr_mem.pages = mr->mr_pages;
 	mr->mr_mem.off = offset_in_page(args->vec.addr);
 	mr->mr_mem.base = trans->rdma ? mr->mr_mem.off :
-					rds_soft_mr_base(mr->mr_mem.off);
+					rds_sw_mr_base(mr->mr_mem.off);
 	mr->mr_mem.len = args->vec.bytes;
 	mr->mr_mem.writable = args->flags & RDS_RDMA_READWRITE;
 	mr->mr_pin.pn_pages = mr->mr_pages;

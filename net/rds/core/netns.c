@@ -20,7 +20,7 @@
 #include "conn_table.h"
 #include "netns.h"
 #include "pin.h"
-#include "soft_mr.h"
+#include "sw_mr.h"
 #include "sysctl.h"
 
 static DEFINE_MUTEX(rds_nets_mutex);
@@ -52,7 +52,7 @@ static int __net_init rds_net_init(struct net *net)
 	rn->rn_host = rds_net(&init_net);
 	mutex_init(&rn->rn_sock_lock);
 	INIT_LIST_HEAD(&rn->rn_socks);
-	rds_soft_mr_net_init(rn);
+	rds_sw_mr_net_init(rn);
 
 	rn->rn_stats = alloc_percpu(struct rds_stats);
 	if (!rn->rn_stats)
@@ -113,7 +113,7 @@ static void __net_exit rds_net_free(struct rds_net *rn)
 	rds_conn_net_exit(rn);
 	rds_cong_net_exit(rn);
 	rds_bind_net_exit(rn);
-	rds_soft_mr_net_exit(rn);
+	rds_sw_mr_net_exit(rn);
 	free_percpu(rn->rn_stats);
 }
 

@@ -36,7 +36,7 @@
 #include "op.h"
 #include "pin.h"
 #include "send.h"
-#include "soft_mr.h"
+#include "sw_mr.h"
 
 enum rds_op_state {
 	RDS_OP_NEW,
@@ -232,7 +232,7 @@ static void rds_op_aim(struct rds_op *op, rds_rdma_cookie_t cookie, u64 addr,
 	op->op_key = rds_mr_cookie_key(cookie);
 	op->op_addr = addr + rds_mr_cookie_off(cookie);
 	op->op_fence = flags & RDS_RDMA_FENCE;
-	op->op_bare = (flags & RDS_RDMA_SILENT) && !msg->m_bag.len;
+	op->op_bare = (flags & RDS_RDMA_SILENT) && !msg->m_payload.len;
 }
 
 /* The peer is told what was done to its memory. */

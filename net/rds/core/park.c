@@ -19,10 +19,10 @@
  * Not parked is
  *
  * - what has a number: it has been sent before, and the peer may have it;
- * - what was queued before the messages began to spread over lanes, for the
- *   probe that follows is to arrive behind all of it (lanes.c);
+ * - what was queued before the messages began to spread over paths, for the
+ *   probe that follows is to arrive behind all of it (multipath.c);
  * - what is the family's own;
- * - what is for a peer of another kind over TCP, whose lanes may let a map that
+ * - what is for a peer of another kind over TCP, whose paths may let a map that
  *   frees a port be overtaken by an older one;
  * - anything on loopback, where the sender itself waits;
  * - a message for which there is no memory to note its port.
@@ -68,7 +68,7 @@ void rds_park_init(struct rds_park *pk)
 static bool rds_park_is_heeded(const struct rds_cpath *cp)
 {
 	return !cp->cp_loops &&
-	       (!cp->cp_multi || READ_ONCE(cp->cp_conn->c_peer.ours));
+	       (!cp->cp_multi || READ_ONCE(cp->cp_conn->c_peer_hs.ours));
 }
 
 /**

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Paths: the lanes of a connection.
+ * Paths: the paths of a connection.
  *
  * A path has one work item, path_work.c, which connects, shuts down and sends
  * what sendmsg() could not; it never runs beside itself. Everybody else
@@ -139,7 +139,7 @@ EXPORT_SYMBOL_GPL(rds_path_kick);
  * @path: the path
  *
  * path_connect() is called as soon as the path is down, whatever the back-off.
- * A transport without lanes calls it in path_offer(), under the lock that
+ * A transport without paths calls it in path_offer(), under the lock that
  * guards what it keeps, and the two that follow likewise.
  *
  * Context: any.
@@ -148,7 +148,7 @@ void rds_path_offered(struct rds_path *path)
 {
 	struct rds_cpath *cp = to_cpath(path);
 
-	/* A lane is offered one at a time. */
+	/* A path is offered one at a time. */
 	if (!cp->cp_multi || !test_bit(RDS_PF_TAKEN, &cp->cp_flags))
 		set_bit(RDS_PF_OFFER, &cp->cp_flags);
 	rds_cpath_kick(cp, 0);
@@ -176,7 +176,7 @@ EXPORT_SYMBOL_GPL(rds_path_taken);
 
 /**
  * rds_path_offer_gone() - a path keeps no connection made by the peer any more
- * @path: the path, of a transport without lanes
+ * @path: the path, of a transport without paths
  *
  * Context: any.
  */
@@ -188,7 +188,7 @@ EXPORT_SYMBOL_GPL(rds_path_offer_gone);
 
 /**
  * rds_path_dialed() - what we have dialed is here
- * @path: the path, of a transport without lanes
+ * @path: the path, of a transport without paths
  *
  * To be called under the lock that guards what the transport keeps, before
  * rds_path_connect_done(). What is on offer is not needed then, and core does
@@ -218,7 +218,7 @@ EXPORT_SYMBOL_GPL(rds_path_dialed);
 
 /**
  * rds_path_offer_is_late() - is what the peer has made of no use any more?
- * @path: the path, of a transport without lanes
+ * @path: the path, of a transport without paths
  * @since: when the peer made it, in jiffies
  *
  * To be asked before an offer is kept, under the lock that guards it. Requests
@@ -242,7 +242,7 @@ EXPORT_SYMBOL_GPL(rds_path_offer_is_late);
 
 /**
  * rds_path_wins_duel() - if both ends dial, is it our attempt that is kept?
- * @path: the path, of a transport without lanes
+ * @path: the path, of a transport without paths
  *
  * For transports on which who gives up an attempt has to wait for the answer
  * to it: the loser's is then refused at once, if it knows the rule.
@@ -268,7 +268,7 @@ EXPORT_SYMBOL_GPL(rds_path_wins_duel);
  * rds_path_is_used() - has a socket of this host used a path?
  * @path: the path
  *
- * If none has, a transport without lanes does not dial: whoever offers
+ * If none has, a transport without paths does not dial: whoever offers
  * something, and takes it back, could make us dial any address.
  *
  * Context: any.
@@ -321,11 +321,11 @@ void rds_path_rx_more(struct rds_path *path)
 EXPORT_SYMBOL_GPL(rds_path_rx_more);
 
 /**
- * rds_cpath_only_waits() - is a lane the peer's to dial?
+ * rds_cpath_only_waits() - is a path the peer's to dial?
  * @cp: the path
  *
- * Only the lower address dials the other lanes. It may have to be called, and
- * that is lane 0's.
+ * Only the lower address dials the other paths. It may have to be called, and
+ * that is path 0's.
  *
  * Context: any.
  * Return: true if it is.
@@ -350,7 +350,7 @@ void rds_cpath_connect_soon(struct rds_cpath *cp)
 	if (rds_cpath_only_waits(cp)) {
 		/* If that is UP already, the peer has to be reminded. */
 		rds_cpath_kick(cp, 0);
-		cp = rds_conn_lane(cp->cp_conn, 0);
+		cp = rds_conn_path(cp->cp_conn, 0);
 	}
 	/* With the one in rds_path_connect(): either that sees that somebody
 	 * has a reference, or here the flag is seen to be clear.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Paths: the lanes of a connection. */
+/* Paths: the paths of a connection. */
 #ifndef _RDS_CORE_PATH_H
 #define _RDS_CORE_PATH_H
 
@@ -9,10 +9,10 @@
 #include <linux/workqueue.h>
 #include <net/rds/transport.h>
 
-#include "hello.h"
+#include "handshake.h"
 #include "park.h"
 #include "path_state.h"
-#include "soft_op.h"
+#include "sw_request.h"
 
 struct rds_conn;
 
@@ -21,23 +21,23 @@ struct rds_conn;
  * @RDS_PF_CONNECT: connect at cp_connect_at; cleared by who takes it up, and
  *	never set without a kick that follows; see path.c
  * @RDS_PF_OFFER: the peer has made a connection; connect without delay. Without
- *	lanes it changes under the lock that guards what the transport keeps; an
+ *	paths it changes under the lock that guards what the transport keeps; an
  *	attempt of ours that succeeds clears it with the state still CONNECTING
  * @RDS_PF_TAKEN: the connection is one that the peer has made; set before
  *	%RDS_PF_OFFER is cleared, and cleared when it is shut down
- * @RDS_PF_STRANGER: who made the latest offer does not know whose connection is
- *	kept when both dial; set before %RDS_PF_OFFER. Only without lanes
+ * @RDS_PF_NO_DUELS: who made the latest offer does not know whose connection is
+ *	kept when both dial; set before %RDS_PF_OFFER. Only without paths
  * @RDS_PF_CONG: the peer is to be sent our congestion map
  * @RDS_PF_CONG_LATER: likewise, when it has the one before; see send_map.c
- * @RDS_PF_NEWS: cp_hello is new; see lanes.c
+ * @RDS_PF_HANDSHAKE: cp_handshake is new; see multipath.c
  * @RDS_PF_FLUSH: messages below cp_flush_ticket are to be given up
  * @RDS_PF_PROBE: queue a probe
  * @RDS_PF_PROBE_NOW: send a probe ahead of all messages, unnumbered
  * @RDS_PF_REPLY_NOW: send an answer so
- * @RDS_PF_ASK: send a probe ahead of all messages that only a peer which has
- *	forgotten us takes for new
+ * @RDS_PF_PROBE_RESTART: send a probe ahead of all messages that only a peer
+ *	which has forgotten us takes for new
  * @RDS_PF_UNPARK: look whether what is parked may go; see park.c
- * @RDS_PF_ANSWER: answer operations that the peer has asked for
+ * @RDS_PF_SW_RESPONSE: answer operations that the peer has asked for
  * @RDS_PF_RX: have the transport read on
  * @RDS_PF_RX_STOPPED: too much waits for readers; the transport does not read
  * @RDS_PF_RX_TURN: the peer is another than before; the transport does not read
@@ -49,17 +49,17 @@ enum rds_path_flag {
 	RDS_PF_CONNECT,
 	RDS_PF_OFFER,
 	RDS_PF_TAKEN,
-	RDS_PF_STRANGER,
+	RDS_PF_NO_DUELS,
 	RDS_PF_CONG,
 	RDS_PF_CONG_LATER,
-	RDS_PF_NEWS,
+	RDS_PF_HANDSHAKE,
 	RDS_PF_FLUSH,
 	RDS_PF_PROBE,
 	RDS_PF_PROBE_NOW,
 	RDS_PF_REPLY_NOW,
-	RDS_PF_ASK,
+	RDS_PF_PROBE_RESTART,
 	RDS_PF_UNPARK,
-	RDS_PF_ANSWER,
+	RDS_PF_SW_RESPONSE,
 	RDS_PF_RX,
 	RDS_PF_RX_STOPPED,
 	RDS_PF_RX_TURN,
@@ -68,8 +68,8 @@ enum rds_path_flag {
 
 /* What goes before all messages */
 #define RDS_PF_AHEAD	(BIT(RDS_PF_CONG) | BIT(RDS_PF_PROBE_NOW) | \
-			 BIT(RDS_PF_REPLY_NOW) | BIT(RDS_PF_ASK) | \
-			 BIT(RDS_PF_UNPARK) | BIT(RDS_PF_ANSWER))
+			 BIT(RDS_PF_REPLY_NOW) | BIT(RDS_PF_PROBE_RESTART) | \
+			 BIT(RDS_PF_UNPARK) | BIT(RDS_PF_SW_RESPONSE))
 
 /**
  * struct rds_cpath - a path, as core sees it
@@ -102,19 +102,20 @@ enum rds_path_flag {
  * @cp_turn: generation that the peer has turned out to be of, and
  *	RDS_TURN_NOTED, until that is acted on
  * @cp_turn_ticket: messages below it were queued before that
- * @cp_hello: what the peer said last of itself
- * @cp_greeted: it did so on this connection
- * @cp_greeted_at: when it did so last, in jiffies
- * @cp_asked: such a probe went by this connection, and no answer has come yet
- * @cp_answered: it has answered a numbered probe on this connection
- * @cp_answered_at: when it did so last, in jiffies
+ * @cp_handshake: what the peer said last of itself
+ * @cp_has_handshake: it did so on this connection
+ * @cp_handshake_at: when it did so last, in jiffies
+ * @cp_restart_probe_out: such a probe went by this connection, and no answer
+ *	has come yet
+ * @cp_has_reply: it has answered a numbered probe on this connection
+ * @cp_reply_at: when it did so last, in jiffies
  * @cp_attempts: how often connecting was tried
  * @cp_established: how often the path came UP
  * @cp_resets: how often it was shut down after that
  * @cp_drop_reason: why it was dropped last
  * @cp_since: when it came into its state, in jiffies
  * @cp_lost_at: when it was dropped from UP last, in jiffies
- * @cp_dialed: without lanes: the connection is one that we have dialed
+ * @cp_dialed: without paths: the connection is one that we have dialed
  * @cp_dialed_at: when the peer's answer came, in jiffies
  * @cp_unacked_packets: messages until the next request for an ack
  * @cp_unacked_bytes: bytes until the next request for an ack
@@ -137,25 +138,25 @@ enum rds_path_flag {
  *	waited for to shut down
  * @cp_map: snapshot of the congestion map being sent, or NULL; guarded by
  *	@cp_xmit_lock, as all up to @cp_work
- * @cp_map_gen: state of the map that was sent last
+ * @cp_map_ver: state of the map that was sent last
  * @cp_map_at: when that was taken, in jiffies
  * @cp_map_out: the peer has not acknowledged it; cleared without the lock
  * @cp_map_yields: a message goes before the next
- * @cp_ctl: unnumbered message being sent, or NULL
- * @cp_soft: operations on memory, see soft_op.c; each part has its own guard
+ * @cp_hs_msg: unnumbered message being sent, or NULL
+ * @cp_sw: operations on memory, see sw_request.c; each part has its own guard
  * @cp_gated: messages have to wait; see gate.c
  * @cp_gate_at: until then, in jiffies, if time opens it
  * @cp_silent_until: until then the peer may say nothing on this connection, in
  *	jiffies
  * @cp_unheard: connections in a row on which it said nothing for so long
- * @cp_named: the lane that the peer's port names, if we did not
+ * @cp_named: the path that the peer's port names, if we did not
  * @cp_known: the peer has greeted us on this connection, and what follows for
- *	any lane has been done or marked; stored by @cp_work
+ *	any path has been done or marked; stored by @cp_work
  * @cp_work: all else that happens to the path, one at a time; holds a
  *	reference to the connection while queued
  * @cp_flags: enum rds_path_flag
  * @cp_connect_at: when %RDS_PF_CONNECT is due, in jiffies
- * @cp_remind_at: when the peer may be reminded to dial this lane, in jiffies;
+ * @cp_remind_at: when the peer may be reminded to dial this path, in jiffies;
  *	touched by @cp_work only
  * @cp_backoff_ms: grows with each failed attempt; see rds_backoff_next()
  */
@@ -185,12 +186,12 @@ struct rds_cpath {
 	u64			cp_flush_ticket;
 	u64			cp_turn;
 	u64			cp_turn_ticket;
-	struct rds_hello	cp_hello;
-	bool			cp_greeted;
-	unsigned long		cp_greeted_at;
-	bool			cp_asked;
-	bool			cp_answered;
-	unsigned long		cp_answered_at;
+	struct rds_handshake	cp_handshake;
+	bool			cp_has_handshake;
+	unsigned long		cp_handshake_at;
+	bool			cp_restart_probe_out;
+	bool			cp_has_reply;
+	unsigned long		cp_reply_at;
 	u32			cp_attempts;
 	u32			cp_established;
 	u32			cp_resets;
@@ -217,12 +218,12 @@ struct rds_cpath {
 
 	struct mutex		cp_xmit_lock;	/* held to send */
 	void			*cp_map;
-	u32			cp_map_gen;
+	u32			cp_map_ver;
 	unsigned long		cp_map_at;
 	bool			cp_map_out;
 	bool			cp_map_yields;
-	struct rds_message	*cp_ctl;
-	struct rds_soft		cp_soft;
+	struct rds_message	*cp_hs_msg;
+	struct rds_sw		cp_sw;
 	bool			cp_gated;
 	unsigned long		cp_gate_at;
 	unsigned long		cp_silent_until;

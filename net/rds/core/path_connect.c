@@ -102,23 +102,23 @@ void rds_cpath_forget_connection(struct rds_cpath *cp)
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	cp->cp_strict = false;
-	cp->cp_soft.so_known = false;
+	cp->cp_sw.so_known = false;
 	WRITE_ONCE(cp->cp_heard, false);
 	WRITE_ONCE(cp->cp_mapped, false);
 	WRITE_ONCE(cp->cp_known, false);
 	cp->cp_gated = cp->cp_multi;
 	clear_bit(RDS_PF_TAKEN, &cp->cp_flags);
-	clear_bit(RDS_PF_NEWS, &cp->cp_flags);
+	clear_bit(RDS_PF_HANDSHAKE, &cp->cp_flags);
 	clear_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);
 	clear_bit(RDS_PF_REPLY_NOW, &cp->cp_flags);
-	clear_bit(RDS_PF_ASK, &cp->cp_flags);
+	clear_bit(RDS_PF_PROBE_RESTART, &cp->cp_flags);
 	clear_bit(RDS_PF_RX, &cp->cp_flags);
 	clear_bit(RDS_PF_RX_TURN, &cp->cp_flags);
 
 	spin_lock_bh(&cp->cp_lock);
-	cp->cp_greeted = false;
-	cp->cp_asked = false;
-	cp->cp_answered = false;
+	cp->cp_has_handshake = false;
+	cp->cp_restart_probe_out = false;
+	cp->cp_has_reply = false;
 	cp->cp_has_mark = false;
 	cp->cp_dialed = false;
 	spin_unlock_bh(&cp->cp_lock);
@@ -129,9 +129,9 @@ void rds_cpath_forget_connection(struct rds_cpath *cp)
  * queue would ask too late. One that knows us passes over what comes ahead, and
  * greets by itself.
  */
-static void rds_cpath_greet_first(struct rds_cpath *cp)
+static void rds_cpath_plan_handshake(struct rds_cpath *cp)
 {
-	const struct rds_hello *peer = &cp->cp_conn->c_peer;
+	const struct rds_handshake *peer = &cp->cp_conn->c_peer_hs;
 
 	rds_gate_begin(cp);
 	if (READ_ONCE(peer->ours)) {
@@ -140,7 +140,7 @@ static void rds_cpath_greet_first(struct rds_cpath *cp)
 		   (cp->cp_established || READ_ONCE(peer->id))) {
 		set_bit(RDS_PF_PROBE, &cp->cp_flags);
 		if (READ_ONCE(peer->id))
-			set_bit(RDS_PF_ASK, &cp->cp_flags);
+			set_bit(RDS_PF_PROBE_RESTART, &cp->cp_flags);
 	}
 }
 
@@ -161,7 +161,7 @@ void rds_path_connect_done(struct rds_path *path)
 	/* Before anybody can send: the map goes first. */
 	set_bit(RDS_PF_CONG, &cp->cp_flags);
 	if (cp->cp_multi)
-		rds_cpath_greet_first(cp);
+		rds_cpath_plan_handshake(cp);
 	if (!rds_cpath_event(cp, RDS_EV_CONNECTED)) {
 		rds_path_drop(path, RDS_DROP_RACED);
 		return;

@@ -9,26 +9,26 @@
 #include "compat.h"
 #include "conn_idle.h"
 #include "gate.h"
-#include "lanes.h"
+#include "multipath.h"
 #include "legacy.h"
 #include "path_connect.h"
 #include "path_work.h"
 #include "pong.h"
 #include "send.h"
-#include "soft_op.h"
+#include "sw_request.h"
 
 #include <trace/events/rds.h>
 
 /* For how long a connection that the peer asked for is dialled again */
 #define RDS_CALL_LASTS		(30 * HZ)
 
-/* A peer that does not dial a lane is reminded of it this often, in jiffies */
+/* A peer that does not dial a path is reminded of it this often, in jiffies */
 #define RDS_REMIND_DELAY	HZ
 
-/* Lanes that the peer does not offer any more only take what it makes. */
+/* Paths that the peer does not offer any more only take what it makes. */
 static bool rds_path_is_agreed(const struct rds_cpath *cp)
 {
-	return cp->cp_pub.index < READ_ONCE(cp->cp_conn->c_wanted);
+	return cp->cp_pub.index < READ_ONCE(cp->cp_conn->c_npaths_wanted);
 }
 
 /* Who redials without having anything to send? Loopback comes up at once. */
@@ -41,10 +41,10 @@ static bool rds_path_dials(const struct rds_cpath *cp)
 	return rds_path_is_lower(&cp->cp_pub);
 }
 
-/* Lane 0 is what calls the peer to dial the others. */
+/* Path 0 is what calls the peer to dial the others. */
 static bool rds_path_is_wanted(const struct rds_cpath *cp)
 {
-	const struct rds_cpath *lane;
+	const struct rds_cpath *index;
 	unsigned int i;
 
 	if (!list_empty_careful(&cp->cp_send_queue))
@@ -53,8 +53,8 @@ static bool rds_path_is_wanted(const struct rds_cpath *cp)
 		return false;
 
 	for (i = 1; i < RDS_MAX_PATHS; i++) {
-		lane = rds_conn_lane(cp->cp_conn, i);
-		if (lane && !list_empty_careful(&lane->cp_send_queue))
+		index = rds_conn_path(cp->cp_conn, i);
+		if (index && !list_empty_careful(&index->cp_send_queue))
 			return true;
 	}
 	return false;
@@ -75,7 +75,7 @@ static bool rds_path_is_called(const struct rds_cpath *cp)
 static void rds_path_reconnect(struct rds_cpath *cp)
 {
 	struct rds_conn *conn = cp->cp_conn;
-	struct rds_cpath *first = rds_conn_lane(conn, 0);
+	struct rds_cpath *first = rds_conn_path(conn, 0);
 
 	if (!cp->cp_loops && rds_conn_is_left(conn) &&
 	    !rds_path_is_called(cp)) {
@@ -84,7 +84,7 @@ static void rds_path_reconnect(struct rds_cpath *cp)
 	}
 	/* Whoever it was may have gone as a whole: see rds_path_may_dial(). */
 	if (cp != first && rds_cpath_state(first) == RDS_PATH_UP)
-		rds_lanes_verify(first);
+		rds_mp_verify(first);
 	if (rds_path_is_agreed(cp) &&
 	    (rds_path_dials(cp) || rds_path_is_wanted(cp)))
 		rds_cpath_connect_later(cp);
@@ -111,10 +111,10 @@ static bool rds_path_shut_down(struct rds_cpath *cp)
 		return false;
 	}
 
-	rds_lanes_last_news(cp);
+	rds_mp_apply_last(cp);
 
 	mutex_lock(&cp->cp_xmit_lock);
-	rds_soft_reset(cp);
+	rds_sw_reset(cp);
 	rds_send_reset(cp);
 	rds_cpath_forget_connection(cp);
 	mutex_unlock(&cp->cp_xmit_lock);
@@ -174,17 +174,17 @@ void rds_path_shut_down_dead(struct rds_cpath *cp)
 	rds_cpath_event(cp, RDS_EV_SHUTDOWN);
 	mutex_lock(&cp->cp_xmit_lock);
 	cp->cp_trans->conn->path_shutdown(&cp->cp_pub, true);
-	rds_soft_reset(cp);
+	rds_sw_reset(cp);
 	rds_send_purge(cp);
 	mutex_unlock(&cp->cp_xmit_lock);
 	rds_pong_drop(cp);
 	rds_cpath_event(cp, RDS_EV_SHUTDOWN_DONE);
 }
 
-/* Does the peer know us by the connection of the first lane, and has it said so
- * since this lane was lost? One of ours needs to have greeted only. If it has
- * gone since, and another is there, that one does not take the lane before it
- * has been told of it by lane 0, and nothing is sent before it has greeted.
+/* Does the peer know us by the connection of the first path, and has it said so
+ * since this path was lost? One of ours needs to have greeted only. If it has
+ * gone since, and another is there, that one does not take the path before it
+ * has been told of it by path 0, and nothing is sent before it has greeted.
  */
 static bool rds_path_peer_knows_us(const struct rds_cpath *cp,
 				   const struct rds_cpath *first)
@@ -192,10 +192,10 @@ static bool rds_path_peer_knows_us(const struct rds_cpath *cp,
 	const struct rds_conn *conn = cp->cp_conn;
 	unsigned long at;
 
-	if (READ_ONCE(conn->c_peer.ours)) {
-		if (!READ_ONCE(first->cp_greeted))
+	if (READ_ONCE(conn->c_peer_hs.ours)) {
+		if (!READ_ONCE(first->cp_has_handshake))
 			return false;
-		at = READ_ONCE(first->cp_greeted_at);
+		at = READ_ONCE(first->cp_handshake_at);
 	} else {
 		if (!rds_legacy_knows_us(first, &at))
 			return false;
@@ -204,10 +204,10 @@ static bool rds_path_peer_knows_us(const struct rds_cpath *cp,
 	       time_after_eq(at, READ_ONCE(cp->cp_lost_at));
 }
 
-/* The other lanes are dialled when the first has found the peer to be there. */
+/* The other paths are dialled when the first has found the peer to be there. */
 static bool rds_path_may_dial(const struct rds_cpath *cp)
 {
-	const struct rds_cpath *first = rds_conn_lane(cp->cp_conn, 0);
+	const struct rds_cpath *first = rds_conn_path(cp->cp_conn, 0);
 
 	if (!rds_path_is_agreed(cp))
 		return false;
@@ -215,12 +215,12 @@ static bool rds_path_may_dial(const struct rds_cpath *cp)
 	       rds_path_peer_knows_us(cp, first);
 }
 
-/* Messages wait on a lane that only the peer may dial, though it could. It may
- * not have noticed yet that the lane is lost.
+/* Messages wait on a path that only the peer may dial, though it could. It may
+ * not have noticed yet that the path is lost.
  */
 static bool rds_path_is_overdue(const struct rds_cpath *cp)
 {
-	const struct rds_cpath *first = rds_conn_lane(cp->cp_conn, 0);
+	const struct rds_cpath *first = rds_conn_path(cp->cp_conn, 0);
 
 	return rds_cpath_only_waits(cp) && rds_path_is_agreed(cp) &&
 	       rds_cpath_state(cp) == RDS_PATH_DOWN &&
@@ -228,14 +228,14 @@ static bool rds_path_is_overdue(const struct rds_cpath *cp)
 	       !list_empty_careful(&cp->cp_send_queue);
 }
 
-/* A probe reminds it how many lanes there are. */
+/* A probe reminds it how many paths there are. */
 static void rds_path_remind(struct rds_cpath *cp)
 {
 	if (!rds_path_is_overdue(cp) ||
 	    time_before(jiffies, cp->cp_remind_at))
 		return;
 	cp->cp_remind_at = jiffies + RDS_REMIND_DELAY;
-	rds_lanes_verify(rds_conn_lane(cp->cp_conn, 0));
+	rds_mp_verify(rds_conn_path(cp->cp_conn, 0));
 }
 
 /* What the peer has made does not wait for our back-off. But a path that was
@@ -265,7 +265,7 @@ static void rds_path_connect(struct rds_cpath *cp)
 		rds_conn_reap_later(cp->cp_conn->c_rn);
 		return;
 	}
-	/* Whoever sees neither of the two may make another offer. Without lanes
+	/* Whoever sees neither of the two may make another offer. Without paths
 	 * the transport knows whether there is one.
 	 */
 	if (cp->cp_multi && test_bit(RDS_PF_OFFER, &cp->cp_flags)) {
@@ -276,7 +276,7 @@ static void rds_path_connect(struct rds_cpath *cp)
 }
 
 /* Is an attempt of ours to be awaited, rather than the peer's to be taken? Who
- * is offered something for a lane does not dial it.
+ * is offered something for a path does not dial it.
  */
 static bool rds_path_is_ours_first(const struct rds_cpath *cp)
 {
@@ -285,11 +285,11 @@ static bool rds_path_is_ours_first(const struct rds_cpath *cp)
 	if (cp->cp_multi)
 		return taken;
 	return !taken && (rds_path_is_lower(&cp->cp_pub) ||
-			  test_bit(RDS_PF_STRANGER, &cp->cp_flags));
+			  test_bit(RDS_PF_NO_DUELS, &cp->cp_flags));
 }
 
 /* An offer beside the connection that there is, or an attempt at one. Nobody
- * but us takes it, so it is another. Without lanes it says that the peer has
+ * but us takes it, so it is another. Without paths it says that the peer has
  * lost the one that is UP; but an attempt of ours that succeeds has it refused
  * before.
  */
@@ -309,7 +309,7 @@ static void rds_path_receive(struct rds_cpath *cp)
 	if (test_bit(RDS_PF_RX_TURN, &cp->cp_flags) ||
 	    !test_and_clear_bit(RDS_PF_RX, &cp->cp_flags))
 		return;
-	rds_soft_listen(cp);
+	rds_sw_listen(cp);
 	cp->cp_trans->data->rx_resume(&cp->cp_pub);
 }
 
@@ -326,7 +326,7 @@ static void rds_path_rearm(struct rds_cpath *cp)
 		delay = min(delay, (long)(cp->cp_remind_at - jiffies));
 	delay = min(delay, rds_gate_delay(cp));
 	delay = min(delay, rds_send_map_delay(cp));
-	delay = min(delay, rds_soft_watch(cp));
+	delay = min(delay, rds_sw_watch(cp));
 	if (delay != LONG_MAX)
 		rds_cpath_kick(cp, max(delay, 0L));
 }
@@ -338,7 +338,7 @@ static void rds_path_run(struct rds_cpath *cp)
 	if (!rds_path_shut_down(cp))
 		return;
 	if (cp->cp_multi)
-		rds_lanes_work(cp);
+		rds_mp_work(cp);
 	rds_path_connect(cp);
 	rds_path_remind(cp);
 	rds_path_receive(cp);

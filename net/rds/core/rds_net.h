@@ -65,10 +65,10 @@ struct rds_sysctl {
  * @rn_socks: every socket
  * @rn_cong_lock: guards @rn_cong_socks and the links on it
  * @rn_cong_socks: sockets that wait for a change of congestion
- * @rn_cong_gen: counts changes of congestion maps
+ * @rn_cong_ver: counts changes of congestion maps
  * @rn_npongs: answers to pings that have not been acknowledged
  * @rn_rx_traces: sockets that want receive path latencies
- * @rn_soft_mrs: memory that peers reach without a device; see soft_mr.c
+ * @rn_sw_mrs: memory that peers reach without a device; see sw_mr.c
  * @rn_host: that of the first namespace, whose limits are the host's
  * @rn_sysctl: tunables
  * @rn_sysctl_hdr: their registration
@@ -99,11 +99,11 @@ struct rds_net {
 
 	spinlock_t		rn_cong_lock;	/* guards rn_cong_socks */
 	struct list_head	rn_cong_socks;
-	atomic_t		rn_cong_gen;
+	atomic_t		rn_cong_ver;
 
 	atomic_t		rn_npongs;
 	atomic_t		rn_rx_traces;
-	struct xarray		rn_soft_mrs;
+	struct xarray		rn_sw_mrs;
 
 	const struct rds_net	*rn_host;
 	struct rds_sysctl	rn_sysctl;

@@ -275,9 +275,9 @@ static void rds_send_drop_ahead(struct rds_cpath *cp)
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	rds_send_forget_map(cp);
-	if (cp->cp_ctl)
-		rds_message_put(cp->cp_ctl);
-	cp->cp_ctl = NULL;
+	if (cp->cp_hs_msg)
+		rds_message_put(cp->cp_hs_msg);
+	cp->cp_hs_msg = NULL;
 }
 
 /* What had begun of operations will not be done any more. */
@@ -309,7 +309,7 @@ static bool rds_send_is_over(const struct rds_cpath *cp,
  * it goes what was parked, for the next connection begins with a map. What was
  * cancelled while it was being sent ends here; and so does what has an
  * operation that must not be done twice. What operations in software have out,
- * rds_soft_reset() has given up before.
+ * rds_sw_reset() has given up before.
  *
  * Context: process. cp_xmit_lock is held; takes cp_lock, rs_lock.
  */
@@ -382,7 +382,7 @@ void rds_send_flush(struct rds_cpath *cp)
 
 /**
  * rds_send_purge() - give up all messages of a dead path
- * @cp: the path; its transport is shut down for good, and rds_soft_reset() was
+ * @cp: the path; its transport is shut down for good, and rds_sw_reset() was
  *	called
  *
  * Context: process. cp_xmit_lock is held; takes cp_lock, rs_lock.

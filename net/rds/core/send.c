@@ -21,7 +21,7 @@
  * - a restart of the peer gives up all with a ticket below the one that was
  *   next when it was acted on, queued or parked, unless it has been sent on
  *   this connection: then it is for the new peer (rds_send_flush());
- * - the probe behind the last message of one lane is sent after all with a
+ * - the probe behind the last message of one path is sent after all with a
  *   lower ticket, none of which is parked any more (rds_park_end());
  * - a lost connection puts what it has not acknowledged at the head of the
  *   queue again, by number, which the peer may know; then comes what was
@@ -46,12 +46,12 @@
 
 #include "conn.h"
 #include "gate.h"
-#include "lanes.h"
+#include "multipath.h"
 #include "message.h"
 #include "op.h"
 #include "send.h"
-#include "soft_job.h"
-#include "soft_op.h"
+#include "sw_response.h"
+#include "sw_request.h"
 
 #include <trace/events/rds.h>
 
@@ -83,8 +83,8 @@ static bool rds_send_may_pick(struct rds_cpath *cp)
 
 	if (unlikely(cp->cp_map_yields))
 		ahead &= ~BIT(RDS_PF_CONG);
-	if (unlikely(cp->cp_soft.so_yields))
-		ahead &= ~BIT(RDS_PF_ANSWER);
+	if (unlikely(cp->cp_sw.so_yields))
+		ahead &= ~BIT(RDS_PF_SW_RESPONSE);
 	return !ahead && (!cp->cp_gated || rds_send_control_is_first(cp));
 }
 
@@ -148,7 +148,7 @@ static struct rds_message *rds_send_step(struct rds_cpath *cp,
 	if (msg) {
 		list_del(&msg->m_path_item);
 		rds_send_pick(cp, msg);
-		cp->cp_soft.so_yields = false;
+		cp->cp_sw.so_yields = false;
 		cp->cp_map_yields = false;
 	}
 	*more = !list_empty(&cp->cp_send_queue);
@@ -163,7 +163,7 @@ static struct rds_message *rds_send_step(struct rds_cpath *cp,
 /* The number before the first that waits, marked as sent before: who has
  * received that, or what followed, takes it for a duplicate.
  */
-static void rds_send_number_ask(struct rds_cpath *cp, struct rds_message *msg)
+static void rds_send_number_probe(struct rds_cpath *cp, struct rds_message *msg)
 {
 	const struct rds_message *first;
 
@@ -173,14 +173,14 @@ static void rds_send_number_ask(struct rds_cpath *cp, struct rds_message *msg)
 	msg->m_seq = (first && first->m_seq ? first->m_seq :
 		      cp->cp_next_tx_seq) - 1;
 	msg->m_flags = RDS_FLAG_RETRANSMITTED;
-	cp->cp_asked = true;
+	cp->cp_restart_probe_out = true;
 	spin_unlock_bh(&cp->cp_lock);
 }
 
 /* Greetings: to a peer that takes them unnumbered, or to one that may have
  * forgotten us.
  */
-static struct rds_message *rds_send_next_ctl(struct rds_cpath *cp)
+static struct rds_message *rds_send_next_handshake(struct rds_cpath *cp)
 {
 	struct rds_message *msg;
 	unsigned int bit;
@@ -189,8 +189,8 @@ static struct rds_message *rds_send_next_ctl(struct rds_cpath *cp)
 		bit = RDS_PF_REPLY_NOW;
 	else if (test_bit(RDS_PF_PROBE_NOW, &cp->cp_flags))
 		bit = RDS_PF_PROBE_NOW;
-	else if (test_bit(RDS_PF_ASK, &cp->cp_flags))
-		bit = RDS_PF_ASK;
+	else if (test_bit(RDS_PF_PROBE_RESTART, &cp->cp_flags))
+		bit = RDS_PF_PROBE_RESTART;
 	else
 		return NULL;
 
@@ -199,16 +199,16 @@ static struct rds_message *rds_send_next_ctl(struct rds_cpath *cp)
 		return ERR_PTR(-ENOMEM);
 	clear_bit(bit, &cp->cp_flags);
 	if (bit == RDS_PF_REPLY_NOW)
-		rds_lanes_write_reply(cp, msg);
+		rds_mp_write_reply(cp, msg);
 	else
-		rds_lanes_write_probe(cp, msg);
-	if (bit == RDS_PF_ASK)
-		rds_send_number_ask(cp, msg);
+		rds_mp_write_probe(cp, msg);
+	if (bit == RDS_PF_PROBE_RESTART)
+		rds_send_number_probe(cp, msg);
 	return msg;
 }
 
 /* One of each kind at a time: the peer can ask for them faster than they go. */
-static int rds_send_ctl(struct rds_cpath *cp)
+static int rds_send_handshakes(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
 	unsigned int kinds = 3;
@@ -217,22 +217,23 @@ static int rds_send_ctl(struct rds_cpath *cp)
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	while (kinds--) {
-		if (!cp->cp_ctl)
-			cp->cp_ctl = rds_send_next_ctl(cp);
-		if (IS_ERR_OR_NULL(cp->cp_ctl)) {
-			ret = PTR_ERR_OR_ZERO(cp->cp_ctl);
-			cp->cp_ctl = NULL;
+		if (!cp->cp_hs_msg)
+			cp->cp_hs_msg = rds_send_next_handshake(cp);
+		if (IS_ERR_OR_NULL(cp->cp_hs_msg)) {
+			ret = PTR_ERR_OR_ZERO(cp->cp_hs_msg);
+			cp->cp_hs_msg = NULL;
 			return ret;
 		}
 
-		ret = cp->cp_trans->data->xmit(&cp->cp_pub, cp->cp_ctl, true);
+		ret = cp->cp_trans->data->xmit(&cp->cp_pub, cp->cp_hs_msg,
+					       true);
 		if (ret == -EAGAIN || ret == -ENOMEM)
 			return ret;
-		rds_message_put(cp->cp_ctl);
-		cp->cp_ctl = NULL;
+		rds_message_put(cp->cp_hs_msg);
+		cp->cp_hs_msg = NULL;
 		if (ret < 0)
 			return ret;
-		cp->cp_soft.so_told = true;
+		cp->cp_sw.so_handshake_sent = true;
 	}
 	return 0;
 }
@@ -245,20 +246,20 @@ static int rds_send_ahead(struct rds_cpath *cp)
 
 	if (unlikely(test_bit(RDS_PF_UNPARK, &cp->cp_flags)))
 		rds_park_release(cp);
-	if (unlikely(cp->cp_soft.so_answer))
-		ret = rds_soft_go_on(cp);
+	if (unlikely(cp->cp_sw.so_response))
+		ret = rds_sw_go_on(cp);
 	if (!ret && unlikely(cp->cp_map ||
 			     test_bit(RDS_PF_CONG, &cp->cp_flags)))
 		ret = rds_send_cong_map(cp);
 	if (!ret && cp->cp_multi)
-		ret = rds_send_ctl(cp);
+		ret = rds_send_handshakes(cp);
 	if (!ret)
-		ret = rds_soft_answer(cp);
+		ret = rds_sw_respond(cp);
 	return ret;
 }
 
-static bool rds_send_has_soft_op(const struct rds_cpath *cp,
-				 const struct rds_message *msg)
+static bool rds_send_has_sw_op(const struct rds_cpath *cp,
+			       const struct rds_message *msg)
 {
 	return unlikely(msg->m_op) && !cp->cp_trans->rdma;
 }
@@ -268,8 +269,8 @@ static bool rds_send_gives_way(struct rds_cpath *cp,
 			       const struct rds_message *msg)
 	__must_hold(&cp->cp_xmit_lock)
 {
-	return !msg || (rds_send_has_soft_op(cp, msg) &&
-			rds_soft_waits(cp, msg));
+	return !msg || (rds_send_has_sw_op(cp, msg) &&
+			rds_sw_waits(cp, msg));
 }
 
 static int rds_send_one(struct rds_cpath *cp, struct rds_message *msg,
@@ -280,8 +281,8 @@ static int rds_send_one(struct rds_cpath *cp, struct rds_message *msg,
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
-	if (rds_send_has_soft_op(cp, msg)) {
-		ret = rds_soft_xmit(cp, msg);
+	if (rds_send_has_sw_op(cp, msg)) {
+		ret = rds_sw_xmit(cp, msg);
 		if (ret)
 			return ret == -ECANCELED ? RDS_XMIT_DELIVERED : ret;
 		if (msg->m_op->op_bare)
@@ -290,7 +291,7 @@ static int rds_send_one(struct rds_cpath *cp, struct rds_message *msg,
 	ret = cp->cp_trans->data->xmit(&cp->cp_pub, msg, more);
 	if (unlikely(msg->m_kind == RDS_MSG_PROBE ||
 		     msg->m_kind == RDS_MSG_REPLY))
-		cp->cp_soft.so_told |= ret >= 0;
+		cp->cp_sw.so_handshake_sent |= ret >= 0;
 	return ret;
 }
 

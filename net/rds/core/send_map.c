@@ -48,7 +48,7 @@ static int rds_send_take_map(struct rds_cpath *cp)
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	/* Not newer than the bits that are copied after it. */
-	WRITE_ONCE(cp->cp_map_gen, rds_cong_gen(map));
+	WRITE_ONCE(cp->cp_map_ver, rds_cong_ver(map));
 	cp->cp_map = kmemdup(map->cm_bits, RDS_CONG_MAP_BYTES, GFP_NOFS);
 	if (!cp->cp_map) {
 		set_bit(RDS_PF_CONG, &cp->cp_flags);
@@ -122,13 +122,13 @@ void rds_send_forget_map(struct rds_cpath *cp)
 	WRITE_ONCE(cp->cp_map_out, false);
 }
 
-/* Lane 0 tells all that is new. */
+/* Path 0 tells all that is new. */
 static bool rds_send_map_is_old(const struct rds_cpath *cp)
 {
 	const struct rds_conn *conn = cp->cp_conn;
 
-	return !cp->cp_loops && cp == rds_conn_lane(conn, 0) &&
-	       READ_ONCE(cp->cp_map_gen) != rds_cong_gen(conn->c_lcong);
+	return !cp->cp_loops && cp == rds_conn_path(conn, 0) &&
+	       READ_ONCE(cp->cp_map_ver) != rds_cong_ver(conn->c_lcong);
 }
 
 /* Is there a newer map that no flag has the path send? */
@@ -186,10 +186,10 @@ void rds_path_map_acked(struct rds_path *path)
 {
 	struct rds_cpath *cp = to_cpath(path);
 	struct rds_conn *conn = cp->cp_conn;
-	u32 gen = READ_ONCE(cp->cp_map_gen);
+	u32 gen = READ_ONCE(cp->cp_map_ver);
 
-	if ((s32)(gen - READ_ONCE(conn->c_map_acked)) > 0)
-		WRITE_ONCE(conn->c_map_acked, gen);
+	if ((s32)(gen - READ_ONCE(conn->c_map_acked_ver)) > 0)
+		WRITE_ONCE(conn->c_map_acked_ver, gen);
 	WRITE_ONCE(cp->cp_map_out, false);
 	/* Pairs with the one in rds_send_put_map_off(). */
 	smp_mb();

@@ -6,7 +6,7 @@
 #include <linux/slab.h>
 
 #include "conn.h"
-#include "lanes.h"
+#include "multipath.h"
 #include "message.h"
 #include "op.h"
 #include "send.h"
@@ -31,7 +31,7 @@ bool rds_send_account(struct rds_sock *rs, struct rds_message *msg)
 	room = rds_sock_writeable(rs);
 	if (room) {
 		WRITE_ONCE(rs->rs_snd_bytes,
-			   rs->rs_snd_bytes + msg->m_bag.len);
+			   rs->rs_snd_bytes + msg->m_payload.len);
 		WRITE_ONCE(rs->rs_snd_msgs, rs->rs_snd_msgs + 1);
 		list_add_tail(&msg->m_sock_item, &rs->rs_send_queue);
 		msg->m_on_sock = true;
@@ -55,7 +55,7 @@ void rds_send_unlink_sock(struct rds_sock *rs, struct rds_message *msg)
 	lockdep_assert_held(&rs->rs_lock);
 	list_del(&msg->m_sock_item);
 	msg->m_on_sock = false;
-	WRITE_ONCE(rs->rs_snd_bytes, rs->rs_snd_bytes - msg->m_bag.len);
+	WRITE_ONCE(rs->rs_snd_bytes, rs->rs_snd_bytes - msg->m_payload.len);
 	WRITE_ONCE(rs->rs_snd_msgs, rs->rs_snd_msgs - 1);
 }
 
@@ -153,7 +153,7 @@ static bool rds_send_budget_used(struct rds_cpath *cp, u32 len)
 	return true;
 }
 
-/* May the message take this path? Lanes may have come into use since it was
+/* May the message take this path? Paths may have come into use since it was
  * chosen.
  */
 static int rds_send_admit(const struct rds_cpath *cp,
@@ -165,7 +165,7 @@ static int rds_send_admit(const struct rds_cpath *cp,
 	if (cp->cp_dead)
 		return -ENOTCONN;
 	if (cp->cp_multi && msg->m_rs &&
-	    rds_lanes_pick(cp->cp_conn, msg->m_sport, msg->m_dport) != cp)
+	    rds_mp_pick(cp->cp_conn, msg->m_sport, msg->m_dport) != cp)
 		return -EAGAIN;
 	return 0;
 }
@@ -187,7 +187,7 @@ static void rds_send_number(struct rds_cpath *cp, struct rds_message *msg)
 	lockdep_assert_held(&cp->cp_lock);
 
 	if (rds_cpath_asks_acks(cp) && !(msg->m_op && msg->m_op->op_bare) &&
-	    (rds_send_budget_used(cp, msg->m_bag.len) || msg->m_want_ack)) {
+	    (rds_send_budget_used(cp, msg->m_payload.len) || msg->m_want_ack)) {
 		msg->m_flags |= RDS_FLAG_ACK_REQUIRED;
 		rds_stat_inc(cp->cp_conn->c_rn, send_ack_required);
 	}
@@ -214,7 +214,7 @@ void rds_send_pick(struct rds_cpath *cp, struct rds_message *msg)
 		rds_send_number(cp, msg);
 	/* The answer to this one counts. */
 	if (unlikely(msg->m_kind == RDS_MSG_PROBE))
-		cp->cp_asked = false;
+		cp->cp_restart_probe_out = false;
 	list_add_tail(&msg->m_path_item, &cp->cp_retrans);
 	cp->cp_sent_seq = max(cp->cp_sent_seq, msg->m_seq);
 	WRITE_ONCE(cp->cp_xmit_msg, msg);
@@ -248,7 +248,7 @@ int rds_send_enqueue(struct rds_cpath *cp, struct rds_message *msg,
 	 * picked has been put back on the queue, and this would be left out.
 	 */
 	if (pick && cp->cp_state == RDS_PATH_UP &&
-	    !cp->cp_map && !cp->cp_ctl && !cp->cp_gated &&
+	    !cp->cp_map && !cp->cp_hs_msg && !cp->cp_gated &&
 	    !rds_send_pending(cp) &&
 	    (cp->cp_loops || !rds_park_wants(cp, msg)))
 		rds_send_pick(cp, msg);

@@ -13,12 +13,12 @@
 #include <net/ipv6.h>
 
 #include "addr_watch.h"
-#include "bag.h"
+#include "payload.h"
 #include "cmsg.h"
 #include "cong.h"
 #include "cong_flow.h"
 #include "conn_get.h"
-#include "lanes.h"
+#include "multipath.h"
 #include "legacy.h"
 #include "message.h"
 #include "mr.h"
@@ -93,7 +93,7 @@ static struct rds_message *rds_sendmsg_copy(struct rds_sock *rs,
 	if (!rm)
 		return ERR_PTR(-ENOMEM);
 
-	if (len && rds_bag_copy_in(&rm->m_bag, &msg->msg_iter)) {
+	if (len && rds_payload_copy_in(&rm->m_payload, &msg->msg_iter)) {
 		rds_message_put(rm);
 		return ERR_PTR(-EFAULT);
 	}
@@ -300,21 +300,22 @@ static void rds_sendmsg_connect(struct rds_cpath *cp)
 		flush_delayed_work(&cp->cp_work);
 }
 
-static bool rds_sendmsg_is_taken(unsigned int caps, const struct rds_bag *bag)
+static bool rds_sendmsg_is_taken(unsigned int caps,
+				 const struct rds_payload *payload)
 {
 	if (caps & RDS_CAP_ZEROCOPY)
 		return true;
 	return (caps & RDS_CAP_ZEROCOPY_STRETCH) &&
-	       rds_bag_is_stretch(bag);
+	       rds_payload_is_stretch(payload);
 }
 
 /* Not every transport takes every payload that is in user memory. */
 static int rds_sendmsg_suit(struct rds_message *rm, const struct rds_conn *conn)
 {
-	if (likely(rm->m_bag.kind != RDS_BAG_USER) ||
-	    rds_sendmsg_is_taken(conn->c_path.cp_caps, &rm->m_bag))
+	if (likely(rm->m_payload.kind != RDS_PAYLOAD_USER) ||
+	    rds_sendmsg_is_taken(conn->c_path.cp_caps, &rm->m_payload))
 		return 0;
-	rds_stat_add(conn->c_rn, copy_from_user, rm->m_bag.len);
+	rds_stat_add(conn->c_rn, copy_from_user, rm->m_payload.len);
 	return rds_zcopy_copy(rm);
 }
 
@@ -331,7 +332,7 @@ static int rds_sendmsg_renew_conn(struct rds_sock *rs, struct rds_message *rm,
 	return rds_sendmsg_suit(rm, next);
 }
 
-/* Hand the message over; by another lane if they have just come into use, and
+/* Hand the message over; by another path if they have just come into use, and
  * to another connection if the first one has died.
  */
 static int rds_sendmsg_submit(struct rds_sock *rs, struct rds_message *rm,
@@ -351,7 +352,7 @@ static int rds_sendmsg_submit(struct rds_sock *rs, struct rds_message *rm,
 		if (ret)
 			return ret;
 
-		cp = rds_lanes_pick(*conn, rm->m_sport, rm->m_dport);
+		cp = rds_mp_pick(*conn, rm->m_sport, rm->m_dport);
 		if (!rds_sendmsg_move(rs, rm, cp))
 			return -ECANCELED;
 	}
@@ -376,7 +377,7 @@ static int rds_sendmsg_send(struct rds_sock *rs, struct rds_message *rm,
 	struct rds_cpath *cp;
 	int ret;
 
-	cp = rds_lanes_pick(conn, rm->m_sport, rm->m_dport);
+	cp = rds_mp_pick(conn, rm->m_sport, rm->m_dport);
 	rm->m_path = &cp->cp_pub;
 	rds_conn_hold(conn);
 

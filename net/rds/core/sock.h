@@ -48,7 +48,7 @@ struct rds_zcopy_queue;
  * @rs_rcv_held: memory of those
  * @rs_account: what those are charged to; see recv_queue.c
  * @rs_congested: the port's bit in @rs_map is set
- * @rs_cong_gen: state of @rs_map when the bit was changed
+ * @rs_map_ver: state of @rs_map when the bit was changed
  * @rs_closed: nothing more may be queued
  *
  * @rs_cong_item: on &rds_net.rn_cong_socks while waiting for a change; this
@@ -59,7 +59,7 @@ struct rds_zcopy_queue;
  * @rs_cong_notify: those of them that have become free
  * @rs_cong_seen: has met ENOBUFS, and not sent since
  * @rs_cong_told: has been told of a change after that
- * @rs_cong_track: value of &rds_net.rn_cong_gen that poll() told last
+ * @rs_cong_track: value of &rds_net.rn_cong_ver that poll() told last
  *
  * @rs_zcopy: what is to be told of sends from user memory; NULL before the
  *	first, set once
@@ -100,7 +100,7 @@ struct rds_sock {
 	u64			rs_rcv_held;
 	struct sock		*rs_account;
 	bool			rs_congested;
-	u32			rs_cong_gen;
+	u32			rs_map_ver;
 	bool			rs_closed;
 
 	struct list_head	rs_cong_item;

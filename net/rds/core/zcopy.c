@@ -32,7 +32,7 @@
 #include <linux/slab.h>
 #include <linux/uio.h>
 
-#include "bag.h"
+#include "payload.h"
 #include "compat.h"
 #include "message.h"
 #include "notify.h"
@@ -212,8 +212,8 @@ static unsigned int rds_zcopy_pieces(const struct msghdr *msg)
 static int rds_zcopy_fill_copy(struct rds_sock *rs, struct rds_message *rm,
 			       struct msghdr *msg)
 {
-	rds_stat_add(rs->rs_rn, copy_from_user, rm->m_bag.len);
-	return rds_bag_copy_in(&rm->m_bag, &msg->msg_iter);
+	rds_stat_add(rs->rs_rn, copy_from_user, rm->m_payload.len);
+	return rds_payload_copy_in(&rm->m_payload, &msg->msg_iter);
 }
 
 /* However few bytes it has, a piece keeps a page. */
@@ -224,7 +224,8 @@ static int rds_zcopy_fill_user(struct rds_message *rm, struct msghdr *msg,
 
 	if (mm_account_pinned_pages(&zc->zc_pin, pieces * PAGE_SIZE))
 		return -ENOMEM;
-	return rds_bag_add_user_pages(&rm->m_bag, pieces, &msg->msg_iter);
+	return rds_payload_add_user_pages(&rm->m_payload, pieces,
+					  &msg->msg_iter);
 }
 
 /**
@@ -280,28 +281,28 @@ err:
  */
 int rds_zcopy_copy(struct rds_message *msg)
 {
-	struct rds_bag *user = &msg->m_bag, copy;
+	struct rds_payload *user = &msg->m_payload, copy;
 	struct bio_vec *bvec;
 	struct iov_iter from;
 	int ret;
 
-	bvec = kmalloc_array(rds_bag_max_bvecs(user->len), sizeof(*bvec),
+	bvec = kmalloc_array(rds_payload_max_bvecs(user->len), sizeof(*bvec),
 			     GFP_KERNEL_ACCOUNT);
 	if (!bvec)
 		return -ENOMEM;
 
-	ret = rds_bag_alloc_pages(&copy, bvec, user->len);
+	ret = rds_payload_alloc_pages(&copy, bvec, user->len);
 	if (ret)
 		goto err;
 	iov_iter_bvec(&from, ITER_SOURCE, user->bvec, user->nr, user->len);
-	ret = rds_bag_copy_in(&copy, &from);
+	ret = rds_payload_copy_in(&copy, &from);
 	if (ret)
 		goto err;
 
 	/* There are never fewer pieces than pages are needed; the length, by
 	 * which it may be on the socket's list already, stays.
 	 */
-	rds_bag_put_pages(user);
+	rds_payload_put_pages(user);
 	memcpy(user->bvec, bvec, copy.nr * sizeof(*bvec));
 	user->kind = copy.kind;
 	user->nr = copy.nr;
@@ -310,7 +311,7 @@ int rds_zcopy_copy(struct rds_message *msg)
 	return 0;
 
 err:
-	rds_bag_release(&copy);
+	rds_payload_release(&copy);
 	kfree(bvec);
 	return ret;
 }
@@ -337,7 +338,7 @@ void rds_zcopy_finish(struct rds_message *msg)
 {
 	struct ubuf_info *ubuf = msg->m_ubuf;
 
-	if (msg->m_bag.kind == RDS_BAG_USER)
+	if (msg->m_payload.kind == RDS_PAYLOAD_USER)
 		return;
 	msg->m_ubuf = NULL;
 	net_zcopy_put(ubuf);

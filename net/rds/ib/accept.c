@@ -54,7 +54,8 @@ static void rds_ib_accept_work_fn(struct work_struct *work)
 
 	rds_ib_accept_end_refused();
 	while ((ic = rds_ib_accept_next())) {
-		if (rds_path_accept(&init_net, &rds_ib_transport, &ic->ic_peer,
+		if (rds_path_accept(&init_net, &rds_ib_transport,
+				    &ic->ic_request,
 				    ic))
 			rds_ib_conn_free(ic);
 		rds_ib_accept_end_refused();
@@ -65,8 +66,8 @@ static void rds_ib_accept_work_fn(struct work_struct *work)
  * network a link-local address belongs to is told by where the request came in.
  */
 static bool rds_ib_accept_is_honest(struct rdma_cm_id *id, bool v6,
-				    const struct rds_ib_hello *hello,
-				    struct rds_peer *peer)
+				    const struct rds_ib_priv *priv,
+				    struct rds_conn_request *peer)
 {
 	const struct rdma_addr *addr = &id->route.addr;
 
@@ -75,7 +76,7 @@ static bool rds_ib_accept_is_honest(struct rdma_cm_id *id, bool v6,
 		return false;
 	if (ipv6_addr_type(&peer->faddr) & IPV6_ADDR_LINKLOCAL)
 		peer->ifindex = addr->dev_addr.bound_dev_if;
-	return rds_ib_hello_is_honest(hello, v6, &peer->laddr, &peer->faddr);
+	return rds_ib_priv_is_honest(priv, v6, &peer->laddr, &peer->faddr);
 }
 
 static bool rds_ib_accept_read(struct rds_ib_conn *ic, struct rdma_cm_id *id,
@@ -84,16 +85,16 @@ static bool rds_ib_accept_read(struct rds_ib_conn *ic, struct rdma_cm_id *id,
 	bool v6 = id->route.addr.src_addr.ss_family == AF_INET6;
 
 	if (!rds_ib_priv_decode(param->private_data, param->private_data_len,
-				v6, &ic->ic_hello))
+				v6, &ic->ic_priv))
 		return false;
-	ic->ic_version = rds_ib_version_accept(ic->ic_hello.version,
-					       ic->ic_hello.minors);
-	ic->ic_peer.tos = ic->ic_hello.tos;
-	ic->ic_peer.since = jiffies;
-	ic->ic_peer.spoken = true;
-	ic->ic_peer.knows_duels = ic->ic_hello.ours;
+	ic->ic_version = rds_ib_version_accept(ic->ic_priv.version,
+					       ic->ic_priv.minors);
+	ic->ic_request.tos = ic->ic_priv.tos;
+	ic->ic_request.since = jiffies;
+	ic->ic_request.spoken = true;
+	ic->ic_request.knows_duels = ic->ic_priv.ours;
 	return ic->ic_version &&
-	       rds_ib_accept_is_honest(id, v6, &ic->ic_hello, &ic->ic_peer);
+	       rds_ib_accept_is_honest(id, v6, &ic->ic_priv, &ic->ic_request);
 }
 
 static bool rds_ib_accept_queue(struct rds_ib_conn *ic)

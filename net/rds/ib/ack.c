@@ -17,7 +17,7 @@ static void rds_ib_ack_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rds_ib_conn *ic = cq->cq_context;
 
 	rds_ib_stat_inc(ib_tx_cq_event);
-	atomic_inc(&ic->ic_seen);
+	atomic_inc(&ic->ic_completed);
 	/* Until it is not busy any more nobody posts another. */
 	if (wc->status == IB_WC_SUCCESS)
 		rds_ib_tx_reclaim(ic, ic->ic_ack.ak_covers);
@@ -38,7 +38,7 @@ static void rds_ib_ack_done(struct ib_cq *cq, struct ib_wc *wc)
  */
 static u64 rds_ib_ack_now(const struct rds_ib_conn *ic)
 {
-	if (ic->ic_hello.ours)
+	if (ic->ic_priv.ours)
 		return rds_path_received(ic->ic_ip->ip_path);
 	return READ_ONCE(ic->ic_rx.rx_seq);
 }
@@ -155,8 +155,8 @@ void rds_ib_ack_try(struct rds_ib_conn *ic)
 
 	ic->ic_ack.ak_due = false;
 	ic->ic_ack.ak_busy = true;
-	atomic_inc(&ic->ic_asked);
-	rds_ib_watch_ask(ic);
+	atomic_inc(&ic->ic_signaled);
+	rds_ib_watchdog_start(ic);
 	if (rds_ib_ack_post(ic, news)) {
 		/* The connection is over: its completions will say so. */
 		rds_ib_stat_inc(ib_ack_send_failure);

@@ -49,7 +49,8 @@ static void rds_ib_device_renew(struct work_struct *work)
 	spin_lock_bh(&d->dv_lock);
 	list_for_each_entry(ic, &d->dv_conns, ic_dev_item) {
 		if (READ_ONCE(ic->ic_state) == RDS_IB_UP &&
-		    atomic_read(&ic->ic_asked) != atomic_read(&ic->ic_seen))
+		    atomic_read(&ic->ic_signaled) !=
+		    atomic_read(&ic->ic_completed))
 			rds_ib_drop_locked(ic, RDS_DROP_UNREACHABLE);
 	}
 	spin_unlock_bh(&d->dv_lock);
@@ -100,7 +101,7 @@ static int rds_ib_client_add(struct ib_device *dev)
 	spin_lock_init(&d->dv_lock);
 	INIT_LIST_HEAD(&d->dv_conns);
 	INIT_LIST_HEAD(&d->dv_mrs);
-	rds_ib_regq_init(d);
+	rds_ib_reg_qp_init(d);
 	rds_ib_mr_pools_init(d);
 	INIT_DELAYED_WORK(&d->dv_renew, rds_ib_device_renew);
 
@@ -123,12 +124,12 @@ static void rds_ib_client_remove(struct ib_device *dev, void *client_data)
 	rds_ib_unlisten_device(dev);
 	WRITE_ONCE(d->dv_removed, true);
 	rds_ib_device_drop_all(d);
-	rds_ib_linger_look();
+	rds_ib_deferred_look();
 	rds_ib_mrs_end(d);
 	rds_ib_device_put(d);
 	wait_for_completion(&d->dv_gone);
 	rds_ib_mr_pools_end(d);
-	rds_ib_regq_destroy(d);
+	rds_ib_reg_qp_destroy(d);
 	ib_dealloc_pd(d->dv_pd);
 	kfree(d);
 }

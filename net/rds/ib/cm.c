@@ -57,9 +57,9 @@ static void rds_ib_offer_credits(struct rds_ib_conn *ic)
 {
 	if (READ_ONCE(rds_ib_sysctl.flow_control) ||
 	    ic->ic_dev->dv_dev->node_type == RDMA_NODE_RNIC)
-		ic->ic_told = ic->ic_rx.rx_posted;
+		ic->ic_credits_told = ic->ic_rx.rx_posted;
 	spin_lock_bh(&ic->ic_tx_lock);
-	rds_ib_credits_start(&ic->ic_credits, ic->ic_told);
+	rds_ib_credits_start(&ic->ic_credits, ic->ic_credits_told);
 	spin_unlock_bh(&ic->ic_tx_lock);
 }
 
@@ -68,18 +68,18 @@ static void rds_ib_offer_credits(struct rds_ib_conn *ic)
  */
 static u64 rds_ib_say_received(const struct rds_ib_conn *ic)
 {
-	if (ic->ic_state != RDS_IB_OFFERED || !ic->ic_hello.ours)
+	if (ic->ic_state != RDS_IB_OFFERED || !ic->ic_priv.ours)
 		return 0;
 	return rds_path_received(ic->ic_ip->ip_path);
 }
 
 /* What we say of ourselves, in @buf of RDS_IB_PRIV_MAX bytes */
-static void rds_ib_say_hello(struct rds_ib_conn *ic, void *buf,
+static void rds_ib_priv_fill(struct rds_ib_conn *ic, void *buf,
 			     struct rdma_conn_param *param)
 {
 	const struct ib_device_attr *attrs = &ic->ic_dev->dv_dev->attrs;
 	const struct rds_path *path = ic->ic_ip->ip_path;
-	struct rds_ib_hello hello = {
+	struct rds_ib_priv priv = {
 		.saddr		= path->laddr,
 		.daddr		= path->faddr,
 		.version	= ic->ic_version,
@@ -87,13 +87,13 @@ static void rds_ib_say_hello(struct rds_ib_conn *ic, void *buf,
 		.tos		= path->tos,
 		.ours		= true,
 		.ack_seq	= rds_ib_say_received(ic),
-		.credits	= ic->ic_told,
+		.credits	= ic->ic_credits_told,
 		.epoch		= path->epoch,
 	};
 
 	memset(param, 0, sizeof(*param));
 	param->private_data = buf;
-	param->private_data_len = rds_ib_priv_encode(buf, &hello,
+	param->private_data_len = rds_ib_priv_encode(buf, &priv,
 						     rds_ib_is_v6(path));
 	param->responder_resources = min(attrs->max_qp_rd_atom, U8_MAX);
 	param->initiator_depth = min(attrs->max_qp_init_rd_atom, U8_MAX);
@@ -103,39 +103,40 @@ static void rds_ib_say_hello(struct rds_ib_conn *ic, void *buf,
 
 /* It may also be of another implementation than the one before. */
 static bool rds_ib_peer_is_another(const struct rds_ib_path *ip,
-				   const struct rds_ib_hello *hello)
+				   const struct rds_ib_priv *priv)
 {
-	return ip->ip_knows_epoch != hello->ours ||
-	       (hello->ours && ip->ip_epoch != hello->epoch);
+	return ip->ip_knows_epoch != priv->ours ||
+	       (priv->ours && ip->ip_epoch != priv->epoch);
 }
 
 /* What the peer has said. Nothing of this connection has been delivered. A peer
  * of ours that dials may speak of a former life of ours: it hears of this one
  * by our answer. What it had then it gets once more, and knows.
  */
-static void rds_ib_hear_hello(struct rds_ib_conn *ic)
+static void rds_ib_priv_apply(struct rds_ib_conn *ic)
 {
-	const struct rds_ib_hello *hello = &ic->ic_hello;
+	const struct rds_ib_priv *priv = &ic->ic_priv;
 	struct rds_ib_path *ip = ic->ic_ip;
-	bool another = rds_ib_peer_is_another(ip, hello);
+	bool another = rds_ib_peer_is_another(ip, priv);
 
 	spin_lock_bh(&ic->ic_tx_lock);
-	rds_ib_credits_offered(&ic->ic_credits, hello->credits, hello->ours);
+	rds_ib_credits_offered(&ic->ic_credits, priv->credits, priv->ours);
 	spin_unlock_bh(&ic->ic_tx_lock);
 
-	if (hello->ours && another)
+	if (priv->ours && another)
 		rds_path_restart_rx(ip->ip_path);
 	if (ip->ip_heard && another)
 		rds_path_lose_ops(ip->ip_path);
 	ip->ip_heard = true;
-	ip->ip_knows_epoch = hello->ours;
-	ip->ip_epoch = hello->epoch;
-	if (hello->ack_seq &&
-	    (!hello->ours || ic->ic_state == RDS_IB_DIALING))
-		rds_path_ack_resent(ip->ip_path, hello->ack_seq);
+	ip->ip_knows_epoch = priv->ours;
+	ip->ip_epoch = priv->epoch;
+	if (priv->ack_seq &&
+	    (!priv->ours || ic->ic_state == RDS_IB_DIALING))
+		rds_path_ack_resent(ip->ip_path, priv->ack_seq);
 }
 
-/* A request by a port that is down would not get anywhere, see linger.c. */
+/* A request by a port that is down would not get anywhere, see cm_deferred.c.
+ */
 static void rds_ib_cm_route(struct rds_ib_conn *ic)
 {
 	struct rdma_cm_id *id = ic->ic_id;
@@ -160,7 +161,7 @@ static void rds_ib_cm_request(struct rds_ib_conn *ic)
 
 	rds_ib_offer_credits(ic);
 	ic->ic_version = RDS_IB_VERSION_3_1;
-	rds_ib_say_hello(ic, buf, &param);
+	rds_ib_priv_fill(ic, buf, &param);
 	ic->ic_state = RDS_IB_DIALING;
 	queue_delayed_work(rds_ib_wq, &ic->ic_watchdog, RDS_IB_DIAL_TIMEOUT);
 	if (!rdma_connect_locked(id, &param))
@@ -175,10 +176,10 @@ static bool rds_ib_cm_read_answer(struct rds_ib_conn *ic,
 	bool v6 = rds_ib_is_v6(ic->ic_ip->ip_path);
 
 	if (!rds_ib_priv_decode(param->private_data, param->private_data_len,
-				v6, &ic->ic_hello) ||
-	    !rds_ib_version_is_known(ic->ic_hello.version))
+				v6, &ic->ic_priv) ||
+	    !rds_ib_version_is_known(ic->ic_priv.version))
 		return false;
-	ic->ic_version = ic->ic_hello.version;
+	ic->ic_version = ic->ic_priv.version;
 	return true;
 }
 
@@ -197,7 +198,7 @@ static void rds_ib_cm_come_up(struct rds_ib_conn *ic,
 		}
 		if (!rds_ib_path_dialed(ip))
 			return;
-		rds_ib_hear_hello(ic);
+		rds_ib_priv_apply(ic);
 		/* What cannot be taken now is asked for by the path's work,
 		 * which must find us UP.
 		 */
@@ -369,13 +370,13 @@ static int rds_ib_answer(struct rds_ib_conn *ic)
 		return -ECONNRESET;
 
 	rds_ib_tune(ic->ic_id, ic->ic_retries);
-	rds_ib_hear_hello(ic);
+	rds_ib_priv_apply(ic);
 	ret = rds_ib_conn_set_up(ic);
 	if (ret)
 		return ret;
 
 	rds_ib_offer_credits(ic);
-	rds_ib_say_hello(ic, buf, &param);
+	rds_ib_priv_fill(ic, buf, &param);
 	param.responder_resources = min(param.responder_resources,
 					ic->ic_responder);
 	param.initiator_depth = min(param.initiator_depth, ic->ic_initiator);

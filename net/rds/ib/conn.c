@@ -37,7 +37,7 @@ struct rds_ib_conn *rds_ib_conn_alloc(void)
 	INIT_LIST_HEAD(&ic->ic_rx.rx_spare);
 	INIT_LIST_HEAD(&ic->ic_rx.rx_backlog);
 	ic->ic_rx.rx_done = rds_ib_recv_done;
-	INIT_DELAYED_WORK(&ic->ic_watchdog, rds_ib_watch_work);
+	INIT_DELAYED_WORK(&ic->ic_watchdog, rds_ib_watchdog_work);
 	rds_ib_ack_init(ic);
 	return ic;
 }
@@ -283,7 +283,7 @@ void rds_ib_conn_free(struct rds_ib_conn *ic)
 
 	if (ic->ic_id) {
 		state = rds_ib_conn_close(ic);
-		linger = rds_ib_linger_must(ic, state);
+		linger = rds_ib_cm_must_defer(ic, state);
 		if (!linger)
 			rds_ib_conn_part(ic, state);
 		if (ic->ic_id->qp) {
@@ -296,7 +296,7 @@ void rds_ib_conn_free(struct rds_ib_conn *ic)
 	rds_ib_tx_release(ic);
 	rds_ib_rx_release(ic);
 	if (linger)
-		rds_ib_linger(ic);
+		rds_ib_cm_defer(ic);
 	else
 		rds_ib_conn_end(ic);
 }

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What has a connection looked after, and what ends it: whoever finds that it is
- * over says so here, and its owner ends it.
+ * What has a connection looked after, and what ends it: whoever finds that it
+ * is over says so here, and its owner ends it.
  */
 #include "ib.h"
 
 /* Between two looks */
-#define RDS_IB_WATCH_INTERVAL	(5 * HZ)
+#define RDS_IB_WATCHDOG_INTERVAL	(5 * HZ)
 
 /**
- * rds_ib_watch_ask() - something has been posted: look after it
+ * rds_ib_watchdog_start() - something has been posted: look after it
  * @ic: the connection; it is not closing
  *
  * Context: any.
  */
-void rds_ib_watch_ask(struct rds_ib_conn *ic)
+void rds_ib_watchdog_start(struct rds_ib_conn *ic)
 {
 	if (!delayed_work_pending(&ic->ic_watchdog))
 		queue_delayed_work(rds_ib_wq, &ic->ic_watchdog,
-				   RDS_IB_WATCH_INTERVAL);
+				   RDS_IB_WATCHDOG_INTERVAL);
 }
 
 /**

@@ -69,7 +69,7 @@
  *  7. give back what the rings hold;
  *  8. destroy the CM id, which waits for its handler;
  *  9. leave the device.
- * The last two may be left to linger.c: not every device survives that a
+ * The last two may be left to cm_deferred.c: not every device survives that a
  * message of the connection manager is sent while its port is down.
  * Each step is skipped for what was never made, so it serves a connection that
  * is half built.
@@ -197,8 +197,8 @@ struct rds_ib_mr_pool {
  * @dv_lock: guards @dv_conns, and who owns them
  * @dv_conns: its connections
  * @dv_mrs: memory that it has, &rds_ib_mr.im_item; guarded by the lock of mr.c
- * @dv_regq_lock: guards @dv_regq
- * @dv_regq: registers it; NULL if there is none, or it has failed (regq.c)
+ * @dv_reg_qp_lock: guards @dv_reg_qp
+ * @dv_reg_qp: registers it; NULL if there is none, or it has failed (reg_qp.c)
  * @dv_mr_pools: what for, the next time; small ones first
  * @dv_mr_look: gives back what of that is not needed
  * @dv_no_atomics: its driver has refused an atomic operation
@@ -216,8 +216,8 @@ struct rds_ib_device {
 	spinlock_t		dv_lock;		/* connections */
 	struct list_head	dv_conns;
 	struct list_head	dv_mrs;
-	struct mutex		dv_regq_lock;		/* dv_regq */
-	struct rds_ib_regq	*dv_regq;
+	struct mutex		dv_reg_qp_lock;		/* dv_reg_qp */
+	struct rds_ib_reg_qp	*dv_reg_qp;
 	struct rds_ib_mr_pool	dv_mr_pools[RDS_IB_MR_POOLS];
 	struct delayed_work	dv_mr_look;
 	bool			dv_no_atomics;
@@ -339,22 +339,22 @@ struct rds_ib_ack {
 
 /**
  * struct rds_ib_rx_slot - a receive buffer
- * @rs_cqe: its completion
- * @rs_item: in the backlog, or among the spare
- * @rs_wr: its work request
- * @rs_sge: header and payload, as the device sees them
- * @rs_page: for the payload; NULL if it went with a message, or is not needed
- * @rs_hdr: for the header
- * @rs_bytes: what has come
+ * @rb_cqe: its completion
+ * @rb_item: in the backlog, or among the spare
+ * @rb_wr: its work request
+ * @rb_sge: header and payload, as the device sees them
+ * @rb_page: for the payload; NULL if it went with a message, or is not needed
+ * @rb_hdr: for the header
+ * @rb_bytes: what has come
  */
 struct rds_ib_rx_slot {
-	struct ib_cqe		rs_cqe;
-	struct list_head	rs_item;
-	struct ib_recv_wr	rs_wr;
-	struct ib_sge		rs_sge[RDS_IB_RECV_SGE];
-	struct page		*rs_page;
-	struct rds_header	*rs_hdr;
-	u32			rs_bytes;
+	struct ib_cqe		rb_cqe;
+	struct list_head	rb_item;
+	struct ib_recv_wr	rb_wr;
+	struct ib_sge		rb_sge[RDS_IB_RECV_SGE];
+	struct page		*rb_page;
+	struct rds_header	*rb_hdr;
+	u32			rb_bytes;
 };
 
 /**
@@ -421,12 +421,12 @@ struct rds_ib_rx {
 };
 
 /**
- * struct rds_ib_watch - what the watchdog saw when it looked last
- * @w_seen: &rds_ib_conn.ic_seen
+ * struct rds_ib_watchdog - what the watchdog saw when it looked last
+ * @w_seen: &rds_ib_conn.ic_completed
  * @w_head: slots handed out
  * @w_stalls: looks without any completion
  */
-struct rds_ib_watch {
+struct rds_ib_watchdog {
 	int		w_seen;
 	u32		w_head;
 	unsigned int	w_stalls;
@@ -434,19 +434,19 @@ struct rds_ib_watch {
 
 /**
  * struct rds_ib_conn - a connection, or an attempt at one
- * @ic_item: in the queue of accept.c, or at the end in that of linger.c
+ * @ic_item: in the queue of accept.c, or at the end in that of cm_deferred.c
  * @ic_id: the connection manager's part
  * @ic_dev: the device; NULL until the address is resolved
  * @ic_dev_item: on &rds_ib_device.dv_conns
  * @ic_ip: the path, once it has one; changed under dv_lock
  * @ic_state: changed under the handler mutex only
- * @ic_peer: who has made it, if the peer has
- * @ic_hello: what the peer said while connecting
+ * @ic_request: who has made it, if the peer has
+ * @ic_priv: what the peer said while connecting
  * @ic_version: the version to speak
  * @ic_responder: RDMA reads that the peer's request offers us
  * @ic_initiator: those that it wants to make
  * @ic_retries: how often packets are sent again, as it says
- * @ic_told: buffers that we told the peer of while connecting
+ * @ic_credits_told: buffers that we told the peer of while connecting
  * @ic_cq: completions of both queues
  * @ic_drained_sq: the send queue is empty
  * @ic_drained_rq: the receive queue is empty
@@ -455,8 +455,8 @@ struct rds_ib_watch {
  * @ic_watchdog: gives up an attempt that takes too long, and a connection on
  *	which nothing is completed
  * @ic_watch: what the watchdog saw last
- * @ic_asked: completions that were asked for
- * @ic_seen: those that have come
+ * @ic_signaled: completions that were asked for
+ * @ic_completed: those that have come
  * @ic_dropped: core knows that it is over
  * @ic_tx_lock: guards @ic_ack, @ic_credits, and posting an ack
  * @ic_closing: nothing is posted any more; under both locks
@@ -473,22 +473,22 @@ struct rds_ib_conn {
 	struct list_head	ic_dev_item;
 	struct rds_ib_path	*ic_ip;
 	enum rds_ib_state	ic_state;
-	struct rds_peer		ic_peer;
-	struct rds_ib_hello	ic_hello;
+	struct rds_conn_request	ic_request;
+	struct rds_ib_priv	ic_priv;
 	u16			ic_version;
 	u8			ic_responder;
 	u8			ic_initiator;
 	u8			ic_retries;
-	u32			ic_told;
+	u32			ic_credits_told;
 	struct ib_cq		*ic_cq;
 	struct completion	ic_drained_sq;
 	struct completion	ic_drained_rq;
 	struct ib_cqe		ic_drain_sqe;
 	struct ib_cqe		ic_drain_rqe;
 	struct delayed_work	ic_watchdog;
-	struct rds_ib_watch	ic_watch;
-	atomic_t		ic_asked;
-	atomic_t		ic_seen;
+	struct rds_ib_watchdog	ic_watch;
+	atomic_t		ic_signaled;
+	atomic_t		ic_completed;
 	bool			ic_dropped;
 
 	spinlock_t		ic_tx_lock;	/* acks and credits */
@@ -540,8 +540,8 @@ static inline bool rds_ib_is_v6(const struct rds_path *path)
 	return !ipv6_addr_v4mapped(&path->laddr);
 }
 
-/* watch.c */
-void rds_ib_watch_work(struct work_struct *work);
+/* watchdog.c */
+void rds_ib_watchdog_work(struct work_struct *work);
 
 /* addr.c */
 void rds_ib_sockaddr_init(struct sockaddr_storage *ss,
@@ -590,11 +590,12 @@ int rds_ib_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
 int rds_ib_dial(struct rds_ib_path *ip);
 int rds_ib_accept(struct rds_ib_path *ip, struct rds_ib_conn *ic);
 
-/* linger.c */
-void rds_ib_linger_exit(void);
-bool rds_ib_linger_must(const struct rds_ib_conn *ic, enum rds_ib_state state);
-void rds_ib_linger(struct rds_ib_conn *ic);
-void rds_ib_linger_look(void);
+/* cm_deferred.c */
+void rds_ib_deferred_exit(void);
+bool rds_ib_cm_must_defer(const struct rds_ib_conn *ic,
+			  enum rds_ib_state state);
+void rds_ib_cm_defer(struct rds_ib_conn *ic);
+void rds_ib_deferred_look(void);
 void rds_ib_conn_end(struct rds_ib_conn *ic);
 
 /* conn.c */
@@ -623,7 +624,7 @@ struct rds_ib_conn *rds_ib_path_use_offer(struct rds_ib_path *ip);
 void rds_ib_path_disown(struct rds_ib_conn *ic);
 
 /* drop.c */
-void rds_ib_watch_ask(struct rds_ib_conn *ic);
+void rds_ib_watchdog_start(struct rds_ib_conn *ic);
 void rds_ib_drop_locked(struct rds_ib_conn *ic, enum rds_drop_reason reason);
 void rds_ib_drop(struct rds_ib_conn *ic, enum rds_drop_reason reason);
 
@@ -714,11 +715,11 @@ int rds_ib_atomic_check(struct net *net, const struct in6_addr *laddr,
 			int ifindex, enum rds_op_kind kind);
 int rds_ib_xmit_op(struct rds_ib_conn *ic, struct rds_message *msg);
 
-/* regq.c */
-void rds_ib_regq_init(struct rds_ib_device *d);
-int rds_ib_regq_run(struct rds_ib_device *d, struct ib_send_wr *wr);
-int rds_ib_regq_run_once(struct rds_ib_device *d, struct ib_send_wr *wr);
-void rds_ib_regq_destroy(struct rds_ib_device *d);
+/* reg_qp.c */
+void rds_ib_reg_qp_init(struct rds_ib_device *d);
+int rds_ib_reg_qp_run(struct rds_ib_device *d, struct ib_send_wr *wr);
+int rds_ib_reg_qp_run_once(struct rds_ib_device *d, struct ib_send_wr *wr);
+void rds_ib_reg_qp_destroy(struct rds_ib_device *d);
 
 /* mr_pool.c */
 struct rds_ib_frmr *rds_ib_frmr_get(struct rds_ib_device *d,

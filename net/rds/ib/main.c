@@ -11,7 +11,6 @@
 
 #include "ib.h"
 
-
 /* A connection has a type of service, as it is. */
 static u8 rds_ib_tos_map(u8 tos)
 {
@@ -88,7 +87,7 @@ err_listen:
 	rds_ib_listen_stop();
 err_device:
 	rds_ib_accept_exit();
-	rds_ib_linger_exit();
+	rds_ib_deferred_exit();
 	rds_ib_client_exit();
 	rds_ib_listen_exit();
 err_sysctl:
@@ -104,7 +103,7 @@ static void __exit rds_ib_exit(void)
 	rds_ib_listen_stop();
 	rds_transport_unregister(&rds_ib_transport);
 	rds_ib_accept_exit();
-	rds_ib_linger_exit();
+	rds_ib_deferred_exit();
 	rds_ib_client_exit();
 	rds_ib_listen_exit();
 	rds_ib_sysctl_exit();

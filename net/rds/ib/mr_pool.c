@@ -264,8 +264,8 @@ struct rds_ib_frmr *rds_ib_frmr_get(struct rds_ib_device *d, unsigned int pages)
  * @d: the device
  * @access: what peers may do
  *
- * Context: process, may sleep. Takes dv_regq_lock.
- * Return: 0, or an errno of rds_ib_regq_run().
+ * Context: process, may sleep. Takes dv_reg_qp_lock.
+ * Return: 0, or an errno of rds_ib_reg_qp_run().
  */
 int rds_ib_frmr_register(struct rds_ib_frmr *fm, struct rds_ib_device *d,
 			 int access)
@@ -279,7 +279,7 @@ int rds_ib_frmr_register(struct rds_ib_frmr *fm, struct rds_ib_device *d,
 	int ret;
 
 	fm->fm_state = RDS_IB_FRMR_UNKNOWN;
-	ret = rds_ib_regq_run(d, &wr.wr);
+	ret = rds_ib_reg_qp_run(d, &wr.wr);
 	if (!ret)
 		fm->fm_state = RDS_IB_FRMR_VALID;
 	return ret;
@@ -293,7 +293,7 @@ static noinline int rds_ib_frmr_invalidate(struct rds_ib_frmr *fm,
 		.ex.invalidate_rkey	= fm->fm_mr->rkey,
 	};
 
-	return rds_ib_regq_run_once(d, &wr);
+	return rds_ib_reg_qp_run_once(d, &wr);
 }
 
 ALLOW_ERROR_INJECTION(rds_ib_frmr_invalidate, ERRNO);
@@ -343,7 +343,7 @@ static bool rds_ib_frmr_keep(struct rds_ib_frmr *fm, struct rds_ib_device *d)
  * @fm: it; no peer reaches anything by it when this returns
  * @d: the device, referenced until then
  *
- * Context: process, may sleep. Takes dv_regq_lock, mp_lock.
+ * Context: process, may sleep. Takes dv_reg_qp_lock, mp_lock.
  */
 void rds_ib_frmr_put(struct rds_ib_frmr *fm, struct rds_ib_device *d)
 {

@@ -136,9 +136,9 @@ static int rds_ib_op_post(struct rds_ib_conn *ic, struct ib_send_wr *wr)
 	int ret;
 
 	if (asks)
-		atomic_inc(&ic->ic_asked);
+		atomic_inc(&ic->ic_signaled);
 	rds_ib_ring_get(&tx->tx_ring);
-	rds_ib_watch_ask(ic);
+	rds_ib_watchdog_start(ic);
 	ret = rds_ib_post(ic->ic_id->qp, wr);
 	if (!ret) {
 		rds_ib_tx_is_posted(ic);
@@ -147,7 +147,7 @@ static int rds_ib_op_post(struct rds_ib_conn *ic, struct ib_send_wr *wr)
 
 	rds_ib_ring_unget(&tx->tx_ring);
 	if (asks)
-		atomic_dec(&ic->ic_asked);
+		atomic_dec(&ic->ic_signaled);
 	/* Of what went before no completion has come. */
 	if (asks)
 		tx->tx_unsignaled = tx->tx_signal;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Who has a connection: a path has at most one, and one that the peer has made
- * and that waits to be taken. A newer offer takes the place of an older one, for
- * a peer that connects again has given the former up. What nobody is to have is
- * ended by the work item of accept.c.
+ * and that waits to be taken. A newer offer takes the place of an older one,
+ * for a peer that connects again has given the former up. What nobody is to
+ * have is ended by the work item of accept.c.
  */
 #include "ib.h"
 

@@ -52,10 +52,10 @@ void rds_ib_path_free(struct rds_path *path)
 static bool rds_ib_path_refuses(struct rds_path *path,
 				const struct rds_ib_conn *ic)
 {
-	if (rds_path_offer_is_late(path, ic->ic_peer.since))
+	if (rds_path_offer_is_late(path, ic->ic_request.since))
 		return true;
 	return ic->ic_dev->dv_dev->node_type == RDMA_NODE_RNIC &&
-	       ic->ic_peer.knows_duels && rds_path_wins_duel(path);
+	       ic->ic_request.knows_duels && rds_path_wins_duel(path);
 }
 
 /**

@@ -80,7 +80,7 @@ static_assert(offsetof(struct rds_ib_priv_v6, tail.credits) == 48);
 #define RDS_IB_PRIV_MAX		sizeof(struct rds_ib_priv_v6)
 
 /**
- * struct rds_ib_hello - private data in the host's terms
+ * struct rds_ib_priv - private data in the host's terms
  * @saddr: the sender's address; IPv4 in its mapped form
  * @daddr: the receiver's
  * @version: major version in the upper byte, minor in the lower
@@ -92,7 +92,7 @@ static_assert(offsetof(struct rds_ib_priv_v6, tail.credits) == 48);
  * @credits: receive buffers that the sender offers; 0: it does not count them
  * @epoch: of the sender's sequence numbers, if it is @ours
  */
-struct rds_ib_hello {
+struct rds_ib_priv {
 	struct in6_addr	saddr;
 	struct in6_addr	daddr;
 	u16		version;
@@ -106,30 +106,30 @@ struct rds_ib_hello {
 };
 
 static inline void rds_ib_priv_put_tail(struct rds_ib_priv_tail *tail,
-					const struct rds_ib_hello *hello)
+					const struct rds_ib_priv *priv)
 {
-	tail->major = hello->version >> 8;
-	tail->minor = hello->version & 0xff;
-	tail->minors = cpu_to_be16(hello->minors);
-	tail->tos = hello->tos;
-	tail->mark = hello->ours ? RDS_IB_MARK_OURS : 0;
-	tail->frag_size = cpu_to_be16(hello->frag_size);
-	tail->ack_seq = cpu_to_be64(hello->ack_seq);
-	tail->credits = cpu_to_be32(hello->credits);
-	tail->epoch = cpu_to_be32(hello->ours ? hello->epoch : 0);
+	tail->major = priv->version >> 8;
+	tail->minor = priv->version & 0xff;
+	tail->minors = cpu_to_be16(priv->minors);
+	tail->tos = priv->tos;
+	tail->mark = priv->ours ? RDS_IB_MARK_OURS : 0;
+	tail->frag_size = cpu_to_be16(priv->frag_size);
+	tail->ack_seq = cpu_to_be64(priv->ack_seq);
+	tail->credits = cpu_to_be32(priv->credits);
+	tail->epoch = cpu_to_be32(priv->ours ? priv->epoch : 0);
 }
 
 static inline void rds_ib_priv_get_tail(const struct rds_ib_priv_tail *tail,
-					struct rds_ib_hello *hello)
+					struct rds_ib_priv *priv)
 {
-	hello->version = RDS_IB_VERSION(tail->major, tail->minor);
-	hello->minors = be16_to_cpu(tail->minors);
-	hello->tos = tail->tos;
-	hello->ours = tail->mark == RDS_IB_MARK_OURS;
-	hello->frag_size = be16_to_cpu(tail->frag_size);
-	hello->ack_seq = be64_to_cpu(tail->ack_seq);
-	hello->credits = be32_to_cpu(tail->credits);
-	hello->epoch = hello->ours ? be32_to_cpu(tail->epoch) : 0;
+	priv->version = RDS_IB_VERSION(tail->major, tail->minor);
+	priv->minors = be16_to_cpu(tail->minors);
+	priv->tos = tail->tos;
+	priv->ours = tail->mark == RDS_IB_MARK_OURS;
+	priv->frag_size = be16_to_cpu(tail->frag_size);
+	priv->ack_seq = be64_to_cpu(tail->ack_seq);
+	priv->credits = be32_to_cpu(tail->credits);
+	priv->epoch = priv->ours ? be32_to_cpu(tail->epoch) : 0;
 }
 
 static inline void rds_ib_priv_map(struct in6_addr *to, __be32 from)
@@ -143,28 +143,28 @@ static inline void rds_ib_priv_map(struct in6_addr *to, __be32 from)
 /**
  * rds_ib_priv_encode() - write private data
  * @buf: RDS_IB_PRIV_MAX bytes
- * @hello: what to say
+ * @priv: what to say
  * @v6: in the form for IPv6; otherwise the addresses are mapped ones
  *
  * Context: any.
  * Return: how many bytes it takes.
  */
 static inline unsigned int rds_ib_priv_encode(void *buf,
-					      const struct rds_ib_hello *hello,
+					      const struct rds_ib_priv *priv,
 					      bool v6)
 {
 	struct rds_ib_priv_v4 *p4 = buf;
 	struct rds_ib_priv_v6 *p6 = buf;
 
 	if (v6) {
-		p6->saddr = hello->saddr;
-		p6->daddr = hello->daddr;
-		rds_ib_priv_put_tail(&p6->tail, hello);
+		p6->saddr = priv->saddr;
+		p6->daddr = priv->daddr;
+		rds_ib_priv_put_tail(&p6->tail, priv);
 		return sizeof(*p6);
 	}
-	memcpy(&p4->saddr, &hello->saddr.s6_addr[12], sizeof(p4->saddr));
-	memcpy(&p4->daddr, &hello->daddr.s6_addr[12], sizeof(p4->daddr));
-	rds_ib_priv_put_tail(&p4->tail, hello);
+	memcpy(&p4->saddr, &priv->saddr.s6_addr[12], sizeof(p4->saddr));
+	memcpy(&p4->daddr, &priv->daddr.s6_addr[12], sizeof(p4->daddr));
+	rds_ib_priv_put_tail(&p4->tail, priv);
 	return sizeof(*p4);
 }
 
@@ -173,13 +173,13 @@ static inline unsigned int rds_ib_priv_encode(void *buf,
  * @buf: what came; may be NULL if @len is 0
  * @len: its length; the connection manager of IB fills up with zeros
  * @v6: the form is that for IPv6
- * @hello: filled in
+ * @priv: filled in
  *
  * Context: any.
- * Return: false if there is not enough of it; @hello is not filled in then.
+ * Return: false if there is not enough of it; @priv is not filled in then.
  */
 static inline bool rds_ib_priv_decode(const void *buf, unsigned int len,
-				      bool v6, struct rds_ib_hello *hello)
+				      bool v6, struct rds_ib_priv *priv)
 {
 	const struct rds_ib_priv_v4 *p4 = buf;
 	const struct rds_ib_priv_v6 *p6 = buf;
@@ -188,20 +188,20 @@ static inline bool rds_ib_priv_decode(const void *buf, unsigned int len,
 		return false;
 
 	if (v6) {
-		hello->saddr = p6->saddr;
-		hello->daddr = p6->daddr;
-		rds_ib_priv_get_tail(&p6->tail, hello);
+		priv->saddr = p6->saddr;
+		priv->daddr = p6->daddr;
+		rds_ib_priv_get_tail(&p6->tail, priv);
 	} else {
-		rds_ib_priv_map(&hello->saddr, p4->saddr);
-		rds_ib_priv_map(&hello->daddr, p4->daddr);
-		rds_ib_priv_get_tail(&p4->tail, hello);
+		rds_ib_priv_map(&priv->saddr, p4->saddr);
+		rds_ib_priv_map(&priv->daddr, p4->daddr);
+		rds_ib_priv_get_tail(&p4->tail, priv);
 	}
 	return true;
 }
 
 /**
- * rds_ib_hello_is_honest() - does a peer say of the addresses what is true?
- * @hello: what it says
+ * rds_ib_priv_is_honest() - does a peer say of the addresses what is true?
+ * @priv: what it says
  * @v6: its request is one of IPv6
  * @laddr: our address, as the request has it
  * @faddr: the peer's, likewise
@@ -212,15 +212,15 @@ static inline bool rds_ib_priv_decode(const void *buf, unsigned int len,
  * Context: any.
  * Return: true if it does.
  */
-static inline bool rds_ib_hello_is_honest(const struct rds_ib_hello *hello,
-					  bool v6,
-					  const struct in6_addr *laddr,
-					  const struct in6_addr *faddr)
+static inline bool rds_ib_priv_is_honest(const struct rds_ib_priv *priv,
+					 bool v6,
+					 const struct in6_addr *laddr,
+					 const struct in6_addr *faddr)
 {
 	if (ipv6_addr_v4mapped(laddr) == v6 || ipv6_addr_v4mapped(faddr) == v6)
 		return false;
-	return ipv6_addr_equal(laddr, &hello->daddr) &&
-	       ipv6_addr_equal(faddr, &hello->saddr);
+	return ipv6_addr_equal(laddr, &priv->daddr) &&
+	       ipv6_addr_equal(faddr, &priv->saddr);
 }
 
 /**

@@ -108,16 +108,16 @@ static int rds_ib_recv_data(struct rds_ib_conn *ic,
 			    struct rds_ib_rx_slot *slot, u32 bytes)
 {
 	struct rds_ib_rx *rx = &ic->ic_rx;
-	u32 len = be32_to_cpu(slot->rs_hdr->h_len);
+	u32 len = be32_to_cpu(slot->rb_hdr->h_len);
 
 	if (!rx->rx_inc)
-		rx->rx_inc = rds_ib_incoming_alloc(slot->rs_hdr);
+		rx->rx_inc = rds_ib_incoming_alloc(slot->rb_hdr);
 	if (!rx->rx_inc)
 		return -ENOMEM;
 
 	if (rds_ib_incoming_is_small(len))
 		rds_ib_incoming_copy_in(rx->rx_inc,
-					page_address(slot->rs_page), bytes);
+					page_address(slot->rb_page), bytes);
 	else
 		rds_ib_incoming_add_page(rx->rx_inc,
 					 rds_ib_rx_take_page(ic, slot));
@@ -128,8 +128,8 @@ static int rds_ib_recv_data(struct rds_ib_conn *ic,
 static int rds_ib_recv_take(struct rds_ib_conn *ic,
 			    struct rds_ib_rx_slot *slot)
 {
-	u32 bytes = slot->rs_bytes - sizeof(struct rds_header);
-	const struct rds_header *hdr = slot->rs_hdr;
+	u32 bytes = slot->rb_bytes - sizeof(struct rds_header);
+	const struct rds_header *hdr = slot->rb_hdr;
 	struct rds_ib_rx *rx = &ic->ic_rx;
 	enum rds_ib_frag frag;
 	bool last, map;
@@ -150,7 +150,7 @@ static int rds_ib_recv_take(struct rds_ib_conn *ic,
 	if (!rx->rx_reasm.ra_got)
 		rx->rx_reasm.ra_hdr = *hdr;
 	if (map)
-		ret = rds_ib_recv_map(ic, page_address(slot->rs_page), bytes,
+		ret = rds_ib_recv_map(ic, page_address(slot->rb_page), bytes,
 				      last);
 	else
 		ret = rds_ib_recv_data(ic, slot, bytes);
@@ -169,14 +169,14 @@ static void rds_ib_recv_backlog(struct rds_ib_conn *ic)
 	struct rds_ib_rx *rx = &ic->ic_rx;
 	struct rds_ib_rx_slot *slot, *next;
 
-	list_for_each_entry_safe(slot, next, &rx->rx_backlog, rs_item) {
+	list_for_each_entry_safe(slot, next, &rx->rx_backlog, rb_item) {
 		if (rx->rx_stopped || rx->rx_broken)
 			return;
 		if (rds_ib_recv_take(ic, slot)) {
 			rds_path_rx_retry(ic->ic_ip->ip_path);
 			return;
 		}
-		list_del(&slot->rs_item);
+		list_del(&slot->rb_item);
 		rds_ib_rx_give_back(ic, slot);
 	}
 }
@@ -187,25 +187,25 @@ static void rds_ib_recv_good(struct rds_ib_conn *ic,
 	struct ib_device *dev = ic->ic_dev->dv_dev;
 	struct rds_ib_rx *rx = &ic->ic_rx;
 
-	ib_dma_sync_single_for_cpu(dev, slot->rs_sge[0].addr,
+	ib_dma_sync_single_for_cpu(dev, slot->rb_sge[0].addr,
 				   sizeof(struct rds_header), DMA_FROM_DEVICE);
-	ib_dma_sync_single_for_cpu(dev, slot->rs_sge[1].addr, RDS_FRAG_SIZE,
+	ib_dma_sync_single_for_cpu(dev, slot->rb_sge[1].addr, RDS_FRAG_SIZE,
 				   DMA_FROM_DEVICE);
 	rds_ib_stat_inc(ib_rx_total_frags);
-	if (!rds_ib_frag_has_header(slot->rs_hdr, bytes)) {
+	if (!rds_ib_frag_has_header(slot->rb_hdr, bytes)) {
 		rds_ib_recv_broken(ic, RDS_DROP_PROTOCOL);
 		rds_ib_rx_give_back(ic, slot);
 		return;
 	}
 
-	slot->rs_bytes = bytes;
-	rds_ib_recv_news(ic, slot->rs_hdr);
+	slot->rb_bytes = bytes;
+	rds_ib_recv_news(ic, slot->rb_hdr);
 	if (list_empty(&rx->rx_backlog) && !rx->rx_stopped &&
 	    !rds_ib_recv_take(ic, slot)) {
 		rds_ib_rx_give_back(ic, slot);
 		return;
 	}
-	list_add_tail(&slot->rs_item, &rx->rx_backlog);
+	list_add_tail(&slot->rb_item, &rx->rx_backlog);
 	rds_ib_recv_backlog(ic);
 }
 
@@ -233,7 +233,7 @@ void rds_ib_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rds_ib_conn *ic = cq->cq_context;
 	struct rds_ib_rx_slot *slot = container_of(wc->wr_cqe,
 						   struct rds_ib_rx_slot,
-						   rs_cqe);
+						   rb_cqe);
 
 	rds_ib_stat_inc(ib_rx_cq_event);
 	spin_lock_bh(&ic->ic_rx_lock);

@@ -31,16 +31,16 @@ static void rds_ib_rx_init_slot(struct rds_ib_conn *ic,
 	struct rds_ib_rx_slot *slot = &chunk->rk_slots[nr];
 	u32 lkey = ic->ic_dev->dv_pd->local_dma_lkey;
 
-	slot->rs_cqe.done = ic->ic_rx.rx_done;
-	slot->rs_hdr = chunk->rk_hdrs + nr * RDS_IB_HDR_STRIDE;
-	slot->rs_sge[0].addr = chunk->rk_hdrs_dma + nr * RDS_IB_HDR_STRIDE;
-	slot->rs_sge[0].length = sizeof(struct rds_header);
-	slot->rs_sge[0].lkey = lkey;
-	slot->rs_sge[1].length = RDS_FRAG_SIZE;
-	slot->rs_sge[1].lkey = lkey;
-	slot->rs_wr.wr_cqe = &slot->rs_cqe;
-	slot->rs_wr.sg_list = slot->rs_sge;
-	slot->rs_wr.num_sge = RDS_IB_RECV_SGE;
+	slot->rb_cqe.done = ic->ic_rx.rx_done;
+	slot->rb_hdr = chunk->rk_hdrs + nr * RDS_IB_HDR_STRIDE;
+	slot->rb_sge[0].addr = chunk->rk_hdrs_dma + nr * RDS_IB_HDR_STRIDE;
+	slot->rb_sge[0].length = sizeof(struct rds_header);
+	slot->rb_sge[0].lkey = lkey;
+	slot->rb_sge[1].length = RDS_FRAG_SIZE;
+	slot->rb_sge[1].lkey = lkey;
+	slot->rb_wr.wr_cqe = &slot->rb_cqe;
+	slot->rb_wr.sg_list = slot->rb_sge;
+	slot->rb_wr.num_sge = RDS_IB_RECV_SGE;
 }
 
 static noinline int rds_ib_rx_add_chunk(struct rds_ib_conn *ic, gfp_t gfp)
@@ -65,7 +65,7 @@ static noinline int rds_ib_rx_add_chunk(struct rds_ib_conn *ic, gfp_t gfp)
 	list_add_tail(&chunk->rk_item, &rx->rx_chunks);
 	for (i = 0; i < RDS_IB_RX_CHUNK && rx->rx_slots < rx->rx_max; i++) {
 		rds_ib_rx_init_slot(ic, chunk, i);
-		list_add_tail(&chunk->rk_slots[i].rs_item, &rx->rx_spare);
+		list_add_tail(&chunk->rk_slots[i].rb_item, &rx->rx_spare);
 		rx->rx_slots++;
 	}
 	return 0;
@@ -97,7 +97,7 @@ static int rds_ib_rx_get_page(struct rds_ib_conn *ic,
 	struct page *page;
 	u64 dma;
 
-	if (slot->rs_page)
+	if (slot->rb_page)
 		return 0;
 	if (!rds_ib_rx_may_alloc(ic))
 		return -ENOBUFS;
@@ -109,8 +109,8 @@ static int rds_ib_rx_get_page(struct rds_ib_conn *ic,
 		__free_page(page);
 		return -ENOMEM;
 	}
-	slot->rs_sge[1].addr = dma;
-	slot->rs_page = page;
+	slot->rb_sge[1].addr = dma;
+	slot->rb_page = page;
 	atomic_long_inc(&rds_ib_rx_pages);
 	return 0;
 }
@@ -126,11 +126,11 @@ static int rds_ib_rx_get_page(struct rds_ib_conn *ic,
 struct page *rds_ib_rx_take_page(struct rds_ib_conn *ic,
 				 struct rds_ib_rx_slot *slot)
 {
-	struct page *page = slot->rs_page;
+	struct page *page = slot->rb_page;
 
-	ib_dma_unmap_page(rds_ib_rx_device(ic), slot->rs_sge[1].addr,
+	ib_dma_unmap_page(rds_ib_rx_device(ic), slot->rb_sge[1].addr,
 			  RDS_FRAG_SIZE, DMA_FROM_DEVICE);
-	slot->rs_page = NULL;
+	slot->rb_page = NULL;
 	atomic_long_dec(&rds_ib_rx_pages);
 	return page;
 }
@@ -151,15 +151,15 @@ static struct rds_ib_rx_slot *rds_ib_rx_prepare(struct rds_ib_conn *ic,
 		if (ret)
 			return ERR_PTR(ret);
 	}
-	slot = list_first_entry(&rx->rx_spare, struct rds_ib_rx_slot, rs_item);
+	slot = list_first_entry(&rx->rx_spare, struct rds_ib_rx_slot, rb_item);
 	ret = rds_ib_rx_get_page(ic, slot, gfp);
 	if (ret)
 		return ERR_PTR(ret);
-	list_del(&slot->rs_item);
-	ib_dma_sync_single_for_device(dev, slot->rs_sge[0].addr,
+	list_del(&slot->rb_item);
+	ib_dma_sync_single_for_device(dev, slot->rb_sge[0].addr,
 				      sizeof(struct rds_header),
 				      DMA_FROM_DEVICE);
-	ib_dma_sync_single_for_device(dev, slot->rs_sge[1].addr, RDS_FRAG_SIZE,
+	ib_dma_sync_single_for_device(dev, slot->rb_sge[1].addr, RDS_FRAG_SIZE,
 				      DMA_FROM_DEVICE);
 	return slot;
 }
@@ -171,7 +171,7 @@ static void rds_ib_rx_refused(struct rds_ib_conn *ic,
 	struct rds_ib_rx_slot *slot;
 
 	for (; wr; wr = wr->next) {
-		slot = container_of(wr->wr_cqe, struct rds_ib_rx_slot, rs_cqe);
+		slot = container_of(wr->wr_cqe, struct rds_ib_rx_slot, rb_cqe);
 		ic->ic_rx.rx_posted--;
 		rds_ib_rx_give_back(ic, slot);
 	}
@@ -192,8 +192,8 @@ static int rds_ib_rx_add(struct rds_ib_conn *ic, u32 nr, gfp_t gfp)
 			ret = PTR_ERR(slot);
 			break;
 		}
-		*link = &slot->rs_wr;
-		link = &slot->rs_wr.next;
+		*link = &slot->rb_wr;
+		link = &slot->rb_wr.next;
 		rx->rx_posted++;
 	}
 	*link = NULL;
@@ -212,7 +212,7 @@ static void rds_ib_rx_tell(struct rds_ib_conn *ic, u32 posted)
 	const struct rds_ib_credits *cr = &ic->ic_credits;
 	bool last;
 
-	if (!ic->ic_told || !posted)
+	if (!ic->ic_credits_told || !posted)
 		return;
 	spin_lock(&ic->ic_tx_lock);
 	rds_ib_credits_posted(&ic->ic_credits, posted);
@@ -231,7 +231,8 @@ static bool rds_ib_rx_try_again(const struct rds_ib_conn *ic, int err)
 {
 	if (!err || err == -ENOSPC || err == -ENOBUFS)
 		return false;
-	return ic->ic_told || ic->ic_rx.rx_posted < ic->ic_rx.rx_target / 2;
+	return ic->ic_credits_told ||
+	ic->ic_rx.rx_posted < ic->ic_rx.rx_target / 2;
 }
 
 /**
@@ -276,11 +277,11 @@ void rds_ib_rx_give_back(struct rds_ib_conn *ic, struct rds_ib_rx_slot *slot)
 	struct rds_ib_rx *rx = &ic->ic_rx;
 	struct page *page;
 
-	if (slot->rs_page && rx->rx_posted >= rx->rx_target) {
+	if (slot->rb_page && rx->rx_posted >= rx->rx_target) {
 		page = rds_ib_rx_take_page(ic, slot);
 		rds_ib_pages_put(&page, 1);
 	}
-	list_add(&slot->rs_item, &rx->rx_spare);
+	list_add(&slot->rb_item, &rx->rx_spare);
 }
 
 /**
@@ -339,7 +340,7 @@ static void rds_ib_rx_free_chunk(struct rds_ib_conn *ic,
 	unsigned int i;
 
 	for (i = 0; i < RDS_IB_RX_CHUNK; i++) {
-		if (chunk->rk_slots[i].rs_page)
+		if (chunk->rk_slots[i].rb_page)
 			put_page(rds_ib_rx_take_page(ic, &chunk->rk_slots[i]));
 	}
 	ib_dma_unmap_single(rds_ib_rx_device(ic), chunk->rk_hdrs_dma,

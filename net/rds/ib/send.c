@@ -169,29 +169,31 @@ static struct rds_ib_tx_slot *rds_ib_tx_add(struct rds_ib_conn *ic,
 	return &tx->tx_slots[nr];
 }
 
-static bool rds_ib_tx_has_pages(const struct rds_bag *bag)
+static bool rds_ib_tx_has_pages(const struct rds_payload *payload)
 {
-	return bag->kind == RDS_BAG_KERNEL || bag->kind == RDS_BAG_USER;
+	return payload->kind == RDS_PAYLOAD_KERNEL ||
+	payload->kind == RDS_PAYLOAD_USER;
 }
 
 /* The next fragment of a payload. The user's pages are whole but for the first
  * and the last, and no smaller than a fragment: it is in two of them at most.
  */
 static void rds_ib_tx_cargo(const struct rds_ib_tx *tx,
-			    const struct rds_bag *bag, struct rds_ib_cargo *cg)
+			    const struct rds_payload *payload,
+			    struct rds_ib_cargo *cg)
 {
 	u32 off = tx->tx_frag * RDS_FRAG_SIZE, skip = tx->tx_bvec_off, left;
-	const struct bio_vec *bv = &bag->bvec[tx->tx_bvec];
+	const struct bio_vec *bv = &payload->bvec[tx->tx_bvec];
 	struct rds_ib_piece *p = cg->cg_piece;
 
-	left = min_t(u32, bag->len - off, RDS_FRAG_SIZE);
+	left = min_t(u32, payload->len - off, RDS_FRAG_SIZE);
 	cg->cg_len = left;
 	cg->cg_nr = 0;
 	if (!left)
 		return;
-	if (!rds_ib_tx_has_pages(bag)) {
+	if (!rds_ib_tx_has_pages(payload)) {
 		p->p_page = NULL;
-		p->p_data = bag->data + off;
+		p->p_data = payload->data + off;
 		p->p_len = left;
 		cg->cg_nr = 1;
 		return;
@@ -208,17 +210,18 @@ static void rds_ib_tx_cargo(const struct rds_ib_tx *tx,
 }
 
 /* It is through: go on to what follows. */
-static void rds_ib_tx_advance(struct rds_ib_tx *tx, const struct rds_bag *bag,
+static void rds_ib_tx_advance(struct rds_ib_tx *tx,
+			      const struct rds_payload *payload,
 			      u32 len)
 {
 	const struct bio_vec *bv;
 	u32 bytes;
 
 	tx->tx_frag++;
-	if (!rds_ib_tx_has_pages(bag))
+	if (!rds_ib_tx_has_pages(payload))
 		return;
 	while (len) {
-		bv = &bag->bvec[tx->tx_bvec];
+		bv = &payload->bvec[tx->tx_bvec];
 		bytes = min(len, bv->bv_len - tx->tx_bvec_off);
 		len -= bytes;
 		tx->tx_bvec_off += bytes;
@@ -246,10 +249,10 @@ static void rds_ib_tx_hold(struct rds_ib_tx *tx, struct rds_ib_tx_slot *slot,
 			   struct rds_message *msg)
 {
 	slot->ts_msg = rds_message_get(msg);
-	tx->tx_held += msg->m_bag.len;
+	tx->tx_held += msg->m_payload.len;
 	if (rds_op_outlook(msg) == RDS_OP_TO_DO)
 		slot->ts_op = RDS_IB_OP_MSG;
-	if (msg->m_bag.kind == RDS_BAG_USER || slot->ts_op ||
+	if (msg->m_payload.kind == RDS_PAYLOAD_USER || slot->ts_op ||
 	    tx->tx_held > RDS_IB_HELD_MAX)
 		tx->tx_asks = true;
 }
@@ -283,7 +286,7 @@ static int rds_ib_tx_fragment(struct rds_ib_conn *ic, struct rds_message *msg,
 	rds_message_header(msg, rds_ib_ack_say(ic), &hdr);
 	hdr.h_credit = news;
 	rds_header_set_csum(&hdr);
-	rds_ib_tx_cargo(tx, &msg->m_bag, &cargo);
+	rds_ib_tx_cargo(tx, &msg->m_payload, &cargo);
 	wr = &tx->tx_wr[tx->tx_nr];
 	slot = rds_ib_tx_add(ic, &hdr, &cargo, last);
 	if (IS_ERR(slot))
@@ -292,7 +295,7 @@ static int rds_ib_tx_fragment(struct rds_ib_conn *ic, struct rds_message *msg,
 		wr->send_flags |= IB_SEND_FENCE;
 	if (last && (tx->tx_mapped || msg->m_op))
 		rds_ib_tx_hold(tx, slot, msg);
-	rds_ib_tx_advance(tx, &msg->m_bag, cargo.cg_len);
+	rds_ib_tx_advance(tx, &msg->m_payload, cargo.cg_len);
 	return tx->tx_nr == RDS_IB_BATCH ? rds_ib_tx_post(ic) : 0;
 }
 
@@ -308,7 +311,7 @@ static int rds_ib_tx_fragment(struct rds_ib_conn *ic, struct rds_message *msg,
 int rds_ib_xmit(struct rds_path *path, struct rds_message *msg, bool more)
 {
 	struct rds_ib_conn *ic = rds_ib_tx_conn(path);
-	u32 frags = rds_ib_frags(msg->m_bag.len);
+	u32 frags = rds_ib_frags(msg->m_payload.len);
 	struct rds_ib_tx *tx = &ic->ic_tx;
 	int ret, result = RDS_XMIT_SENT;
 

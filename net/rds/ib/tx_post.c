@@ -27,12 +27,12 @@ int rds_ib_tx_post(struct rds_ib_conn *ic)
 	for (i = 0; i < tx->tx_nr; i++) {
 		tx->tx_wr[i].next = &tx->tx_wr[i + 1];
 		if (tx->tx_wr[i].send_flags & IB_SEND_SIGNALED)
-			atomic_inc(&ic->ic_asked);
+			atomic_inc(&ic->ic_signaled);
 	}
 	last->next = NULL;
 	tx->tx_asks = false;
 	tx->tx_nr = 0;
-	rds_ib_watch_ask(ic);
+	rds_ib_watchdog_start(ic);
 	ret = rds_ib_post(ic->ic_id->qp, tx->tx_wr);
 	if (!ret)
 		rds_ib_tx_is_posted(ic);

@@ -245,9 +245,9 @@ void rds_ib_op_set_error(struct rds_op *op, int error)
 	cmpxchg(&op->op_error, 0, error);
 }
 
-/* A work request of a message with an operation has failed. The device may still
- * have others of it. What fails only because something else did has its reason
- * from that.
+/* A work request of a message with an operation has failed. The device may
+ * still have others of it. What fails only because something else did has its
+ * reason from that.
  */
 static void rds_ib_op_failed(struct rds_message *msg, enum ib_wc_status status)
 {
@@ -296,7 +296,7 @@ void rds_ib_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	u32 nr;
 
 	rds_ib_stat_inc(ib_tx_cq_event);
-	atomic_inc(&ic->ic_seen);
+	atomic_inc(&ic->ic_completed);
 	if (!ok && slot->ts_op)
 		rds_ib_op_failed(slot->ts_msg, wc->status);
 	nr = rds_ib_ring_covers(&tx->tx_ring, slot - tx->tx_slots);

@@ -21,9 +21,9 @@
 #include "sport.h"
 #include "tcp.h"
 
-#define RDS_TCP_MAX_STRANGERS	256
+#define RDS_TCP_MAX_PENDING	256
 
-/* How long a stranger may take to say something, or wait for a lane */
+/* How long a stranger may take to say something, or wait for a path */
 #define RDS_TCP_SILENT_AGE	(5 * HZ)
 #define RDS_TCP_VALID_AGE	(30 * HZ)
 
@@ -37,7 +37,7 @@
 #define RDS_TCP_NF_AGAIN	0
 
 /**
- * rds_tcp_accept_again() - those who wait for a lane may ask again
+ * rds_tcp_accept_again() - those who wait for a path may ask again
  * @net: the namespace
  *
  * Context: any.
@@ -50,26 +50,27 @@ void rds_tcp_accept_again(struct net *net)
 	rds_tcp_accept_soon(tn);
 }
 
-static void rds_tcp_stranger_drop(struct rds_tcp_stranger *ts)
-	__must_hold(&ts->ts_tn->tn_lock)
+static void rds_tcp_pending_drop(struct rds_tcp_pending *pa)
+	__must_hold(&pa->pa_tn->tn_lock)
 {
-	struct rds_tcp_net *tn = ts->ts_tn;
+	struct rds_tcp_net *tn = pa->pa_tn;
 
 	lockdep_assert_held(&tn->tn_lock);
-	list_del(&ts->ts_item);
-	tn->tn_nstrangers--;
+	list_del(&pa->pa_item);
+	tn->tn_npending--;
 	rds_tcp_stat_inc(tn, tcp_listen_closed_stale);
-	rds_tcp_stranger_close(ts);
+	rds_tcp_pending_close(pa);
 }
 
 /* Who is at the other end of a socket? */
-static void rds_tcp_peer_of(const struct sock *sk, struct rds_peer *peer)
+static void rds_tcp_peer_of(const struct sock *sk,
+			    struct rds_conn_request *peer)
 {
 	const struct inet_sock *inet = inet_sk(sk);
 
 	memset(peer, 0, sizeof(*peer));
 	peer->since = jiffies;
-	peer->lane = rds_tcp_sport_lane(ntohs(inet->inet_dport));
+	peer->index = rds_tcp_sport_index(ntohs(inet->inet_dport));
 	if (sk->sk_family == AF_INET) {
 		ipv6_addr_set_v4mapped(inet->inet_rcv_saddr, &peer->laddr);
 		ipv6_addr_set_v4mapped(inet->inet_daddr, &peer->faddr);
@@ -83,70 +84,71 @@ static void rds_tcp_peer_of(const struct sock *sk, struct rds_peer *peer)
 #endif
 }
 
-static bool rds_tcp_is_same_peer(const struct rds_peer *a,
-				 const struct rds_peer *b)
+static bool rds_tcp_is_same_peer(const struct rds_conn_request *a,
+				 const struct rds_conn_request *b)
 {
 	return ipv6_addr_equal(&a->laddr, &b->laddr) &&
 	       ipv6_addr_equal(&a->faddr, &b->faddr) &&
 	       a->ifindex == b->ifindex;
 }
 
-/* Make room for one more. A peer does not need more than one for each lane; of
+/* Make room for one more. A peer does not need more than one for each path; of
  * others, the oldest that is silent goes, or the oldest of all.
  */
 static void rds_tcp_make_room(struct rds_tcp_net *tn,
-			      const struct rds_peer *peer)
+			      const struct rds_conn_request *peer)
 	__must_hold(&tn->tn_lock)
 {
-	struct rds_tcp_stranger *ts, *own = NULL, *silent = NULL, *oldest;
+	struct rds_tcp_pending *pa, *own = NULL, *silent = NULL, *oldest;
 	unsigned int count = 0;
 
 	lockdep_assert_held(&tn->tn_lock);
 
-	list_for_each_entry_reverse(ts, &tn->tn_strangers, ts_item) {
-		if (!ts->ts_valid)
-			silent = ts;
-		if (rds_tcp_is_same_peer(&ts->ts_peer, peer)) {
-			own = ts;
+	list_for_each_entry_reverse(pa, &tn->tn_pending, pa_item) {
+		if (!pa->pa_valid)
+			silent = pa;
+		if (rds_tcp_is_same_peer(&pa->pa_request, peer)) {
+			own = pa;
 			count++;
 		}
 	}
 	if (count > RDS_MAX_PATHS) {
-		rds_tcp_stranger_drop(own);
-	} else if (tn->tn_nstrangers >= RDS_TCP_MAX_STRANGERS) {
-		oldest = list_first_entry(&tn->tn_strangers,
-					  struct rds_tcp_stranger, ts_item);
-		rds_tcp_stranger_drop(silent ?: oldest);
+		rds_tcp_pending_drop(own);
+	} else if (tn->tn_npending >= RDS_TCP_MAX_PENDING) {
+		oldest = list_first_entry(&tn->tn_pending,
+					  struct rds_tcp_pending, pa_item);
+		rds_tcp_pending_drop(silent ?: oldest);
 	}
 }
 
 static void rds_tcp_admit(struct rds_tcp_net *tn, struct socket *sock,
-			  const struct rds_peer *peer)
+			  const struct rds_conn_request *peer)
 	__must_hold(&tn->tn_lock)
 {
-	struct rds_tcp_stranger *ts;
+	struct rds_tcp_pending *pa;
 
 	lockdep_assert_held(&tn->tn_lock);
 	rds_tcp_make_room(tn, peer);
-	ts = kzalloc(sizeof(*ts), GFP_KERNEL);
-	if (!ts) {
+	pa = kzalloc(sizeof(*pa), GFP_KERNEL);
+	if (!pa) {
 		rds_tcp_stat_inc(tn, tcp_listen_closed_stale);
 		rds_tcp_abort(sock);
 		return;
 	}
 
-	ts->ts_tn = tn;
-	ts->ts_sock = sock;
-	ts->ts_peer = *peer;
-	ts->ts_born = jiffies;
-	set_bit(RDS_TCP_SF_READY, &ts->ts_flags);
-	list_add_tail(&ts->ts_item, &tn->tn_strangers);
-	tn->tn_nstrangers++;
-	rds_tcp_stranger_attach(ts);
+	pa->pa_tn = tn;
+	pa->pa_sock = sock;
+	pa->pa_request = *peer;
+	pa->pa_born = jiffies;
+	set_bit(RDS_TCP_PF_READY, &pa->pa_flags);
+	list_add_tail(&pa->pa_item, &tn->tn_pending);
+	tn->tn_npending++;
+	rds_tcp_pending_attach(pa);
 }
 
 /* Connections between addresses of one host are not for TCP. */
-static bool rds_tcp_is_local(struct net *net, const struct rds_peer *peer)
+static bool rds_tcp_is_local(struct net *net,
+			     const struct rds_conn_request *peer)
 {
 	return !rds_tcp_transport.conn->laddr_check(net, &peer->faddr,
 						    peer->ifindex);
@@ -155,7 +157,7 @@ static bool rds_tcp_is_local(struct net *net, const struct rds_peer *peer)
 static void rds_tcp_accepted(struct rds_tcp_net *tn, struct socket *sock)
 	__must_hold(&tn->tn_lock)
 {
-	struct rds_peer peer;
+	struct rds_conn_request peer;
 	int order;
 
 	rds_tcp_hold_net(sock->sk);
@@ -178,15 +180,15 @@ static void rds_tcp_accepted(struct rds_tcp_net *tn, struct socket *sock)
 /* Is the first header here? Returns 1 if it is and makes sense, 0 if it may
  * still come, an errno if it will not.
  */
-static int rds_tcp_stranger_peek(struct rds_tcp_stranger *ts)
+static int rds_tcp_pending_peek(struct rds_tcp_pending *pa)
 {
 	struct rds_header hdr;
 	struct kvec vec = { .iov_base = &hdr, .iov_len = sizeof(hdr) };
-	const struct sock *sk = ts->ts_sock->sk;
+	const struct sock *sk = pa->pa_sock->sk;
 	struct msghdr mh = {};
 	int ret;
 
-	ret = kernel_recvmsg(ts->ts_sock, &mh, &vec, 1, sizeof(hdr),
+	ret = kernel_recvmsg(pa->pa_sock, &mh, &vec, 1, sizeof(hdr),
 			     MSG_PEEK | MSG_DONTWAIT);
 	if (ret == sizeof(hdr))
 		return rds_tcp_frame_judge(&hdr) == RDS_TCP_OVERSIZED ?
@@ -198,70 +200,70 @@ static int rds_tcp_stranger_peek(struct rds_tcp_stranger *ts)
 	return 0;
 }
 
-/* For a lane that has another connection already a peer makes one when it has
+/* For a path that has another connection already a peer makes one when it has
  * done with that. What came by it is to be delivered first.
  */
-static bool rds_tcp_stranger_is_second(struct rds_tcp_stranger *ts)
-	__must_hold(&ts->ts_tn->tn_lock)
+static bool rds_tcp_pending_is_second(struct rds_tcp_pending *pa)
+	__must_hold(&pa->pa_tn->tn_lock)
 {
-	struct rds_tcp_stranger *first;
+	struct rds_tcp_pending *first;
 
-	lockdep_assert_held(&ts->ts_tn->tn_lock);
-	list_for_each_entry(first, &ts->ts_tn->tn_strangers, ts_item) {
-		if (first == ts)
+	lockdep_assert_held(&pa->pa_tn->tn_lock);
+	list_for_each_entry(first, &pa->pa_tn->tn_pending, pa_item) {
+		if (first == pa)
 			return false;
-		if (rds_tcp_is_same_peer(&first->ts_peer, &ts->ts_peer) &&
-		    first->ts_peer.lane == ts->ts_peer.lane &&
-		    (first->ts_valid || rds_tcp_stranger_peek(first) > 0))
+		if (rds_tcp_is_same_peer(&first->pa_request, &pa->pa_request) &&
+		    first->pa_request.index == pa->pa_request.index &&
+		    (first->pa_valid || rds_tcp_pending_peek(first) > 0))
 			return true;
 	}
 	return false;
 }
 
 /* Find a place for a stranger. Returns false if there will be none. */
-static bool rds_tcp_stranger_place(struct rds_tcp_stranger *ts)
-	__must_hold(&ts->ts_tn->tn_lock)
+static bool rds_tcp_pending_place(struct rds_tcp_pending *pa)
+	__must_hold(&pa->pa_tn->tn_lock)
 {
-	struct rds_tcp_net *tn = ts->ts_tn;
+	struct rds_tcp_net *tn = pa->pa_tn;
 	int ret;
 
-	if (!ts->ts_valid) {
-		ret = rds_tcp_stranger_peek(ts);
+	if (!pa->pa_valid) {
+		ret = rds_tcp_pending_peek(pa);
 		if (ret < 0)
 			return false;
-		ts->ts_valid = ret;
-		ts->ts_peer.spoken = ret;
+		pa->pa_valid = ret;
+		pa->pa_request.spoken = ret;
 	}
-	if (rds_tcp_stranger_is_second(ts))
+	if (rds_tcp_pending_is_second(pa))
 		return true;
-	ret = rds_path_accept(tn->tn_net, &rds_tcp_transport, &ts->ts_peer,
-			      ts);
+	ret = rds_path_accept(tn->tn_net, &rds_tcp_transport, &pa->pa_request,
+			      pa);
 	return !ret || ret == -EAGAIN;
 }
 
-static unsigned long rds_tcp_stranger_end(const struct rds_tcp_stranger *ts)
+static unsigned long rds_tcp_pending_end(const struct rds_tcp_pending *pa)
 {
-	return ts->ts_born +
-	       (ts->ts_valid ? RDS_TCP_VALID_AGE : RDS_TCP_SILENT_AGE);
+	return pa->pa_born +
+	       (pa->pa_valid ? RDS_TCP_VALID_AGE : RDS_TCP_SILENT_AGE);
 }
 
-static void rds_tcp_strangers_place(struct rds_tcp_net *tn)
+static void rds_tcp_pending_all_place(struct rds_tcp_net *tn)
 	__must_hold(&tn->tn_lock)
 {
 	bool again = test_and_clear_bit(RDS_TCP_NF_AGAIN, &tn->tn_flags);
-	struct rds_tcp_stranger *ts, *next;
+	struct rds_tcp_pending *pa, *next;
 
 	lockdep_assert_held(&tn->tn_lock);
-	list_for_each_entry_safe(ts, next, &tn->tn_strangers, ts_item) {
-		bool late = time_after_eq(jiffies, rds_tcp_stranger_end(ts));
+	list_for_each_entry_safe(pa, next, &tn->tn_pending, pa_item) {
+		bool late = time_after_eq(jiffies, rds_tcp_pending_end(pa));
 
-		if (!test_and_clear_bit(RDS_TCP_SF_READY, &ts->ts_flags) &&
+		if (!test_and_clear_bit(RDS_TCP_PF_READY, &pa->pa_flags) &&
 		    !late && !again)
 			continue;
-		if (!late && rds_tcp_stranger_place(ts))
+		if (!late && rds_tcp_pending_place(pa))
 			continue;
 		/* Others behind it may have waited for it. */
-		rds_tcp_stranger_drop(ts);
+		rds_tcp_pending_drop(pa);
 		again = true;
 	}
 }
@@ -270,12 +272,12 @@ static void rds_tcp_strangers_place(struct rds_tcp_net *tn)
 static void rds_tcp_accept_rearm(struct rds_tcp_net *tn, long delay)
 	__must_hold(&tn->tn_lock)
 {
-	struct rds_tcp_stranger *ts;
+	struct rds_tcp_pending *pa;
 
 	lockdep_assert_held(&tn->tn_lock);
-	list_for_each_entry(ts, &tn->tn_strangers, ts_item)
+	list_for_each_entry(pa, &tn->tn_pending, pa_item)
 		delay = min_t(long, delay,
-			      rds_tcp_stranger_end(ts) - jiffies);
+			      rds_tcp_pending_end(pa) - jiffies);
 	if (delay != LONG_MAX)
 		queue_delayed_work(rds_tcp_wq, &tn->tn_accept_work,
 				   max(delay, 0L));
@@ -320,7 +322,7 @@ void rds_tcp_accept_work(struct work_struct *work)
 	mutex_lock(&tn->tn_lock);
 	if (!tn->tn_down) {
 		delay = rds_tcp_accept_all(tn);
-		rds_tcp_strangers_place(tn);
+		rds_tcp_pending_all_place(tn);
 		rds_tcp_accept_rearm(tn, delay);
 	}
 	mutex_unlock(&tn->tn_lock);
@@ -337,7 +339,7 @@ void rds_tcp_accept_work(struct work_struct *work)
  */
 void rds_tcp_accept_stop(struct rds_tcp_net *tn)
 {
-	struct rds_tcp_stranger *ts, *next;
+	struct rds_tcp_pending *pa, *next;
 	struct socket *sock;
 
 	mutex_lock(&tn->tn_lock);
@@ -347,8 +349,8 @@ void rds_tcp_accept_stop(struct rds_tcp_net *tn)
 		rds_tcp_hold_net(sock->sk);
 		rds_tcp_abort(sock);
 	}
-	list_for_each_entry_safe(ts, next, &tn->tn_strangers, ts_item)
-		rds_tcp_stranger_drop(ts);
+	list_for_each_entry_safe(pa, next, &tn->tn_pending, pa_item)
+		rds_tcp_pending_drop(pa);
 	mutex_unlock(&tn->tn_lock);
 	cancel_delayed_work_sync(&tn->tn_accept_work);
 }

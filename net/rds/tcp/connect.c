@@ -3,8 +3,8 @@
  * Connecting.
  *
  * Of two peers the one with the lower address dials. The higher one makes an
- * attempt only on the first lane and only to be noticed: the lower one resets
- * it and dials. A lane's source port names it, see sport.h.
+ * attempt only on the first path and only to be noticed: the lower one resets
+ * it and dials. A path's source port names it, see sport.h.
  *
  * A connection that the peer has made is taken before one is dialed.
  */
@@ -47,7 +47,7 @@ static int rds_tcp_sockaddr_init(struct sockaddr_storage *ss,
 	return sizeof(*sin6);
 }
 
-/* Bind to our address and a free port that names the lane. */
+/* Bind to our address and a free port that names the path. */
 static int rds_tcp_bind(struct rds_tcp_path *tp, struct socket *sock)
 {
 	const struct rds_path *path = tp->tp_path;
@@ -111,21 +111,21 @@ static int rds_tcp_dial(struct rds_tcp_path *tp)
 	return ret;
 }
 
-static struct rds_tcp_stranger *rds_tcp_take_offer(struct rds_tcp_path *tp,
-						   bool *more)
+static struct rds_tcp_pending *rds_tcp_take_offer(struct rds_tcp_path *tp,
+						  bool *more)
 {
-	struct rds_tcp_stranger *ts;
+	struct rds_tcp_pending *pa;
 
 	spin_lock_bh(&tp->tp_lock);
-	ts = list_first_entry_or_null(&tp->tp_offers, struct rds_tcp_stranger,
-				      ts_item);
-	if (ts) {
-		list_del(&ts->ts_item);
+	pa = list_first_entry_or_null(&tp->tp_offers, struct rds_tcp_pending,
+				      pa_item);
+	if (pa) {
+		list_del(&pa->pa_item);
 		WRITE_ONCE(tp->tp_noffers, tp->tp_noffers - 1);
 	}
 	*more = !list_empty(&tp->tp_offers);
 	spin_unlock_bh(&tp->tp_lock);
-	return ts;
+	return pa;
 }
 
 /* What has come before is to be read too, also if the peer is gone already:
@@ -167,14 +167,14 @@ static int rds_tcp_take(struct rds_tcp_path *tp, struct socket *sock, bool more)
 int rds_tcp_path_connect(struct rds_path *path)
 {
 	struct rds_tcp_path *tp = path->data;
-	struct rds_tcp_stranger *ts;
+	struct rds_tcp_pending *pa;
 	struct socket *sock;
 	bool more;
 
-	ts = rds_tcp_take_offer(tp, &more);
-	if (ts) {
-		sock = ts->ts_sock;
-		kfree(ts);
+	pa = rds_tcp_take_offer(tp, &more);
+	if (pa) {
+		sock = pa->pa_sock;
+		kfree(pa);
 		return rds_tcp_take(tp, sock, more);
 	}
 

@@ -117,7 +117,7 @@ static int __net_init rds_tcp_memory_init(struct net *net)
 
 	tn->tn_net = net;
 	mutex_init(&tn->tn_lock);
-	INIT_LIST_HEAD(&tn->tn_strangers);
+	INIT_LIST_HEAD(&tn->tn_pending);
 	spin_lock_init(&tn->tn_partial_lock);
 	INIT_LIST_HEAD(&tn->tn_partials);
 	INIT_DELAYED_WORK(&tn->tn_accept_work, rds_tcp_accept_work);

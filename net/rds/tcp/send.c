@@ -110,11 +110,11 @@ static void rds_tcp_batch_add(struct rds_tcp_path *tp, struct rds_message *msg)
 	rds_message_header(msg, 0, hdr);
 	vec[0].iov_base = hdr;
 	vec[0].iov_len = sizeof(*hdr);
-	vec[1].iov_base = msg->m_bag.data;
-	vec[1].iov_len = msg->m_bag.len;
+	vec[1].iov_base = msg->m_payload.data;
+	vec[1].iov_len = msg->m_payload.len;
 	b->b_msg[b->b_nr++] = rds_message_get(msg);
-	b->b_bytes += sizeof(*hdr) + msg->m_bag.len;
-	tp->tp_tx_seq += sizeof(*hdr) + msg->m_bag.len;
+	b->b_bytes += sizeof(*hdr) + msg->m_payload.len;
+	tp->tp_tx_seq += sizeof(*hdr) + msg->m_payload.len;
 	WRITE_ONCE(msg->m_mark, tp->tp_tx_seq);
 }
 
@@ -136,15 +136,15 @@ static int rds_tcp_tx_header(struct rds_tcp_path *tp, struct sock *sk,
 }
 
 static int rds_tcp_tx_pages(struct rds_tcp_path *tp, struct sock *sk,
-			    const struct rds_bag *bag, int flags)
+			    const struct rds_payload *payload, int flags)
 {
 	u32 skip;
 	int ret;
 
-	while (tp->tp_tx_off < sizeof(struct rds_header) + bag->len) {
+	while (tp->tp_tx_off < sizeof(struct rds_header) + payload->len) {
 		skip = tp->tp_tx_off - sizeof(struct rds_header);
-		ret = rds_tcp_splice(sk, bag->bvec, bag->nr, skip,
-				     bag->len - skip,
+		ret = rds_tcp_splice(sk, payload->bvec, payload->nr, skip,
+				     payload->len - skip,
 				     RDS_TCP_MSG_FLAGS | flags);
 		if (ret == -EAGAIN)
 			return rds_tcp_tx_full(tp, sk);
@@ -162,7 +162,7 @@ static int rds_tcp_tx_user(struct rds_tcp_path *tp, struct sock *sk,
 			   const struct rds_message *msg, int flags)
 {
 	struct msghdr mh = { .msg_flags = RDS_TCP_MSG_FLAGS | flags };
-	const struct rds_bag *bag = &msg->m_bag;
+	const struct rds_payload *payload = &msg->m_payload;
 	u32 skip;
 	int ret;
 
@@ -170,12 +170,13 @@ static int rds_tcp_tx_user(struct rds_tcp_path *tp, struct sock *sk,
 		mh.msg_flags |= MSG_ZEROCOPY;
 		mh.msg_ubuf = msg->m_ubuf;
 	}
-	while (tp->tp_tx_off < sizeof(struct rds_header) + bag->len) {
+	while (tp->tp_tx_off < sizeof(struct rds_header) + payload->len) {
 		skip = tp->tp_tx_off - sizeof(struct rds_header);
-		iov_iter_bvec(&mh.msg_iter, ITER_SOURCE, bag->bvec, bag->nr,
-			      bag->len);
+		iov_iter_bvec(&mh.msg_iter, ITER_SOURCE, payload->bvec,
+			      payload->nr,
+			      payload->len);
 		iov_iter_advance(&mh.msg_iter, skip);
-		ret = tcp_sendmsg_locked(sk, &mh, bag->len - skip);
+		ret = tcp_sendmsg_locked(sk, &mh, payload->len - skip);
 		if (ret == -EAGAIN)
 			return rds_tcp_tx_full(tp, sk);
 		if (ret < 0)
@@ -193,16 +194,16 @@ static int rds_tcp_tx_large(struct rds_tcp_path *tp, struct rds_message *msg,
 	struct rds_header hdr;
 	u32 end;
 
-	end = tp->tp_tx_seq + sizeof(hdr) + msg->m_bag.len;
+	end = tp->tp_tx_seq + sizeof(hdr) + msg->m_payload.len;
 	WRITE_ONCE(msg->m_mark, end);
 	rds_message_header(msg, 0, &hdr);
 
 	rds_tcp_tx_lock(sk);
 	ret = rds_tcp_tx_header(tp, sk, &hdr);
-	if (!ret && msg->m_bag.kind == RDS_BAG_USER)
+	if (!ret && msg->m_payload.kind == RDS_PAYLOAD_USER)
 		ret = rds_tcp_tx_user(tp, sk, msg, flags);
 	else if (!ret)
-		ret = rds_tcp_tx_pages(tp, sk, &msg->m_bag, flags);
+		ret = rds_tcp_tx_pages(tp, sk, &msg->m_payload, flags);
 	rds_tcp_tx_unlock(sk);
 	if (ret)
 		return ret;
@@ -225,8 +226,8 @@ static int rds_tcp_tx_large(struct rds_tcp_path *tp, struct rds_message *msg,
 int rds_tcp_xmit(struct rds_path *path, struct rds_message *msg, bool more)
 {
 	struct rds_tcp_path *tp = path->data;
-	bool large = msg->m_bag.kind == RDS_BAG_KERNEL ||
-		     msg->m_bag.kind == RDS_BAG_USER;
+	bool large = msg->m_payload.kind == RDS_PAYLOAD_KERNEL ||
+		     msg->m_payload.kind == RDS_PAYLOAD_USER;
 	int ret;
 
 	if (tp->tp_batch.b_nr == RDS_TCP_BATCH ||

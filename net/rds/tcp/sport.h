@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Source ports: they name the lane.
+ * Source ports: they name the path.
  *
- * The remainder of the port by RDS_MAX_PATHS is the lane, so that the peer
+ * The remainder of the port by RDS_MAX_PATHS is the path, so that the peer
  * knows which one a connection belongs to before it has read a byte, and
  * again when it comes back. The ports are those that net.ipv4.
  * ip_local_port_range gives to any connection, in groups that have one port
- * for each lane; groups that are not whole are left out.
+ * for each path; groups that are not whole are left out.
  */
 #ifndef _RDS_TCP_SPORT_H
 #define _RDS_TCP_SPORT_H
@@ -18,7 +18,7 @@
 /**
  * struct rds_tcp_sports - the source ports there are
  * @sp_base: the first; a multiple of RDS_MAX_PATHS
- * @sp_groups: groups of RDS_MAX_PATHS ports from there, one for each lane
+ * @sp_groups: groups of RDS_MAX_PATHS ports from there, one for each path
  */
 struct rds_tcp_sports {
 	u32	sp_base;
@@ -26,13 +26,13 @@ struct rds_tcp_sports {
 };
 
 /**
- * rds_tcp_sport_lane() - the lane that a source port names
+ * rds_tcp_sport_index() - the path that a source port names
  * @port: the port
  *
  * Context: any.
  * Return: below RDS_MAX_PATHS.
  */
-static inline u8 rds_tcp_sport_lane(u16 port)
+static inline u8 rds_tcp_sport_index(u16 port)
 {
 	return port % RDS_MAX_PATHS;
 }
@@ -61,18 +61,18 @@ static inline void rds_tcp_sports_init(struct rds_tcp_sports *sp, int low,
 }
 
 /**
- * rds_tcp_sport() - the port of a lane in a group
+ * rds_tcp_sport() - the port of a path in a group
  * @sp: the ports; with at least one group
  * @group: any number: it runs round
- * @lane: below RDS_MAX_PATHS
+ * @index: below RDS_MAX_PATHS
  *
  * Context: any.
  * Return: the port.
  */
 static inline u16 rds_tcp_sport(const struct rds_tcp_sports *sp, u32 group,
-				u8 lane)
+				u8 index)
 {
-	return sp->sp_base + group % sp->sp_groups * RDS_MAX_PATHS + lane;
+	return sp->sp_base + group % sp->sp_groups * RDS_MAX_PATHS + index;
 }
 
 #endif /* _RDS_TCP_SPORT_H */

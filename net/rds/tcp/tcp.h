@@ -36,8 +36,8 @@
  * @sndbuf: send buffer of sockets, 0 for the kernel's choice
  * @rcvbuf: the same for the receive buffer
  * @user_timeout_ms: how long the peer may be silent
- * @legacy_multipath: lanes also with peers of other implementations
- * @max_paths: lanes that we offer
+ * @legacy_multipath: paths also with peers of other implementations
+ * @max_paths: paths that we offer
  * @partial_max_kb: memory that messages may hold of which a part has come, 0
  *	for a part of the host's
  */
@@ -69,10 +69,10 @@ struct rds_tcp_callbacks {
  *	namespace goes
  * @tn_default: callbacks of sockets that we are done with
  * @tn_accept_work: all that happens to strangers
- * @tn_lock: guards @tn_strangers, @tn_nstrangers and @tn_down
- * @tn_strangers: in the order in which they came
- * @tn_nstrangers: how many
- * @tn_flags: bit 0: those that wait for a lane may ask again
+ * @tn_lock: guards @tn_pending, @tn_npending and @tn_down
+ * @tn_pending: in the order in which they came
+ * @tn_npending: how many
+ * @tn_flags: bit 0: those that wait for a path may ask again
  * @tn_down: no more of them
  * @tn_partial_lock: guards @tn_partials and @tn_partial_bytes; a leaf but for
  *	core's cp_lock
@@ -88,8 +88,8 @@ struct rds_tcp_net {
 	struct rds_tcp_callbacks	tn_default;
 	struct delayed_work		tn_accept_work;
 	struct mutex			tn_lock;	/* strangers */
-	struct list_head		tn_strangers;
-	unsigned int			tn_nstrangers;
+	struct list_head		tn_pending;
+	unsigned int			tn_npending;
 	bool				tn_down;
 	unsigned long			tn_flags;
 	spinlock_t			tn_partial_lock; /* partial messages */
@@ -100,28 +100,28 @@ struct rds_tcp_net {
 	struct ctl_table_header		*tn_sysctl_hdr;
 };
 
-/* Bit of &rds_tcp_stranger.ts_flags */
-#define RDS_TCP_SF_READY	0
+/* Bit of &rds_tcp_pending.pa_flags */
+#define RDS_TCP_PF_READY	0
 
 /**
- * struct rds_tcp_stranger - a connection made by the peer, without a path
- * @ts_item: on &rds_tcp_net.tn_strangers, or &rds_tcp_path.tp_offers
- * @ts_tn: the namespace
- * @ts_sock: the socket
- * @ts_peer: who it is
- * @ts_born: when it was accepted, in jiffies
- * @ts_flags: RDS_TCP_SF_READY: something has come, so look again; set by
+ * struct rds_tcp_pending - a connection made by the peer, without a path
+ * @pa_item: on &rds_tcp_net.tn_pending, or &rds_tcp_path.tp_offers
+ * @pa_tn: the namespace
+ * @pa_sock: the socket
+ * @pa_request: who it is
+ * @pa_born: when it was accepted, in jiffies
+ * @pa_flags: RDS_TCP_PF_READY: something has come, so look again; set by
  *	callbacks
- * @ts_valid: its first header makes sense; it waits for a lane
+ * @pa_valid: its first header makes sense; it waits for a path
  */
-struct rds_tcp_stranger {
-	struct list_head	ts_item;
-	struct rds_tcp_net	*ts_tn;
-	struct socket		*ts_sock;
-	struct rds_peer		ts_peer;
-	unsigned long		ts_born;
-	unsigned long		ts_flags;
-	bool			ts_valid;
+struct rds_tcp_pending {
+	struct list_head	pa_item;
+	struct rds_tcp_net	*pa_tn;
+	struct socket		*pa_sock;
+	struct rds_conn_request	pa_request;
+	unsigned long		pa_born;
+	unsigned long		pa_flags;
+	bool			pa_valid;
 };
 
 /**
@@ -292,13 +292,13 @@ void rds_tcp_write_space(struct sock *sk);
 bool rds_tcp_has_all_acked(const struct sock *sk);
 void rds_tcp_end_news(struct rds_tcp_path *tp, const struct sock *sk);
 
-/* stranger.c */
+/* pending.c */
 void rds_tcp_accept_soon(struct rds_tcp_net *tn);
-void rds_tcp_stranger_attach(struct rds_tcp_stranger *ts);
-void rds_tcp_stranger_detach(struct rds_tcp_stranger *ts);
-void rds_tcp_stranger_close(struct rds_tcp_stranger *ts);
+void rds_tcp_pending_attach(struct rds_tcp_pending *pa);
+void rds_tcp_pending_detach(struct rds_tcp_pending *pa);
+void rds_tcp_pending_close(struct rds_tcp_pending *pa);
 
-/* tpath.c */
+/* path.c */
 int rds_tcp_path_alloc(struct rds_path *path);
 void rds_tcp_path_free(struct rds_path *path);
 int rds_tcp_path_offer(struct rds_path *path, void *offer);

@@ -9,8 +9,8 @@
 #include "rig.h"
 
 /* As conn_reap.c has it */
-#define STRANGERS_MAX	1024
-#define STRANGERS_OF_PEER	64
+#define UNUSED_MAX	1024
+#define UNUSED_OF_PEER	64
 
 static const struct rig_peer ours_1 = { RIG_OURS, 1, 77, 5 };
 static const struct rig_peer ours_8 = { RIG_OURS, 8, 77, 5 };
@@ -21,7 +21,7 @@ static char offers[RDS_MAX_PATHS];
 
 static int accept_init(struct kunit *test)
 {
-	int ret = rig_init_lanes(test);
+	int ret = rig_init_paths(test);
 
 	if (ret)
 		return ret;
@@ -68,25 +68,25 @@ static void expect_kept(struct kunit *test)
 	rig_of(test)->peer = peer;
 }
 
-static void expect_taken(struct kunit *test, unsigned int n, unsigned int lane,
+static void expect_taken(struct kunit *test, unsigned int n, unsigned int index,
 			 void *offer)
 {
 	const struct fake_call *call = fake_nth(rig_fake(test), FAKE_CONNECTED,
 						n);
 
 	KUNIT_ASSERT_NOT_NULL(test, call);
-	KUNIT_EXPECT_EQ(test, call->lane, lane);
+	KUNIT_EXPECT_EQ(test, call->index, index);
 	KUNIT_EXPECT_PTR_EQ(test, call->offer, offer);
 }
 
-static enum rds_path_state state_of(struct kunit *test, unsigned int lane)
+static enum rds_path_state state_of(struct kunit *test, unsigned int index)
 {
-	return rds_cpath_state(rig_lane(test, lane));
+	return rds_cpath_state(rig_nth_cpath(test, index));
 }
 
-static bool is_taken(struct kunit *test, unsigned int lane)
+static bool is_taken(struct kunit *test, unsigned int index)
 {
-	return test_bit(RDS_PF_TAKEN, &rig_lane(test, lane)->cp_flags);
+	return test_bit(RDS_PF_TAKEN, &rig_nth_cpath(test, index)->cp_flags);
 }
 
 static void offer_makes_the_connection(struct kunit *test)
@@ -111,7 +111,7 @@ static void unused_connection_goes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECT), 1U);
 }
 
-static void unused_lanes_go_with_it(struct kunit *test)
+static void unused_paths_go_with_it(struct kunit *test)
 {
 	unsigned int i;
 
@@ -121,7 +121,7 @@ static void unused_lanes_go_with_it(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, 0, rig_offer(test, i, offers + i));
 	KUNIT_EXPECT_EQ(test, live_paths(test), 8);
 	for (i = 1; i < 8; i++) {
-		rds_path_drop(&rig_lane(test, i)->cp_pub,
+		rds_path_drop(&rig_nth_cpath(test, i)->cp_pub,
 			      RDS_DROP_PEER_CLOSED);
 		fake_settle(rig_fake(test));
 	}
@@ -194,7 +194,7 @@ static void offer_does_not_wait_for_the_back_off(struct kunit *test)
 	expect_taken(test, 0, 0, offers);
 	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
 	KUNIT_EXPECT_FALSE(test, test_bit(RDS_PF_CONNECT,
-					  &rig_lane(test, 0)->cp_flags));
+					  &rig_nth_cpath(test, 0)->cp_flags));
 }
 
 /* Both have dialled at once. */
@@ -211,7 +211,7 @@ static void offer_beats_our_attempt(struct kunit *test)
 	rig_await(test, FAKE_MAPPED, 1);
 	rig_expect_done(test, "aCOsCMXX");
 	expect_taken(test, 1, 0, offers);
-	KUNIT_EXPECT_EQ(test, rig_lane(test, 0)->cp_drop_reason,
+	KUNIT_EXPECT_EQ(test, rig_nth_cpath(test, 0)->cp_drop_reason,
 			RDS_DROP_RACED);
 	KUNIT_EXPECT_TRUE(test, is_taken(test, 0));
 }
@@ -268,7 +268,7 @@ static void offer_beside_one_just_taken(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_SHUTDOWN), 0U);
 }
 
-/* Which lane it is shows when the peer has greeted us. */
+/* Which path it is shows when the peer has greeted us. */
 static void second_waits_for_the_greeting(struct kunit *test)
 {
 	int before;
@@ -287,7 +287,7 @@ static void second_waits_for_the_greeting(struct kunit *test)
 	expect_taken(test, 1, 5, offers + 5);
 }
 
-/* Which lane it is shows when what it has said by the first was acted on. */
+/* Which path it is shows when what it has said by the first was acted on. */
 static void second_waits_for_what_follows(struct kunit *test)
 {
 	struct rds_conn *conn;
@@ -296,17 +296,17 @@ static void second_waits_for_what_follows(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
 	rig_of(test)->offers_since = jiffies - 3600 * HZ;
 	conn = rig_conn(test);
-	mutex_lock(&conn->c_lane_lock);
+	mutex_lock(&conn->c_mp_lock);
 	rig_probe_only(test, 0, 1, &ours_8);
 	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer_only(test, 3, offers + 3));
-	mutex_unlock(&conn->c_lane_lock);
+	mutex_unlock(&conn->c_mp_lock);
 	fake_settle(rig_fake(test));
 	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 3, offers + 3));
 	expect_taken(test, 1, 3, offers + 3);
 }
 
-/* What was taken by another name has the numbers of another lane. */
-static void lane_of_another_name_is_dropped(struct kunit *test)
+/* What was taken by another name has the numbers of another path. */
+static void path_of_another_name_is_dropped(struct kunit *test)
 {
 	in_use(test);
 	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
@@ -326,7 +326,7 @@ static void lane_of_another_name_is_dropped(struct kunit *test)
 }
 
 /* Neither end has spoken of so many. To let it wait would be in vain. */
-static void lane_that_will_not_be_is_refused(struct kunit *test)
+static void path_that_will_not_be_is_refused(struct kunit *test)
 {
 	rig_fake(test)->max_paths = 2;
 	in_use(test);
@@ -336,7 +336,7 @@ static void lane_that_will_not_be_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 1, offers + 1));
 	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, rig_offer(test, 2, offers + 2));
 
-	/* It may be another, if lane 0 has still to tell. */
+	/* It may be another, if path 0 has still to tell. */
 	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	fake_settle(rig_fake(test));
 	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 2, offers + 2));
@@ -362,8 +362,8 @@ static void shutdown_lets_others_ask_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
 }
 
-/* A peer with one lane that has lost it, and we have not noticed */
-static void old_peer_comes_back_by_its_lane(struct kunit *test)
+/* A peer with one path that has lost it, and we have not noticed */
+static void old_peer_comes_back_by_its_path(struct kunit *test)
 {
 	struct socket *sock = in_use(test);
 
@@ -391,13 +391,13 @@ static void offer_in_the_jiffy_of_the_greeting(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 3, offers));
 	rig_reply(test, 0, 1, &old_1);
 	fake_forget(rig_fake(test));
-	rig_of(test)->offers_since = rig_lane(test, 0)->cp_greeted_at;
+	rig_of(test)->offers_since = rig_nth_cpath(test, 0)->cp_handshake_at;
 	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 6, offers + 1));
 	rig_expect_said(test, 0, "3p");
 	KUNIT_EXPECT_EQ(test, live_paths(test), 1);
 }
 
-static void old_peer_s_lanes_in_turn(struct kunit *test)
+static void old_peer_s_paths_in_turn(struct kunit *test)
 {
 	unsigned int i;
 
@@ -413,7 +413,7 @@ static void old_peer_s_lanes_in_turn(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 3, offers));
 }
 
-/* Without lanes there is one connection, and another may come at any time. */
+/* Without paths there is one connection, and another may come at any time. */
 static void alone(struct kunit *test)
 {
 	rig_fake(test)->trans.caps = 0;
@@ -429,7 +429,7 @@ static void offer_alone_while_up(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers + 1));
 	expect_taken(test, 1, 0, offers + 1);
 	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
-	KUNIT_EXPECT_EQ(test, rig_lane(test, 0)->cp_drop_reason,
+	KUNIT_EXPECT_EQ(test, rig_nth_cpath(test, 0)->cp_drop_reason,
 			RDS_DROP_PEER_RESET);
 }
 
@@ -439,7 +439,7 @@ static void offer_alone_while_shutting_down(struct kunit *test)
 	struct rds_cpath *cp;
 
 	alone(test);
-	cp = rig_lane(test, 0);
+	cp = rig_nth_cpath(test, 0);
 	mutex_lock(&cp->cp_xmit_lock);
 	rds_path_drop(&cp->cp_pub, RDS_DROP_PEER_CLOSED);
 	KUNIT_EXPECT_EQ(test, 0, rig_offer_only(test, 0, offers + 1));
@@ -457,7 +457,7 @@ static void offer_alone_taken_back(struct kunit *test)
 	struct rds_cpath *cp;
 
 	alone(test);
-	cp = rig_lane(test, 0);
+	cp = rig_nth_cpath(test, 0);
 	mutex_lock(&cp->cp_xmit_lock);
 	rds_path_drop(&cp->cp_pub, RDS_DROP_PEER_CLOSED);
 	KUNIT_EXPECT_EQ(test, 0, rig_offer_only(test, 0, offers + 1));
@@ -508,7 +508,7 @@ static struct rds_cpath *dialing_alone(struct kunit *test)
 	rig_fake(test)->connect_later = true;
 	in_use(test);
 	KUNIT_ASSERT_EQ(test, state_of(test, 0), RDS_PATH_CONNECTING);
-	return rig_lane(test, 0);
+	return rig_nth_cpath(test, 0);
 }
 
 static void dialed_alone_beside_an_offer(struct kunit *test)
@@ -642,13 +642,13 @@ static void offer_alone_in_a_duel(struct kunit *test)
 	rig_await(test, FAKE_MAPPED, 1);
 	expect_taken(test, 1, 0, offers);
 	KUNIT_EXPECT_FALSE(test, rds_path_wins_duel(rig_path(test)));
-	KUNIT_EXPECT_EQ(test, rig_lane(test, 0)->cp_drop_reason,
+	KUNIT_EXPECT_EQ(test, rig_nth_cpath(test, 0)->cp_drop_reason,
 			row->beats ? RDS_DROP_RACED : RDS_DROP_CONNECT_FAILED);
 }
 
 static void no_offers_after_unregister(struct kunit *test)
 {
-	struct rds_peer peer = { .laddr = fake_laddr };
+	struct rds_conn_request peer = { .laddr = fake_laddr };
 
 	fake_unregister(rig_fake(test));
 	KUNIT_EXPECT_EQ(test, -ESHUTDOWN,
@@ -725,10 +725,10 @@ static void caller_is_called_again(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, paths_become(test, 0));
 }
 
-/* Its other lanes were to be dialled when lane 0 is UP. That is no reason to
+/* Its other paths were to be dialled when path 0 is UP. That is no reason to
  * keep what nobody dials any more.
  */
-static void caller_s_lanes_go_with_it(struct kunit *test)
+static void caller_s_paths_go_with_it(struct kunit *test)
 {
 	unsigned int i;
 
@@ -741,7 +741,7 @@ static void caller_s_lanes_go_with_it(struct kunit *test)
 
 	fake_fail(&rig_fake(test)->connect, -ECONNREFUSED, FAKE_FOR_EVER);
 	for (i = 8; i--;)
-		rds_path_drop(&rig_lane(test, i)->cp_pub,
+		rds_path_drop(&rig_nth_cpath(test, i)->cp_pub,
 			      RDS_DROP_PEER_CLOSED);
 	KUNIT_EXPECT_TRUE(test, paths_become(test, 0));
 }
@@ -788,17 +788,17 @@ static void strangers_are_bounded(struct kunit *test)
 {
 	unsigned int i;
 
-	for (i = 0; i < STRANGERS_MAX; i++)
+	for (i = 0; i < UNUSED_MAX; i++)
 		KUNIT_ASSERT_EQ(test, 0, stranger(test, i));
-	KUNIT_EXPECT_EQ(test, live_paths(test), STRANGERS_MAX);
-	for (; i < STRANGERS_MAX + 5; i++)
+	KUNIT_EXPECT_EQ(test, live_paths(test), UNUSED_MAX);
+	for (; i < UNUSED_MAX + 5; i++)
 		KUNIT_EXPECT_EQ(test, 0, stranger(test, i));
 
-	KUNIT_EXPECT_TRUE(test, paths_become(test, STRANGERS_MAX));
+	KUNIT_EXPECT_TRUE(test, paths_become(test, UNUSED_MAX));
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_FREE), 5U);
 	for (i = 0; i < 5; i++)
 		KUNIT_EXPECT_FALSE(test, is_known(test, i));
-	for (; i < STRANGERS_MAX + 5; i++)
+	for (; i < UNUSED_MAX + 5; i++)
 		KUNIT_EXPECT_TRUE(test, is_known(test, i));
 }
 
@@ -823,29 +823,29 @@ static void stranger_is_bounded(struct kunit *test)
 	unsigned int i;
 
 	KUNIT_ASSERT_EQ(test, 0, stranger(test, 1));
-	for (i = 1; i <= STRANGERS_OF_PEER; i++) {
+	for (i = 1; i <= UNUSED_OF_PEER; i++) {
 		rig_of(test)->tos = i;
 		KUNIT_ASSERT_EQ(test, 0, stranger(test, 0));
 	}
-	KUNIT_EXPECT_EQ(test, live_paths(test), STRANGERS_OF_PEER + 1);
-	for (; i <= STRANGERS_OF_PEER + 5; i++) {
+	KUNIT_EXPECT_EQ(test, live_paths(test), UNUSED_OF_PEER + 1);
+	for (; i <= UNUSED_OF_PEER + 5; i++) {
 		rig_of(test)->tos = i;
 		KUNIT_EXPECT_EQ(test, 0, stranger(test, 0));
 	}
 
-	KUNIT_EXPECT_TRUE(test, paths_become(test, STRANGERS_OF_PEER + 1));
+	KUNIT_EXPECT_TRUE(test, paths_become(test, UNUSED_OF_PEER + 1));
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_FREE), 5U);
 	KUNIT_EXPECT_TRUE(test, is_known(test, 1));
 	for (i = 1; i <= 5; i++)
 		KUNIT_EXPECT_FALSE(test, has_tos(test, i));
-	for (; i <= STRANGERS_OF_PEER + 5; i++)
+	for (; i <= UNUSED_OF_PEER + 5; i++)
 		KUNIT_EXPECT_TRUE(test, has_tos(test, i));
 }
 
 static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(offer_makes_the_connection),
 	KUNIT_CASE(unused_connection_goes),
-	KUNIT_CASE(unused_lanes_go_with_it),
+	KUNIT_CASE(unused_paths_go_with_it),
 	KUNIT_CASE(delivery_is_use),
 	KUNIT_CASE(sending_is_use),
 	KUNIT_CASE(refused_offer_leaves_nothing),
@@ -857,12 +857,12 @@ static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(offer_beside_one_just_taken),
 	KUNIT_CASE(second_waits_for_the_greeting),
 	KUNIT_CASE(second_waits_for_what_follows),
-	KUNIT_CASE(lane_of_another_name_is_dropped),
-	KUNIT_CASE(lane_that_will_not_be_is_refused),
+	KUNIT_CASE(path_of_another_name_is_dropped),
+	KUNIT_CASE(path_that_will_not_be_is_refused),
 	KUNIT_CASE(shutdown_lets_others_ask_again),
-	KUNIT_CASE(old_peer_comes_back_by_its_lane),
+	KUNIT_CASE(old_peer_comes_back_by_its_path),
 	KUNIT_CASE(offer_in_the_jiffy_of_the_greeting),
-	KUNIT_CASE(old_peer_s_lanes_in_turn),
+	KUNIT_CASE(old_peer_s_paths_in_turn),
 	KUNIT_CASE(offer_alone_while_up),
 	KUNIT_CASE(offer_alone_while_shutting_down),
 	KUNIT_CASE(offer_alone_taken_back),
@@ -878,7 +878,7 @@ static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(knock_does_not_wait_for_the_back_off),
 	KUNIT_CASE(knock_at_an_open_door),
 	KUNIT_CASE(caller_is_called_again),
-	KUNIT_CASE(caller_s_lanes_go_with_it),
+	KUNIT_CASE(caller_s_paths_go_with_it),
 	KUNIT_CASE(nobody_uses_who_knocked),
 	KUNIT_CASE(strangers_are_bounded),
 	KUNIT_CASE(stranger_is_bounded),

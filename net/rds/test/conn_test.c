@@ -58,7 +58,7 @@ static void abandoned_one_goes(struct kunit *test)
 }
 
 /* A probe of the family's own waits there. */
-static void abandoned_one_with_lanes_goes(struct kunit *test)
+static void abandoned_one_with_paths_goes(struct kunit *test)
 {
 	expect_abandoned_one_to_go(test,
 				   RDS_CAP_LOWER_DIALS | RDS_CAP_MULTIPATH);
@@ -232,13 +232,13 @@ static void transport_may_be_gone(struct kunit *test)
 	fake_unregister(fake);
 	fake->trans.caps = 0;
 	fake->trans.rdma = &others;
-	KUNIT_EXPECT_EQ(test, rds_soft_admit(conn, &timeo), 0);
+	KUNIT_EXPECT_EQ(test, rds_sw_admit(conn, &timeo), 0);
 	rds_path_put(path);
 }
 
 static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(abandoned_one_goes),
-	KUNIT_CASE(abandoned_one_with_lanes_goes),
+	KUNIT_CASE(abandoned_one_with_paths_goes),
 	KUNIT_CASE(abandoned_one_that_peer_dials_goes),
 	KUNIT_CASE(wanted_one_is_dialled_for_ever),
 	KUNIT_CASE(one_that_was_up_stays),

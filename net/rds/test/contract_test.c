@@ -51,7 +51,7 @@ static const struct register_row registers[] = {
 	{ "no_rx_resume",	NO_RESUME,		-EINVAL },
 	{ "no_rx_resume_on_loopback", NO_RESUME_BUT_LOOPBACK, 0 },
 	{ "no_max_paths",	NO_MAX_PATHS,		0 },
-	{ "no_max_paths_with_lanes", NO_MAX_PATHS_BUT_LANES, -EINVAL },
+	{ "no_max_paths_with_paths", NO_MAX_PATHS_BUT_LANES, -EINVAL },
 	{ "no_optional_op",	NO_ALLOC_AND_FREE,	0 },
 	{ "empty_rdma_ops",	EMPTY_RDMA,		-EINVAL },
 	{ "no_mr_unmap",	RDMA_WITHOUT_UNMAP,	-EINVAL },

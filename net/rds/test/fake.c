@@ -60,7 +60,7 @@ static void fake_log(struct rds_path *path, const struct fake_call *call)
 	spin_lock(&fake->lock);
 	if (fake->nr_calls < FAKE_MAX_CALLS) {
 		fake->calls[fake->nr_calls] = *call;
-		fake->calls[fake->nr_calls].lane = path->index;
+		fake->calls[fake->nr_calls].index = path->index;
 		fake->calls[fake->nr_calls].task = current;
 		fake->nr_calls++;
 	} else {
@@ -199,7 +199,7 @@ static void *fake_take_offer(struct rds_path *path)
 
 /**
  * fake_withdraw() - the peer takes back what it has offered
- * @path: the path, of a transport without lanes
+ * @path: the path, of a transport without paths
  *
  * Return: true if it was still on offer.
  */
@@ -218,7 +218,7 @@ bool fake_withdraw(struct rds_path *path)
 
 /**
  * fake_dialed() - what was dialed is here
- * @path: the path, of a transport without lanes
+ * @path: the path, of a transport without paths
  *
  * Return: true if the path waits for it, and comes UP; false if it does not.
  */
@@ -310,28 +310,28 @@ static bool fake_is_pattern(const u8 *data, u32 offset, u32 len)
 	return true;
 }
 
-static bool fake_bag_is_intact(const struct rds_bag *bag)
+static bool fake_bag_is_intact(const struct rds_payload *payload)
 {
 	const struct bio_vec *bv;
 	unsigned int i;
 	u32 offset = 0;
 
-	switch (bag->kind) {
-	case RDS_BAG_EMPTY:
-		return !bag->len;
-	case RDS_BAG_INLINE:
-		return fake_is_pattern(bag->data, 0, bag->len);
-	case RDS_BAG_KERNEL:
-	case RDS_BAG_USER:
-		for (i = 0; i < bag->nr; i++) {
-			bv = &bag->bvec[i];
+	switch (payload->kind) {
+	case RDS_PAYLOAD_EMPTY:
+		return !payload->len;
+	case RDS_PAYLOAD_INLINE:
+		return fake_is_pattern(payload->data, 0, payload->len);
+	case RDS_PAYLOAD_KERNEL:
+	case RDS_PAYLOAD_USER:
+		for (i = 0; i < payload->nr; i++) {
+			bv = &payload->bvec[i];
 			if (!fake_is_pattern(page_address(bv->bv_page) +
 					     bv->bv_offset, offset,
 					     bv->bv_len))
 				return false;
 			offset += bv->bv_len;
 		}
-		return offset == bag->len;
+		return offset == payload->len;
 	}
 	return false;
 }
@@ -355,10 +355,10 @@ static int fake_xmit(struct rds_path *path, struct rds_message *msg, bool more)
 		.seq	= msg->m_seq,
 		.sport	= ntohs(msg->m_sport),
 		.dport	= ntohs(msg->m_dport),
-		.len	= msg->m_bag.len,
+		.len	= msg->m_payload.len,
 		.flags	= msg->m_flags,
 		.more	= more,
-		.intact	= fake_bag_is_intact(&msg->m_bag),
+		.intact	= fake_bag_is_intact(&msg->m_payload),
 	};
 
 	fake_enter(path);
@@ -606,7 +606,7 @@ static struct rds_cpath *fake_hold_path(struct fake *fake, unsigned int n)
  * fake_settle() - wait until no path's work has anything more to do
  * @fake: the transport
  *
- * Works of lanes kick each other, hence the rounds. A retry that is planned
+ * Works of paths kick each other, hence the rounds. A retry that is planned
  * for later does not count, and stays planned.
  */
 void fake_settle(struct fake *fake)
@@ -694,9 +694,9 @@ static const char *fake_kind(const struct fake_call *call)
 }
 
 /**
- * fake_said() - what one lane has sent, in short
+ * fake_said() - what one path has sent, in short
  * @fake: the transport
- * @lane: its number
+ * @index: its number
  * @buf: where to write it
  * @size: of @buf
  *
@@ -704,7 +704,7 @@ static const char *fake_kind(const struct fake_call *call)
  * "y" for the answer to one, and an "r" if it is marked as sent before. "M" is
  * a congestion map.
  */
-const char *fake_said(struct fake *fake, unsigned int lane, char *buf,
+const char *fake_said(struct fake *fake, unsigned int index, char *buf,
 		      size_t size)
 {
 	const struct fake_call *call;
@@ -715,7 +715,7 @@ const char *fake_said(struct fake *fake, unsigned int lane, char *buf,
 	spin_lock(&fake->lock);
 	for (i = 0; i < fake->nr_calls; i++) {
 		call = &fake->calls[i];
-		if (call->lane != lane || call->ret < 0)
+		if (call->index != index || call->ret < 0)
 			continue;
 		if (call->op == FAKE_MAP)
 			pos += scnprintf(buf + pos, size - pos, "%sM",

@@ -3,7 +3,7 @@
  * A transport that does what a test tells it to and records what core asks of
  * it. It sits in the slot of TCP, serves 192.0.2.1, and reaches any peer; a
  * test uses one peer, hence one connection, at a time, if it does not count
- * paths only. Tests of lanes give it the capabilities of TCP.
+ * paths only. Tests of paths give it the capabilities of TCP.
  */
 #ifndef _RDS_TEST_FAKE_H
 #define _RDS_TEST_FAKE_H
@@ -42,7 +42,7 @@ enum fake_op {
  * struct fake_call - a call of an op
  * @op: which, in small letters
  * @ret: what it returned; positive and zero are success
- * @lane: number that the path had then
+ * @index: number that the path had then
  * @task: who called
  * @offer: the connection taken, or offered; NULL if we dialled
  * @abort: a shutdown that does not wait for anything
@@ -58,7 +58,7 @@ enum fake_op {
 struct fake_call {
 	enum fake_op		op;
 	int			ret;
-	u8			lane;
+	u8			index;
 	struct task_struct	*task;
 	void			*offer;
 	bool			abort;
@@ -97,8 +97,8 @@ struct fake_plan {
  * @end: plan for path_shutdown(), which does not fail: jiffies until it is to
  *	be called again
  * @flush: plan for flush(), if fake_batches() was called
- * @max_paths: lanes offered to a peer of this implementation
- * @legacy_paths: lanes offered to others
+ * @max_paths: paths offered to a peer of this implementation
+ * @legacy_paths: paths offered to others
  * @peer_dials: without an offer, path_connect() leaves it to the peer
  * @mark: where the stream of bytes is; moves with each message
  * @truesize: what messages received say that they hold; 0 for what they do
@@ -146,7 +146,7 @@ struct fake {
 	bool			hold_gate;
 	bool			keep_map_acks;
 	bool			connect_later;
-	struct rds_peer		*offered_by;
+	struct rds_conn_request	*offered_by;
 	void (*in_connect)(struct rds_path *path);
 	void (*after_connect)(struct rds_path *path);
 	void (*in_xmit)(struct rds_path *path, struct rds_message *msg);
@@ -187,7 +187,7 @@ bool fake_await(struct fake *fake, enum fake_op op, unsigned int count);
 void fake_settle(struct fake *fake);
 const char *fake_ops(struct fake *fake, bool failed, char *buf, size_t size);
 const char *fake_sent(struct fake *fake, char *buf, size_t size);
-const char *fake_said(struct fake *fake, unsigned int lane, char *buf,
+const char *fake_said(struct fake *fake, unsigned int index, char *buf,
 		      size_t size);
 
 u8 fake_pattern(u32 offset);

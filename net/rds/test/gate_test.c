@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * When a path that is UP may carry messages, net/rds/core/gate.c. Gates do not
- * open because time passes unless a test lets them (rig_init_lanes()).
+ * open because time passes unless a test lets them (rig_init_paths()).
  */
 #include "rig.h"
 
@@ -85,7 +85,7 @@ static void open_gate_stays_open(struct kunit *test)
 /* As if what there is to be waited for had lasted long enough */
 static void time_passes(struct kunit *test)
 {
-	struct rds_cpath *cp = rig_lane(test, 0);
+	struct rds_cpath *cp = rig_nth_cpath(test, 0);
 
 	WRITE_ONCE(cp->cp_gate_at, jiffies);
 	WRITE_ONCE(cp->cp_silent_until, jiffies);
@@ -99,7 +99,7 @@ static void silent_peer_is_dialled_again(struct kunit *test)
 	struct rds_cpath *cp;
 
 	up_and_waiting(test);
-	cp = rig_lane(test, 0);
+	cp = rig_nth_cpath(test, 0);
 	time_passes(test);
 	rig_await(test, FAKE_MAPPED, 2);
 	rig_await(test, FAKE_SENT, 2);
@@ -287,7 +287,7 @@ static void pong_waits_as_messages_do(struct kunit *test)
 }
 
 /* Loopback, and others without a handshake */
-static void no_gate_without_lanes(struct kunit *test)
+static void no_gate_without_paths(struct kunit *test)
 {
 	rig_fake(test)->trans.caps = 0;
 	up_and_waiting(test);
@@ -315,13 +315,13 @@ static struct kunit_case gate_cases[] = {
 	KUNIT_CASE(probe_does_not_wait_for_unknown),
 	KUNIT_CASE(map_passes),
 	KUNIT_CASE(pong_waits_as_messages_do),
-	KUNIT_CASE(no_gate_without_lanes),
+	KUNIT_CASE(no_gate_without_paths),
 	{}
 };
 
 static struct kunit_suite gate_suite = {
 	.name		= "rds_gate",
-	.init		= rig_init_one_lane,
+	.init		= rig_init_one_path,
 	.exit		= rig_exit,
 	.test_cases	= gate_cases,
 };

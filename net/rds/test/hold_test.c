@@ -48,7 +48,7 @@ static void told(struct kunit *test)
 	struct rds_conn *conn = rig_conn(test);
 	unsigned int i;
 
-	for (i = 0; conn->c_map_acked != rds_cong_gen(conn->c_lcong); i++) {
+	for (i = 0; conn->c_map_acked_ver != rds_cong_ver(conn->c_lcong); i++) {
 		KUNIT_ASSERT_LT(test, i, 1000U);
 		rds_path_map_acked(rig_path(test));
 		schedule_timeout_uninterruptible(2);
@@ -130,13 +130,13 @@ static void peer_that_was_not_told(struct kunit *test)
 	KUNIT_EXPECT_LE(test, held(test), UNTOLD_FACTOR * (HELD_MAX + HOLDS));
 }
 
-/* One of ours stops by itself, but its lanes have something in hand. */
+/* One of ours stops by itself, but its paths have something in hand. */
 static void peer_of_ours(struct kunit *test)
 {
 	u64 seq = 0;
 
 	hold_up(test);
-	rig_conn(test)->c_peer.ours = true;
+	rig_conn(test)->c_peer_hs.ours = true;
 	congest(test, &seq);
 	until_stopped(test, &seq, RIG_PORT);
 	KUNIT_EXPECT_GT(test, held(test), OURS_FACTOR * HELD_MAX);

@@ -24,9 +24,9 @@ static const u8 wire_v6[56] = {
 	0xde, 0xad, 0xbe, 0xef,
 };
 
-static struct rds_ib_hello sample(bool v6)
+static struct rds_ib_priv sample(bool v6)
 {
-	struct rds_ib_hello hello = {
+	struct rds_ib_priv priv = {
 		.version	= RDS_IB_VERSION_3_1,
 		.minors		= RDS_IB_MINORS,
 		.tos		= 0x21,
@@ -38,17 +38,17 @@ static struct rds_ib_hello sample(bool v6)
 	};
 
 	if (v6) {
-		memcpy(&hello.saddr, wire_v6, 16);
-		memcpy(&hello.daddr, wire_v6 + 16, 16);
+		memcpy(&priv.saddr, wire_v6, 16);
+		memcpy(&priv.daddr, wire_v6 + 16, 16);
 	} else {
-		rds_ib_priv_map(&hello.saddr, cpu_to_be32(0x0a000001));
-		rds_ib_priv_map(&hello.daddr, cpu_to_be32(0x0a000002));
+		rds_ib_priv_map(&priv.saddr, cpu_to_be32(0x0a000001));
+		rds_ib_priv_map(&priv.daddr, cpu_to_be32(0x0a000002));
 	}
-	return hello;
+	return priv;
 }
 
-static void expect_same(struct kunit *test, const struct rds_ib_hello *a,
-			const struct rds_ib_hello *b)
+static void expect_same(struct kunit *test, const struct rds_ib_priv *a,
+			const struct rds_ib_priv *b)
 {
 	KUNIT_EXPECT_EQ(test, 0, memcmp(&a->saddr, &b->saddr, 16));
 	KUNIT_EXPECT_EQ(test, 0, memcmp(&a->daddr, &b->daddr, 16));
@@ -64,18 +64,18 @@ static void expect_same(struct kunit *test, const struct rds_ib_hello *a,
 
 static void bytes_of(struct kunit *test, bool v6, const u8 *wire, size_t size)
 {
-	struct rds_ib_hello hello = sample(v6), back;
+	struct rds_ib_priv priv = sample(v6), back;
 	u8 buf[RDS_IB_PRIV_MAX + 1];
 
 	memset(buf, 0x5a, sizeof(buf));
-	KUNIT_ASSERT_EQ(test, (size_t)rds_ib_priv_encode(buf, &hello, v6),
+	KUNIT_ASSERT_EQ(test, (size_t)rds_ib_priv_encode(buf, &priv, v6),
 			size);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(buf, wire, size));
 	KUNIT_EXPECT_EQ(test, buf[size], 0x5a);
 
 	memset(&back, 0xff, sizeof(back));
 	KUNIT_ASSERT_TRUE(test, rds_ib_priv_decode(wire, size, v6, &back));
-	expect_same(test, &hello, &back);
+	expect_same(test, &priv, &back);
 }
 
 static void bytes_v4(struct kunit *test)
@@ -91,27 +91,27 @@ static void bytes_v6(struct kunit *test)
 /* What the connection manager adds does not matter; what is missing does. */
 static void lengths(struct kunit *test)
 {
-	struct rds_ib_hello hello;
+	struct rds_ib_priv priv;
 	u8 buf[196] = {};
 	size_t len;
 
 	memcpy(buf, wire_v4, sizeof(wire_v4));
 	for (len = 0; len <= sizeof(buf); len++) {
 		KUNIT_EXPECT_EQ(test,
-				rds_ib_priv_decode(buf, len, false, &hello),
+				rds_ib_priv_decode(buf, len, false, &priv),
 				len >= sizeof(wire_v4));
 		KUNIT_EXPECT_EQ(test,
-				rds_ib_priv_decode(buf, len, true, &hello),
+				rds_ib_priv_decode(buf, len, true, &priv),
 				len >= sizeof(wire_v6));
 	}
-	KUNIT_EXPECT_FALSE(test, rds_ib_priv_decode(NULL, 0, false, &hello));
-	KUNIT_EXPECT_FALSE(test, rds_ib_priv_decode(NULL, 56, true, &hello));
+	KUNIT_EXPECT_FALSE(test, rds_ib_priv_decode(NULL, 0, false, &priv));
+	KUNIT_EXPECT_FALSE(test, rds_ib_priv_decode(NULL, 56, true, &priv));
 }
 
 /* Without the mark the last bytes are padding. */
 static void epoch_of_others(struct kunit *test)
 {
-	struct rds_ib_hello hello = sample(false), back;
+	struct rds_ib_priv priv = sample(false), back;
 	u8 buf[RDS_IB_PRIV_MAX];
 
 	memcpy(buf, wire_v4, sizeof(wire_v4));
@@ -120,61 +120,61 @@ static void epoch_of_others(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, back.ours);
 	KUNIT_EXPECT_EQ(test, back.epoch, 0U);
 
-	hello.ours = false;
-	rds_ib_priv_encode(buf, &hello, false);
+	priv.ours = false;
+	rds_ib_priv_encode(buf, &priv, false);
 	KUNIT_EXPECT_EQ(test, buf[13], 0);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(buf + 28, "\0\0\0\0", 4));
 }
 
 static void honesty(struct kunit *test)
 {
-	struct rds_ib_hello v4 = sample(false), v6 = sample(true), mixed = v6;
+	struct rds_ib_priv v4 = sample(false), v6 = sample(true), mixed = v6;
 
-	KUNIT_EXPECT_TRUE(test, rds_ib_hello_is_honest(&v4, false, &v4.daddr,
-						       &v4.saddr));
-	KUNIT_EXPECT_TRUE(test, rds_ib_hello_is_honest(&v6, true, &v6.daddr,
+	KUNIT_EXPECT_TRUE(test, rds_ib_priv_is_honest(&v4, false, &v4.daddr,
+						      &v4.saddr));
+	KUNIT_EXPECT_TRUE(test, rds_ib_priv_is_honest(&v6, true, &v6.daddr,
+						      &v6.saddr));
+	KUNIT_EXPECT_FALSE(test, rds_ib_priv_is_honest(&v6, true, &v6.saddr,
 						       &v6.saddr));
-	KUNIT_EXPECT_FALSE(test, rds_ib_hello_is_honest(&v6, true, &v6.saddr,
-							&v6.saddr));
-	KUNIT_EXPECT_FALSE(test, rds_ib_hello_is_honest(&v6, true, &v6.daddr,
-							&v6.daddr));
+	KUNIT_EXPECT_FALSE(test, rds_ib_priv_is_honest(&v6, true, &v6.daddr,
+						       &v6.daddr));
 
 	/* IPv4 addresses, said in the form for IPv6 */
-	KUNIT_EXPECT_FALSE(test, rds_ib_hello_is_honest(&v4, true, &v4.daddr,
-							&v4.saddr));
+	KUNIT_EXPECT_FALSE(test, rds_ib_priv_is_honest(&v4, true, &v4.daddr,
+						       &v4.saddr));
 	mixed.saddr = v4.saddr;
-	KUNIT_EXPECT_FALSE(test, rds_ib_hello_is_honest(&mixed, true,
-							&mixed.daddr,
-							&mixed.saddr));
+	KUNIT_EXPECT_FALSE(test, rds_ib_priv_is_honest(&mixed, true,
+						       &mixed.daddr,
+						       &mixed.saddr));
 	mixed = v6;
 	mixed.daddr = v4.daddr;
-	KUNIT_EXPECT_FALSE(test, rds_ib_hello_is_honest(&mixed, true,
-							&mixed.daddr,
-							&mixed.saddr));
+	KUNIT_EXPECT_FALSE(test, rds_ib_priv_is_honest(&mixed, true,
+						       &mixed.daddr,
+						       &mixed.saddr));
 }
 
 static void round_trips(struct kunit *test)
 {
-	struct rds_ib_hello hello, back;
+	struct rds_ib_priv priv, back;
 	u8 buf[RDS_IB_PRIV_MAX];
 	unsigned int i;
 
 	for (i = 0; i < 1000; i++) {
-		hello = sample(i & 1);
-		get_random_bytes(&hello.saddr.s6_addr[12], 4);
-		get_random_bytes(&hello.daddr.s6_addr[12], 4);
-		hello.version = get_random_u32();
-		hello.minors = get_random_u32();
-		hello.tos = get_random_u32();
-		hello.frag_size = get_random_u32();
-		hello.ack_seq = get_random_u64();
-		hello.credits = get_random_u32();
-		hello.epoch = get_random_u32();
-		rds_ib_priv_encode(buf, &hello, i & 1);
+		priv = sample(i & 1);
+		get_random_bytes(&priv.saddr.s6_addr[12], 4);
+		get_random_bytes(&priv.daddr.s6_addr[12], 4);
+		priv.version = get_random_u32();
+		priv.minors = get_random_u32();
+		priv.tos = get_random_u32();
+		priv.frag_size = get_random_u32();
+		priv.ack_seq = get_random_u64();
+		priv.credits = get_random_u32();
+		priv.epoch = get_random_u32();
+		rds_ib_priv_encode(buf, &priv, i & 1);
 		KUNIT_ASSERT_TRUE(test,
 				  rds_ib_priv_decode(buf, sizeof(buf), i & 1,
 						     &back));
-		expect_same(test, &hello, &back);
+		expect_same(test, &priv, &back);
 	}
 }
 

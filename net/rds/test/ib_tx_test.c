@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The send queue of a connection over IB: net/rds/ib/{send,tx_ring,tx_post,
- * ack,op}.c, as they are, on a queue pair that only keeps what it is given. What they call
- * of core and of other files is here.
+ * ack,op}.c, as they are, on a queue pair that only keeps what it is given.
+ * What they call of core and of other files is here.
  */
 #include <kunit/test.h>
 #include <linux/mm.h>
@@ -158,7 +158,7 @@ void rds_ib_drop(struct rds_ib_conn *ic, enum rds_drop_reason reason)
 	rig->drops++;
 }
 
-void rds_ib_watch_ask(struct rds_ib_conn *ic)
+void rds_ib_watchdog_start(struct rds_ib_conn *ic)
 {
 }
 
@@ -225,9 +225,9 @@ static int ib_tx_init(struct kunit *test)
 	rig->status = -1;
 	for (i = 0; i < MESSAGES; i++) {
 		refcount_set(&rig->msg[i].m_refs, 1);
-		rig->msg[i].m_bag.kind = RDS_BAG_INLINE;
-		rig->msg[i].m_bag.data = rig->page;
-		rig->msg[i].m_bag.len = SHORT;
+		rig->msg[i].m_payload.kind = RDS_PAYLOAD_INLINE;
+		rig->msg[i].m_payload.data = rig->page;
+		rig->msg[i].m_payload.len = SHORT;
 	}
 	ib_tx_connect();
 	KUNIT_ASSERT_EQ(test, rds_ib_tx_init(&rig->ic, SLOTS), 0);
@@ -253,7 +253,7 @@ static unsigned int refs(unsigned int i)
 
 static void expect_sent(struct kunit *test, unsigned int i, u32 len, bool more)
 {
-	rig->msg[i].m_bag.len = len;
+	rig->msg[i].m_payload.len = len;
 	KUNIT_EXPECT_EQ(test, (int)RDS_XMIT_SENT,
 			rds_ib_xmit(&rig->path, &rig->msg[i], more));
 }
@@ -383,7 +383,7 @@ static void without_memory_what_was_put_by_goes(struct kunit *test)
 	expect_sent(test, 0, SHORT, true);
 	KUNIT_EXPECT_EQ(test, rig->nr, 0);
 	rig->unmapped = true;
-	rig->msg[1].m_bag.len = LONG;
+	rig->msg[1].m_payload.len = LONG;
 	KUNIT_EXPECT_EQ(test, -ENOMEM,
 			rds_ib_xmit(&rig->path, &rig->msg[1], false));
 	KUNIT_EXPECT_EQ(test, rig->nr, 1);

@@ -26,7 +26,7 @@ static void header_of_a_message(struct kunit *test)
 	msg->m_flags = RDS_FLAG_ACK_REQUIRED | RDS_FLAG_RETRANSMITTED;
 	msg->m_exthdr[0] = RDS_EXTHDR_NPATHS;
 	msg->m_exthdr[2] = 8;
-	msg->m_bag.len = RDS_MAX_MSG_SIZE;
+	msg->m_payload.len = RDS_MAX_MSG_SIZE;
 
 	memset(&hdr, POISON, sizeof(hdr));
 	rds_message_header(msg, 42, &hdr);

@@ -320,7 +320,7 @@ static const struct rig_peer reborn = { RIG_OURS, 1, 78, 6 };
 static const struct rig_peer new_1 = { RIG_NEW, 1, 79, 0 };
 static const struct rig_peer old_1 = { RIG_OLD, 1, 0, 0 };
 
-/* One message has been sent by the one lane, and the peer has greeted us. */
+/* One message has been sent by the one path, and the peer has greeted us. */
 static struct socket *met(struct kunit *test, const struct rig_peer *peer)
 {
 	struct socket *sock = rig_dialled(test);
@@ -406,9 +406,9 @@ static const struct fake_call *numbered_probe(struct kunit *test)
 	return NULL;
 }
 
-/* What was queued before messages spread over the lanes goes before the probe
+/* What was queued before messages spread over the paths goes before the probe
  * whose answer lets them, even to a congested port; and none is parked until
- * then that another lane might overtake.
+ * then that another path might overtake.
  */
 static void barrier_is_behind_what_was_parked(struct kunit *test)
 {
@@ -427,18 +427,18 @@ static void barrier_is_behind_what_was_parked(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
 }
 
-static struct kunit_case park_lanes_cases[] = {
+static struct kunit_case park_paths_cases[] = {
 	KUNIT_CASE_PARAM(only_for_ours, kinds_gen_params),
 	KUNIT_CASE(restart_gives_up_what_is_parked),
 	KUNIT_CASE(barrier_is_behind_what_was_parked),
 	{}
 };
 
-static struct kunit_suite park_lanes_suite = {
-	.name		= "rds_park_lanes",
-	.init		= rig_init_lanes,
+static struct kunit_suite park_paths_suite = {
+	.name		= "rds_park_paths",
+	.init		= rig_init_paths,
 	.exit		= rig_exit,
-	.test_cases	= park_lanes_cases,
+	.test_cases	= park_paths_cases,
 };
 
-kunit_test_suites(&park_suite, &park_lanes_suite);
+kunit_test_suites(&park_suite, &park_paths_suite);

@@ -46,14 +46,14 @@ int rig_init(struct kunit *test)
 }
 
 /**
- * rig_init_lanes() - likewise, with what TCP can do
+ * rig_init_paths() - likewise, with what TCP can do
  * @test: the test; its priv is the rig afterwards
  *
  * How fast the machine is does not matter: gates wait until they are told.
  *
  * Return: 0 or an errno.
  */
-int rig_init_lanes(struct kunit *test)
+int rig_init_paths(struct kunit *test)
 {
 	int ret = rig_init(test);
 
@@ -65,16 +65,16 @@ int rig_init_lanes(struct kunit *test)
 }
 
 /**
- * rig_init_one_lane() - likewise, with as many lanes as the peer
+ * rig_init_one_path() - likewise, with as many paths as the peer
  * @test: the test; its priv is the rig afterwards
  *
  * So nobody offers others.
  *
  * Return: 0 or an errno.
  */
-int rig_init_one_lane(struct kunit *test)
+int rig_init_one_path(struct kunit *test)
 {
-	int ret = rig_init_lanes(test);
+	int ret = rig_init_paths(test);
 
 	if (!ret)
 		rig_fake(test)->max_paths = 1;
@@ -269,7 +269,7 @@ struct socket *rig_up(struct kunit *test)
  * rig_dialled() - dial a peer that says nothing
  * @test: the test
  *
- * One message and the first probe have been sent by lane 0, and acknowledged.
+ * One message and the first probe have been sent by path 0, and acknowledged.
  *
  * Return: a socket at RIG_PORT.
  */
@@ -395,17 +395,17 @@ void rig_deliver_map(struct kunit *test, const u16 *ports, unsigned int nr,
 }
 
 /**
- * rig_map_with() - let a congestion map arrive by a lane
+ * rig_map_with() - let a congestion map arrive by a path
  * @test: the test
- * @lane: the lane
+ * @index: the path
  * @ports: the congested ones
  * @nr: how many
  * @len: length of the map
  */
-void rig_map_with(struct kunit *test, unsigned int lane, const u16 *ports,
+void rig_map_with(struct kunit *test, unsigned int index, const u16 *ports,
 		  unsigned int nr, u32 len)
 {
-	struct rds_cpath *cp = rig_lane(test, lane);
+	struct rds_cpath *cp = rig_nth_cpath(test, index);
 	unsigned int i;
 	u8 *map;
 
@@ -422,18 +422,18 @@ void rig_map_with(struct kunit *test, unsigned int lane, const u16 *ports,
 }
 
 /**
- * rig_map_from() - let an empty congestion map arrive by a lane
+ * rig_map_from() - let an empty congestion map arrive by a path
  * @test: the test
- * @lane: the lane
+ * @index: the path
  */
-void rig_map_from(struct kunit *test, unsigned int lane)
+void rig_map_from(struct kunit *test, unsigned int index)
 {
-	rig_map_with(test, lane, NULL, 0, RDS_CONG_MAP_BYTES);
+	rig_map_with(test, index, NULL, 0, RDS_CONG_MAP_BYTES);
 }
 
 static void rig_write_exthdr(u8 *exthdr, const struct rig_peer *peer)
 {
-	const struct rds_hello_self self = {
+	const struct rds_handshake_self self = {
 		.npaths = peer->npaths,
 		.in_use = peer->in_use,
 		.tag = peer->tag,
@@ -446,7 +446,7 @@ static void rig_write_exthdr(u8 *exthdr, const struct rig_peer *peer)
 	u8 zero = 0;
 
 	if (peer->kind == RIG_OURS) {
-		rds_hello_write(exthdr, &self);
+		rds_handshake_write(exthdr, &self);
 		return;
 	}
 	rds_exthdr_add(exthdr, &pos, RDS_EXTHDR_NPATHS, &npaths);
@@ -456,10 +456,11 @@ static void rig_write_exthdr(u8 *exthdr, const struct rig_peer *peer)
 	rds_exthdr_add(exthdr, &pos, RDS_EXTHDR_SPORT_IDX, &zero);
 }
 
-static bool rig_greet_only(struct kunit *test, unsigned int lane,
-			   struct rds_header *hdr, const struct rig_peer *peer)
+static bool rig_handshake_only(struct kunit *test, unsigned int index,
+			       struct rds_header *hdr,
+			       const struct rig_peer *peer)
 {
-	struct rds_cpath *cp = rig_lane(test, lane);
+	struct rds_cpath *cp = rig_nth_cpath(test, index);
 
 	KUNIT_ASSERT_NOT_NULL(test, cp);
 	rig_write_exthdr(hdr->h_exthdr, peer);
@@ -467,20 +468,21 @@ static bool rig_greet_only(struct kunit *test, unsigned int lane,
 }
 
 /**
- * rig_greet() - let a greeting arrive, and what follows from it happen
+ * rig_handshake() - let a greeting arrive, and what follows from it happen
  * @test: the test
- * @lane: the lane that it comes by
+ * @index: the path that it comes by
  * @hdr: its header, but for what it says
  * @peer: what it says
  */
-void rig_greet(struct kunit *test, unsigned int lane, struct rds_header *hdr,
-	       const struct rig_peer *peer)
+void rig_handshake(struct kunit *test, unsigned int index,
+		   struct rds_header *hdr,
+		   const struct rig_peer *peer)
 {
-	rig_greet_only(test, lane, hdr, peer);
+	rig_handshake_only(test, index, hdr, peer);
 	fake_settle(rig_fake(test));
 }
 
-static bool rig_probe_unsettled(struct kunit *test, unsigned int lane, u64 seq,
+static bool rig_probe_unsettled(struct kunit *test, unsigned int index, u64 seq,
 				u8 flags, const struct rig_peer *peer)
 {
 	struct rds_header hdr = {
@@ -490,63 +492,63 @@ static bool rig_probe_unsettled(struct kunit *test, unsigned int lane, u64 seq,
 		.h_flags	= flags,
 	};
 
-	return rig_greet_only(test, lane, &hdr, peer);
+	return rig_handshake_only(test, index, &hdr, peer);
 }
 
 /**
  * rig_probe_only() - let a probe arrive; what follows may take a while
  * @test: the test
- * @lane: the lane that it comes by
+ * @index: the path that it comes by
  * @seq: its number; 0 if it has none
  * @peer: what it says
  *
  * Return: whether the transport is to read on.
  */
-bool rig_probe_only(struct kunit *test, unsigned int lane, u64 seq,
+bool rig_probe_only(struct kunit *test, unsigned int index, u64 seq,
 		    const struct rig_peer *peer)
 {
-	return rig_probe_unsettled(test, lane, seq, 0, peer);
+	return rig_probe_unsettled(test, index, seq, 0, peer);
 }
 
 /**
  * rig_probe_flags() - let a probe arrive, and what follows from it happen
  * @test: the test
- * @lane: the lane that it comes by
+ * @index: the path that it comes by
  * @seq: its number; 0 if it has none
  * @flags: of the header
  * @peer: what it says
  */
-void rig_probe_flags(struct kunit *test, unsigned int lane, u64 seq, u8 flags,
+void rig_probe_flags(struct kunit *test, unsigned int index, u64 seq, u8 flags,
 		     const struct rig_peer *peer)
 {
-	rig_probe_unsettled(test, lane, seq, flags, peer);
+	rig_probe_unsettled(test, index, seq, flags, peer);
 	fake_settle(rig_fake(test));
 }
 
 /**
  * rig_probe() - the same without flags
  * @test: the test
- * @lane: the lane that it comes by
+ * @index: the path that it comes by
  * @seq: its number; 0 if it has none
  * @peer: what it says
  */
-void rig_probe(struct kunit *test, unsigned int lane, u64 seq,
+void rig_probe(struct kunit *test, unsigned int index, u64 seq,
 	       const struct rig_peer *peer)
 {
-	rig_probe_flags(test, lane, seq, 0, peer);
+	rig_probe_flags(test, index, seq, 0, peer);
 }
 
 /**
  * rig_reply() - let the answer to a probe arrive, likewise
  * @test: the test
- * @lane: the lane that it comes by
+ * @index: the path that it comes by
  * @seq: its number; 0 if it has none
  * @peer: what it says
  *
  * One that has a number answers the barrier if there is one; by one of ours it
  * is given without.
  */
-void rig_reply(struct kunit *test, unsigned int lane, u64 seq,
+void rig_reply(struct kunit *test, unsigned int index, u64 seq,
 	       const struct rig_peer *peer)
 {
 	const struct rds_conn *conn = rig_conn(test);
@@ -561,10 +563,10 @@ void rig_reply(struct kunit *test, unsigned int lane, u64 seq,
 		answer.tag = READ_ONCE(conn->c_fan_tag);
 	else
 		hdr.h_sequence = cpu_to_be64(seq);
-	rig_greet(test, lane, &hdr, &answer);
+	rig_handshake(test, index, &hdr, &answer);
 }
 
-static void rig_name_peer(struct kunit *test, struct rds_peer *peer)
+static void rig_name_peer(struct kunit *test, struct rds_conn_request *peer)
 {
 	memset(peer, 0, sizeof(*peer));
 	peer->spoken = true;
@@ -577,21 +579,21 @@ static void rig_name_peer(struct kunit *test, struct rds_peer *peer)
 /**
  * rig_offer_only() - the peer makes a connection; what follows may take a while
  * @test: the test
- * @lane: the lane that its port names
+ * @index: the path that its port names
  * @offer: what stands for the connection
  *
  * Return: as rds_path_accept().
  */
-int rig_offer_only(struct kunit *test, u8 lane, void *offer)
+int rig_offer_only(struct kunit *test, u8 index, void *offer)
 {
 	struct fake *fake = rig_fake(test);
-	struct rds_peer *peer;
+	struct rds_conn_request *peer;
 	int ret;
 
 	peer = kmalloc(sizeof(*peer), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, peer);
 	rig_name_peer(test, peer);
-	peer->lane = lane;
+	peer->index = index;
 	/* What was said in this very jiffy has been said before. */
 	peer->since = rig_of(test)->offers_since ?: jiffies + 1;
 	fake->offered_by = peer;
@@ -604,14 +606,14 @@ int rig_offer_only(struct kunit *test, u8 lane, void *offer)
 /**
  * rig_offer() - the peer makes a connection, and what follows happens
  * @test: the test
- * @lane: the lane that its port names
+ * @index: the path that its port names
  * @offer: what stands for the connection
  *
  * Return: as rds_path_accept().
  */
-int rig_offer(struct kunit *test, u8 lane, void *offer)
+int rig_offer(struct kunit *test, u8 index, void *offer)
 {
-	int ret = rig_offer_only(test, lane, offer);
+	int ret = rig_offer_only(test, index, offer);
 
 	fake_settle(rig_fake(test));
 	return ret;
@@ -625,7 +627,7 @@ int rig_offer(struct kunit *test, u8 lane, void *offer)
  */
 int rig_knock(struct kunit *test)
 {
-	struct rds_peer peer;
+	struct rds_conn_request peer;
 	int ret;
 
 	rig_name_peer(test, &peer);
@@ -766,15 +768,15 @@ const char *rig_sent(struct kunit *test)
 }
 
 /**
- * rig_said() - what one lane has sent, in short; see rig_expect_said()
+ * rig_said() - what one path has sent, in short; see rig_expect_said()
  * @test: the test
- * @lane: its number
+ * @index: its number
  *
  * Return: as fake_said().
  */
-const char *rig_said(struct kunit *test, unsigned int lane)
+const char *rig_said(struct kunit *test, unsigned int index)
 {
 	struct rig *rig = rig_of(test);
 
-	return fake_said(&rig->fake, lane, rig->text, sizeof(rig->text));
+	return fake_said(&rig->fake, index, rig->text, sizeof(rig->text));
 }

@@ -12,7 +12,7 @@
 #include <linux/workqueue.h>
 
 #include "../core/conn.h"
-#include "../core/hello.h"
+#include "../core/handshake.h"
 #include "../core/rds_net.h"
 #include "../core/sock.h"
 #include "fake.h"
@@ -74,8 +74,8 @@ struct rig_got {
 
 /**
  * enum rig_kind - what peers there are
- * @RIG_OLD: says only how many lanes it has
- * @RIG_NEW: announces a generation, too, and that its ports name lanes
+ * @RIG_OLD: says only how many paths it has
+ * @RIG_NEW: announces a generation, too, and that its ports name paths
  * @RIG_OURS: is of this implementation
  */
 enum rig_kind {
@@ -87,10 +87,10 @@ enum rig_kind {
 /**
  * struct rig_peer - what a peer says of itself
  * @kind: of which kind it is
- * @npaths: lanes that it offers
+ * @npaths: paths that it offers
  * @gen: its generation number
  * @epoch: its epoch
- * @in_use: it has so many lanes in use; of %RIG_OURS only, as all that follows
+ * @in_use: it has so many paths in use; of %RIG_OURS only, as all that follows
  * @tag: of its barrier, or of ours that it answers
  */
 struct rig_peer {
@@ -152,14 +152,15 @@ static inline struct rds_conn *rig_conn(struct kunit *test)
 	return to_cpath(rig_path(test))->cp_conn;
 }
 
-/* A lane by its number now, or NULL */
-static inline struct rds_cpath *rig_lane(struct kunit *test, unsigned int i)
+/* A path by its number now, or NULL */
+static inline struct rds_cpath *rig_nth_cpath(struct kunit *test,
+					      unsigned int i)
 {
-	return rds_conn_lane(rig_conn(test), i);
+	return rds_conn_path(rig_conn(test), i);
 }
 
-int rig_init_lanes(struct kunit *test);
-int rig_init_one_lane(struct kunit *test);
+int rig_init_paths(struct kunit *test);
+int rig_init_one_path(struct kunit *test);
 struct socket *rig_open(struct kunit *test);
 int rig_bind(struct socket *sock, u32 ip, u16 port);
 struct socket *rig_socket(struct kunit *test, u16 port);
@@ -176,23 +177,24 @@ void rig_deliver(struct kunit *test, u64 seq, u16 sport, u16 dport, u32 len,
 		 u8 flags);
 void rig_deliver_map(struct kunit *test, const u16 *ports, unsigned int nr,
 		     u32 len);
-void rig_map_with(struct kunit *test, unsigned int lane, const u16 *ports,
+void rig_map_with(struct kunit *test, unsigned int index, const u16 *ports,
 		  unsigned int nr, u32 len);
 bool rig_receive(struct kunit *test, struct rds_path *path,
 		 const struct rds_header *hdr);
-void rig_map_from(struct kunit *test, unsigned int lane);
-bool rig_probe_only(struct kunit *test, unsigned int lane, u64 seq,
+void rig_map_from(struct kunit *test, unsigned int index);
+bool rig_probe_only(struct kunit *test, unsigned int index, u64 seq,
 		    const struct rig_peer *peer);
-void rig_probe_flags(struct kunit *test, unsigned int lane, u64 seq, u8 flags,
+void rig_probe_flags(struct kunit *test, unsigned int index, u64 seq, u8 flags,
 		     const struct rig_peer *peer);
-void rig_probe(struct kunit *test, unsigned int lane, u64 seq,
+void rig_probe(struct kunit *test, unsigned int index, u64 seq,
 	       const struct rig_peer *peer);
-void rig_greet(struct kunit *test, unsigned int lane, struct rds_header *hdr,
+void rig_handshake(struct kunit *test, unsigned int index,
+		   struct rds_header *hdr,
+		   const struct rig_peer *peer);
+void rig_reply(struct kunit *test, unsigned int index, u64 seq,
 	       const struct rig_peer *peer);
-void rig_reply(struct kunit *test, unsigned int lane, u64 seq,
-	       const struct rig_peer *peer);
-int rig_offer_only(struct kunit *test, u8 lane, void *offer);
-int rig_offer(struct kunit *test, u8 lane, void *offer);
+int rig_offer_only(struct kunit *test, u8 index, void *offer);
+int rig_offer(struct kunit *test, u8 index, void *offer);
 int rig_knock(struct kunit *test);
 int rig_setsockopt(struct socket *sock, int name, void *value, int len);
 unsigned int rig_poll(struct socket *sock);
@@ -203,7 +205,7 @@ u64 rig_stat_sum(size_t offset);
 bool rig_stat_reaches(size_t offset, u64 value);
 const char *rig_ops(struct kunit *test, bool failed);
 const char *rig_sent(struct kunit *test);
-const char *rig_said(struct kunit *test, unsigned int lane);
+const char *rig_said(struct kunit *test, unsigned int index);
 
 /* Value of a counter of init_net */
 #define rig_stat(name)	rig_stat_sum(offsetof(struct rds_stats, name))
@@ -229,11 +231,11 @@ const char *rig_said(struct kunit *test, unsigned int lane);
 	KUNIT_EXPECT_STREQ(__test, rig_sent(__test), sent);		\
 } while (0)
 
-/* What one lane has sent, see fake_said() */
-#define rig_expect_said(_test, lane, said) do {				\
+/* What one path has sent, see fake_said() */
+#define rig_expect_said(_test, index, said) do {			\
 	struct kunit *__test = (_test);					\
 									\
-	KUNIT_EXPECT_STREQ(__test, rig_said(__test, lane), said);	\
+	KUNIT_EXPECT_STREQ(__test, rig_said(__test, index), said);	\
 } while (0)
 
 /* Wait for so many calls since the log began. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Source ports that name the lane: net/rds/tcp/sport.h. */
+/* Source ports that name the path: net/rds/tcp/sport.h. */
 #include <kunit/test.h>
 #include <linux/limits.h>
 
@@ -50,22 +50,22 @@ static void groups_of_a_range(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sp.sp_base, row->base);
 }
 
-/* Each port of each group is in the range, and names its lane. */
-static void ports_name_their_lane(struct kunit *test)
+/* Each port of each group is in the range, and names its path. */
+static void ports_name_their_path(struct kunit *test)
 {
 	const struct range_row *row = test->param_value;
 	struct rds_tcp_sports sp;
 	u32 group;
 	u16 port;
-	u8 lane;
+	u8 index;
 
 	rds_tcp_sports_init(&sp, row->low, row->high);
 	for (group = 0; group < sp.sp_groups; group++) {
-		for (lane = 0; lane < RDS_MAX_PATHS; lane++) {
-			port = rds_tcp_sport(&sp, group, lane);
+		for (index = 0; index < RDS_MAX_PATHS; index++) {
+			port = rds_tcp_sport(&sp, group, index);
 			KUNIT_ASSERT_GE(test, (int)port, row->low);
 			KUNIT_ASSERT_LE(test, (int)port, row->high);
-			KUNIT_ASSERT_EQ(test, rds_tcp_sport_lane(port), lane);
+			KUNIT_ASSERT_EQ(test, rds_tcp_sport_index(port), index);
 		}
 	}
 }
@@ -78,7 +78,7 @@ static void ports_differ(struct kunit *test)
 	unsigned long *seen;
 	u32 group;
 	u16 port;
-	u8 lane;
+	u8 index;
 
 	seen = kunit_kzalloc(test, BITS_TO_LONGS(U16_MAX + 1) *
 			     sizeof(unsigned long), GFP_KERNEL);
@@ -86,8 +86,8 @@ static void ports_differ(struct kunit *test)
 
 	rds_tcp_sports_init(&sp, row->low, row->high);
 	for (group = 0; group < sp.sp_groups; group++) {
-		for (lane = 0; lane < RDS_MAX_PATHS; lane++) {
-			port = rds_tcp_sport(&sp, group, lane);
+		for (index = 0; index < RDS_MAX_PATHS; index++) {
+			port = rds_tcp_sport(&sp, group, index);
 			KUNIT_ASSERT_FALSE(test, test_and_set_bit(port, seen));
 		}
 	}
@@ -107,7 +107,7 @@ static void groups_run_round(struct kunit *test)
 
 static struct kunit_case tcp_sport_cases[] = {
 	KUNIT_CASE_PARAM(groups_of_a_range, ranges_gen_params),
-	KUNIT_CASE_PARAM(ports_name_their_lane, ranges_gen_params),
+	KUNIT_CASE_PARAM(ports_name_their_path, ranges_gen_params),
 	KUNIT_CASE_PARAM(ports_differ, ranges_gen_params),
 	KUNIT_CASE(groups_run_round),
 	{}

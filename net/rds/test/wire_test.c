@@ -70,7 +70,7 @@ static const struct type_row types[] = {
 	{ 8, 1, "sport_idx" },
 	{ 9, 0, "unknown_9" },
 	{ 13, 0, "unknown_13" },
-	{ 14, 15, "soft_rdma" },
+	{ 14, 15, "sw_rdma" },
 };
 
 static void type_desc(const struct type_row *row, char *desc)

@@ -79,8 +79,8 @@ TEST_F(rdma, i19_memory_that_cannot_be_registered)
 {
 	static const char *const steps[] = {
 		"rds_mr_pin", "rds_ib_mr_map_pages", "rds_ib_mr_register",
-		"rds_ib_frmr_make", "rds_ib_regq_create", "rds_ib_regq_connect",
-		"rds_ib_regq_post", "rds_mr_publish",
+		"rds_ib_frmr_make", "rds_ib_reg_qp_create",
+		"rds_ib_reg_qp_connect", "rds_ib_reg_qp_post", "rds_mr_publish",
 	};
 	struct step step = { .retval = NO_MEMORY, .interval = "1" };
 	uint64_t cookie;
@@ -136,7 +136,7 @@ static long register_once(int fd, const void *memory, size_t len)
 TEST_F(rdma, i19_memory_that_cannot_be_invalidated)
 {
 	static const char *const steps[] = {
-		"rds_ib_frmr_invalidate", "rds_ib_regq_post",
+		"rds_ib_frmr_invalidate", "rds_ib_reg_qp_post",
 	};
 	struct step step = { .retval = NO_MEMORY, .interval = "1" };
 	int64_t freed, reused;

@@ -1,44 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* RDMA in software, what is in the frames: net/rds/core/soft_frame.c. */
+/* RDMA in software, what is in the frames: net/rds/core/sw_frame.c. */
 #include <kunit/test.h>
 
-#include "../core/soft_frame.h"
-#include "../core/soft_mr.h"
+#include "../core/sw_frame.h"
+#include "../core/sw_mr.h"
 
 static void fills_the_room(struct kunit *test)
 {
 	static const u8 expected[RDS_EXTHDR_SPACE] = {
-		RDS_EXTHDR_SOFT_RDMA, RDS_SOFT_WRITE, 0,
+		RDS_EXTHDR_SW_RDMA, RDS_SW_WRITE, 0,
 		0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88,
 		0x99, 0xaa, 0xbb, 0xcc, 0,
 	};
-	const struct rds_soft_frame frame = {
-		.sf_kind = RDS_SOFT_WRITE, .sf_id = 0x11223344,
+	const struct rds_sw_frame frame = {
+		.sf_kind = RDS_SW_WRITE, .sf_id = 0x11223344,
 		.sf_key = 0x55667788, .sf_addr = 0x99aabbcc,
 	};
 	u8 exthdr[RDS_EXTHDR_SPACE];
 
 	memset(exthdr, 0xee, sizeof(exthdr));
-	rds_soft_frame_write(exthdr, &frame);
+	rds_sw_frame_write(exthdr, &frame);
 	KUNIT_EXPECT_EQ(test, memcmp(exthdr, expected, sizeof(exthdr)), 0);
 }
 
 static void round_trip(struct kunit *test)
 {
-	struct rds_soft_frame frame = {
-		.sf_status = RDS_SOFT_REFUSED, .sf_id = ~0, .sf_key = 1,
+	struct rds_sw_frame frame = {
+		.sf_status = RDS_SW_REFUSED, .sf_id = ~0, .sf_key = 1,
 		.sf_addr = 0x80000000,
 	};
 	u8 exthdr[RDS_EXTHDR_SPACE];
-	struct rds_soft_frame found;
+	struct rds_sw_frame found;
 	unsigned int kind;
 
 	for (kind = 0; kind < 256; kind++) {
 		frame.sf_kind = kind;
-		rds_soft_frame_write(exthdr, &frame);
-		KUNIT_ASSERT_EQ(test, rds_soft_frame_read(exthdr, &found),
-				kind <= RDS_SOFT_MASKED_CSWP);
-		if (kind > RDS_SOFT_MASKED_CSWP)
+		rds_sw_frame_write(exthdr, &frame);
+		KUNIT_ASSERT_EQ(test, rds_sw_frame_read(exthdr, &found),
+				kind <= RDS_SW_MASKED_CSWP);
+		if (kind > RDS_SW_MASKED_CSWP)
 			continue;
 		KUNIT_EXPECT_EQ(test, found.sf_kind, frame.sf_kind);
 		KUNIT_EXPECT_EQ(test, found.sf_status, frame.sf_status);
@@ -52,13 +52,13 @@ static void round_trip(struct kunit *test)
 static void other_headers(struct kunit *test)
 {
 	u8 exthdr[RDS_EXTHDR_SPACE] = {};
-	struct rds_soft_frame found;
+	struct rds_sw_frame found;
 	unsigned int type;
 
 	for (type = 0; type < 256; type++) {
 		exthdr[0] = type;
-		KUNIT_EXPECT_EQ(test, rds_soft_frame_read(exthdr, &found),
-				type == RDS_EXTHDR_SOFT_RDMA);
+		KUNIT_EXPECT_EQ(test, rds_sw_frame_read(exthdr, &found),
+				type == RDS_EXTHDR_SW_RDMA);
 	}
 }
 
@@ -68,12 +68,12 @@ static void operands(struct kunit *test)
 		.op_add = 0x0102030405060708ULL, .op_compare = 2,
 		.op_add_mask = ~0ULL, .op_compare_mask = 1ULL << 63,
 	};
-	struct rds_soft_operands wire;
+	struct rds_sw_operands wire;
 	struct rds_op found = {};
 
-	rds_soft_operands_write(&wire, &op);
+	rds_sw_operands_write(&wire, &op);
 	KUNIT_EXPECT_EQ(test, *(u8 *)&wire.add, 1);
-	rds_soft_operands_read(&wire, &found);
+	rds_sw_operands_read(&wire, &found);
 	KUNIT_EXPECT_EQ(test, found.op_add, op.op_add);
 	KUNIT_EXPECT_EQ(test, found.op_compare, op.op_compare);
 	KUNIT_EXPECT_EQ(test, found.op_add_mask, op.op_add_mask);
@@ -127,10 +127,10 @@ static void computes(struct kunit *test)
 		.op_compare_mask = row->compare_mask,
 	};
 
-	KUNIT_EXPECT_EQ(test, rds_soft_compute(&op, row->old), row->result);
+	KUNIT_EXPECT_EQ(test, rds_sw_compute(&op, row->old), row->result);
 }
 
-static struct kunit_case rds_soft_frame_cases[] = {
+static struct kunit_case rds_sw_frame_cases[] = {
 	KUNIT_CASE(fills_the_room),
 	KUNIT_CASE(round_trip),
 	KUNIT_CASE(other_headers),
@@ -139,9 +139,9 @@ static struct kunit_case rds_soft_frame_cases[] = {
 	{}
 };
 
-static struct kunit_suite rds_soft_frame_suite = {
-	.name = "rds_soft_frame",
-	.test_cases = rds_soft_frame_cases,
+static struct kunit_suite rds_sw_frame_suite = {
+	.name = "rds_sw_frame",
+	.test_cases = rds_sw_frame_cases,
 };
 
-kunit_test_suite(rds_soft_frame_suite);
+kunit_test_suite(rds_sw_frame_suite);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The lanes of a connection, net/rds/core/lanes.c: the handshake, growing, the
- * barrier, and peers that come back as another.
+ * The paths of a connection, net/rds/core/multipath.c: the handshake, growing,
+ * the barrier, and peers that come back as another.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
 
 #include "../core/cong.h"
-#include "../core/lanes.h"
+#include "../core/multipath.h"
 #include "rig.h"
 
-/* Peers; the first has not seen that our ports name lanes. */
+/* Peers; the first has not seen that our ports name paths. */
 static const struct rig_peer ours_1 = { RIG_OURS, 1, 77, 5 };
 static const struct rig_peer ours_8 = { RIG_OURS, 8, 77, 5 };
 static const struct rig_peer ours_uses_8 = { RIG_OURS, 8, 77, 5, true };
@@ -40,7 +40,7 @@ static int offer_at_last(struct kunit *test, u8 named)
 	return ret;
 }
 
-/* The same, but the peer has dialled, and its port names this lane. */
+/* The same, but the peer has dialled, and its port names this path. */
 static struct socket *accepted(struct kunit *test, u8 named)
 {
 	struct socket *sock;
@@ -61,15 +61,15 @@ static void expect_hello_use(struct kunit *test, unsigned int n, u16 npaths,
 			     bool in_use)
 {
 	const struct fake_call *call = fake_nth(rig_fake(test), FAKE_SENT, n);
-	struct rds_hello hello;
+	struct rds_handshake hs;
 
 	KUNIT_ASSERT_NOT_NULL(test, call);
-	rds_hello_read(call->exthdr, &hello);
-	KUNIT_EXPECT_EQ(test, hello.npaths, npaths);
-	KUNIT_EXPECT_EQ(test, hello.in_use, in_use);
-	KUNIT_EXPECT_TRUE(test, hello.names_lanes);
-	KUNIT_EXPECT_TRUE(test, hello.ours);
-	KUNIT_EXPECT_EQ(test, (u32)(hello.id >> 32),
+	rds_handshake_read(call->exthdr, &hs);
+	KUNIT_EXPECT_EQ(test, hs.npaths, npaths);
+	KUNIT_EXPECT_EQ(test, hs.in_use, in_use);
+	KUNIT_EXPECT_TRUE(test, hs.names_paths);
+	KUNIT_EXPECT_TRUE(test, hs.ours);
+	KUNIT_EXPECT_EQ(test, (u32)(hs.id >> 32),
 			rds_net(&init_net)->rn_gen);
 }
 
@@ -83,49 +83,49 @@ static unsigned int npaths(struct kunit *test)
 	return rig_conn(test)->c_npaths;
 }
 
-/* A port of the peer's such that messages from @sock's go by this lane */
-static u16 port_of_lane(struct kunit *test, u16 sport, unsigned int lane)
+/* A port of the peer's such that messages from @sock's go by this path */
+static u16 port_of_path(struct kunit *test, u16 sport, unsigned int index)
 {
-	const struct rds_cpath *want = rig_lane(test, lane);
+	const struct rds_cpath *want = rig_nth_cpath(test, index);
 	u16 port;
 
 	for (port = RIG_PEER_PORT; port < RIG_PEER_PORT + 1000; port++) {
-		if (rds_lanes_pick(rig_conn(test), htons(sport),
-				   htons(port)) == want)
+		if (rds_mp_pick(rig_conn(test), htons(sport),
+				htons(port)) == want)
 			return port;
 	}
-	KUNIT_ASSERT_TRUE_MSG(test, false, "no port takes lane %u", lane);
+	KUNIT_ASSERT_TRUE_MSG(test, false, "no port takes path %u", index);
 	return 0;
 }
 
-static void send_by(struct kunit *test, struct socket *sock, unsigned int lane)
+static void send_by(struct kunit *test, struct socket *sock, unsigned int index)
 {
-	u16 port = port_of_lane(test, RIG_PORT, lane);
+	u16 port = port_of_path(test, RIG_PORT, index);
 
 	KUNIT_ASSERT_EQ(test, 5, rig_try_send(test, sock, port, 5,
 					      MSG_DONTWAIT));
 	fake_settle(rig_fake(test));
 }
 
-/* Every lane has been greeted; all but the fan-out's wait for the barrier. */
-static void greet_lanes(struct kunit *test, const struct rig_peer *peer)
+/* Every path has been greeted; all but the fan-out's wait for the barrier. */
+static void greet_paths(struct kunit *test, const struct rig_peer *peer)
 {
 	unsigned int i;
 
 	for (i = 0; i < npaths(test); i++) {
-		if (rds_cpath_state(rig_lane(test, i)) == RDS_PATH_UP)
+		if (rds_cpath_state(rig_nth_cpath(test, i)) == RDS_PATH_UP)
 			rig_probe(test, i, 0, peer);
 	}
 }
 
-/* rig_dialled(), and eight lanes are open. */
-static struct socket *eight_lanes(struct kunit *test)
+/* rig_dialled(), and eight paths are open. */
+static struct socket *eight_paths(struct kunit *test)
 {
 	struct socket *sock = rig_dialled(test);
 
 	rig_reply(test, 0, 1, &ours_8);
 	rig_await(test, FAKE_CONNECTED, 7);
-	greet_lanes(test, &ours_8);
+	greet_paths(test, &ours_8);
 	rig_reply(test, 0, 2, &ours_8);
 	KUNIT_ASSERT_EQ(test, npaths(test), 8U);
 	KUNIT_ASSERT_EQ(test, rig_conn(test)->c_fan, RDS_FAN_OPEN);
@@ -139,8 +139,8 @@ static void drop_all(struct kunit *test, enum rds_drop_reason reason)
 	unsigned int i;
 
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
-		if (rig_lane(test, i))
-			rds_path_drop(&rig_lane(test, i)->cp_pub, reason);
+		if (rig_nth_cpath(test, i))
+			rds_path_drop(&rig_nth_cpath(test, i)->cp_pub, reason);
 	}
 	fake_settle(rig_fake(test));
 }
@@ -164,7 +164,7 @@ static void first_number_is_a_probe_s(struct kunit *test)
 	rig_map_from(test, 0);
 	rig_await(test, FAKE_SENT, 2);
 	rig_expect_said(test, 0, "M 1p 2");
-	/* More lanes are for those of this implementation. */
+	/* More paths are for those of this implementation. */
 	expect_hello(test, 0, 1);
 }
 
@@ -214,10 +214,10 @@ static void probe_is_answered_in_any_case(struct kunit *test)
 	rig_expect_said(test, 0, "3y");
 }
 
-/* Messages on lane 0, waiting or on their way */
+/* Messages on path 0, waiting or on their way */
 static unsigned int queued(struct kunit *test)
 {
-	struct rds_cpath *cp = rig_lane(test, 0);
+	struct rds_cpath *cp = rig_nth_cpath(test, 0);
 	struct list_head *item;
 	unsigned int n = 0;
 
@@ -244,7 +244,8 @@ static void answers_are_bounded(struct kunit *test)
 
 	fake_unblock(rig_fake(test));
 	fake_settle(rig_fake(test));
-	rds_path_ack(rig_path(test), rig_lane(test, 0)->cp_next_tx_seq - 1);
+	rds_path_ack(rig_path(test), rig_nth_cpath(test,
+						   0)->cp_next_tx_seq - 1);
 	KUNIT_EXPECT_EQ(test, queued(test), 0U);
 	fake_forget(rig_fake(test));
 	rig_probe(test, 0, i, &old_1);
@@ -293,16 +294,16 @@ static void probe_comes_again(struct kunit *test)
 			dropped + row->dropped);
 }
 
-struct lanes_row {
+struct paths_row {
 	const char	*name;
 	enum rig_kind	kind;
 	u16		theirs;
 	unsigned int	ours;
 	unsigned int	legacy;
-	unsigned int	lanes;
+	unsigned int	paths;
 };
 
-static const struct lanes_row lanes[] = {
+static const struct paths_row paths[] = {
 	{ "0",			RIG_OURS, 0, 8, 1, 1 },
 	{ "1",			RIG_OURS, 1, 8, 1, 1 },
 	{ "2",			RIG_OURS, 2, 8, 1, 2 },
@@ -321,16 +322,16 @@ static const struct lanes_row lanes[] = {
 	{ "old_allowed_2",	RIG_OLD, 8, 8, 2, 2 },
 };
 
-static void lanes_desc(const struct lanes_row *row, char *desc)
+static void paths_desc(const struct paths_row *row, char *desc)
 {
 	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
 }
 
-KUNIT_ARRAY_PARAM(lanes, lanes, lanes_desc);
+KUNIT_ARRAY_PARAM(paths, paths, paths_desc);
 
-static void lanes_that_both_have(struct kunit *test)
+static void paths_that_both_have(struct kunit *test)
 {
-	const struct lanes_row *row = test->param_value;
+	const struct paths_row *row = test->param_value;
 	const struct rig_peer peer = { row->kind, row->theirs, 77, 5 };
 	unsigned int i;
 
@@ -338,24 +339,24 @@ static void lanes_that_both_have(struct kunit *test)
 	rig_fake(test)->legacy_paths = row->legacy;
 	rig_dialled(test);
 	rig_reply(test, 0, 1, &peer);
-	/* Others are dialled when they have answered to the number of lanes. */
+	/* Others are dialled when they have answered to the number of paths. */
 	if (row->kind != RIG_OURS)
 		rig_reply(test, 0, 2, &peer);
 
-	KUNIT_EXPECT_EQ(test, npaths(test), row->lanes);
-	KUNIT_EXPECT_EQ(test, rig_fake(test)->live_paths, (int)row->lanes);
-	rig_await(test, FAKE_CONNECTED, row->lanes - 1);
+	KUNIT_EXPECT_EQ(test, npaths(test), row->paths);
+	KUNIT_EXPECT_EQ(test, rig_fake(test)->live_paths, (int)row->paths);
+	rig_await(test, FAKE_CONNECTED, row->paths - 1);
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECT),
-			row->lanes - 1);
-	for (i = 0; i < row->lanes; i++) {
-		KUNIT_ASSERT_NOT_NULL(test, rig_lane(test, i));
-		KUNIT_EXPECT_EQ(test, rig_lane(test, i)->cp_pub.index, i);
-		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, i)),
+			row->paths - 1);
+	for (i = 0; i < row->paths; i++) {
+		KUNIT_ASSERT_NOT_NULL(test, rig_nth_cpath(test, i));
+		KUNIT_EXPECT_EQ(test, rig_nth_cpath(test, i)->cp_pub.index, i);
+		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, i)),
 				RDS_PATH_UP);
 	}
 }
 
-/* Two that did not know of each other have both offered one lane. */
+/* Two that did not know of each other have both offered one path. */
 static void offers_again_when_it_knows(struct kunit *test)
 {
 	rig_dialled(test);
@@ -370,10 +371,10 @@ static void offers_again_when_it_knows(struct kunit *test)
 
 static void pairs_spread_and_stay(struct kunit *test)
 {
-	struct socket *sock = eight_lanes(test);
-	unsigned int i, lane, used = 0;
+	struct socket *sock = eight_paths(test);
+	unsigned int i, index, used = 0;
 	const struct fake_call *call;
-	u8 lane_of[64];
+	u8 path_of[64];
 
 	for (i = 0; i < 128; i++)
 		KUNIT_ASSERT_EQ(test, 5, rig_try_send(test, sock,
@@ -383,15 +384,15 @@ static void pairs_spread_and_stay(struct kunit *test)
 
 	for (i = 0; i < 128; i++) {
 		call = fake_nth(rig_fake(test), FAKE_SENT, i);
-		lane = call->lane;
-		used |= BIT(lane);
+		index = call->index;
+		used |= BIT(index);
 		if (i < 64)
-			lane_of[i] = lane;
+			path_of[i] = index;
 		else
-			KUNIT_EXPECT_EQ(test, lane, lane_of[i - 64]);
+			KUNIT_EXPECT_EQ(test, index, path_of[i - 64]);
 		KUNIT_EXPECT_EQ(test, call->dport, RIG_PEER_PORT + i % 64);
 	}
-	/* One lane or another is missed once in 650 runs; three, never. */
+	/* One path or another is missed once in 650 runs; three, never. */
 	KUNIT_EXPECT_GE(test, hweight32(used), 5U);
 }
 
@@ -404,7 +405,7 @@ static void others_wait_for_the_answer(struct kunit *test)
 	rig_reply(test, 0, 1, &ours_8);
 	rig_await(test, FAKE_CONNECTED, 7);
 	rig_expect_said(test, 0, "3 4p");
-	greet_lanes(test, &ours_8);
+	greet_paths(test, &ours_8);
 	send_by(test, sock, 3);
 	send_by(test, sock, 0);
 	rig_expect_said(test, 3, "M 0p 0y");
@@ -417,7 +418,7 @@ static void others_wait_for_the_answer(struct kunit *test)
 }
 
 /* Nor do they carry anything before they have been greeted themselves. */
-static void every_lane_is_to_be_greeted(struct kunit *test)
+static void every_path_is_to_be_greeted(struct kunit *test)
 {
 	struct socket *sock = rig_dialled(test);
 
@@ -443,7 +444,7 @@ static void unnumbered_answer_opens_nothing(struct kunit *test)
 	rig_send(test, sock, 1);
 	rig_reply(test, 0, 1, &ours_8);
 	rig_await(test, FAKE_CONNECTED, 7);
-	greet_lanes(test, &ours_8);
+	greet_paths(test, &ours_8);
 	send_by(test, sock, 3);
 	rig_reply(test, 0, 0, &ours_8);
 	rig_reply(test, 3, 0, &ours_8);
@@ -469,12 +470,12 @@ static void only_its_answer_opens_a_barrier(struct kunit *test)
 	rig_send(test, sock, 1);
 	rig_reply(test, 0, 1, &ours_8);
 	rig_await(test, FAKE_CONNECTED, 7);
-	greet_lanes(test, &ours_8);
+	greet_paths(test, &ours_8);
 	answer.tag = rig_conn(test)->c_fan_tag + 1;
 	rig_reply(test, 0, 0, &answer);
 	answer.tag = rig_conn(test)->c_fan_tag;
 	rig_reply(test, 3, 0, &answer);
-	rig_greet(test, 0, &hdr, &answer);
+	rig_handshake(test, 0, &hdr, &answer);
 	KUNIT_EXPECT_EQ(test, rig_conn(test)->c_fan, RDS_FAN_BARRIER);
 	rig_reply(test, 0, 0, &answer);
 	KUNIT_EXPECT_EQ(test, rig_conn(test)->c_fan, RDS_FAN_OPEN);
@@ -483,16 +484,16 @@ static void only_its_answer_opens_a_barrier(struct kunit *test)
 static void expect_tag(struct kunit *test, u8 tag)
 {
 	const struct fake_call *call;
-	struct rds_hello hello;
+	struct rds_handshake hs;
 	unsigned int i, n = 0;
 
 	for (i = 0; (call = fake_nth(rig_fake(test), FAKE_SENT, i)); i++) {
 		if (call->dport != RDS_PORT_PROBE)
 			continue;
 		n++;
-		rds_hello_read(call->exthdr, &hello);
+		rds_handshake_read(call->exthdr, &hs);
 		KUNIT_EXPECT_EQ(test, call->seq, 0ULL);
-		KUNIT_EXPECT_EQ(test, hello.tag, tag);
+		KUNIT_EXPECT_EQ(test, hs.tag, tag);
 	}
 	KUNIT_EXPECT_EQ(test, n, 1U);
 	fake_forget(rig_fake(test));
@@ -526,7 +527,7 @@ static void barrier_is_sent_again(struct kunit *test)
 	rig_send(test, sock, 1);
 	rig_reply(test, 0, 1, &ours_8);
 	rig_await(test, FAKE_CONNECTED, 7);
-	greet_lanes(test, &ours_8);
+	greet_paths(test, &ours_8);
 	send_by(test, sock, 3);
 
 	/* Not while anything is on its way. */
@@ -581,7 +582,7 @@ static void nothing_sent_nothing_to_wait_for(struct kunit *test)
 }
 
 /* The higher address leaves it to the lower. */
-static void higher_does_not_dial_lanes(struct kunit *test)
+static void higher_does_not_dial_paths(struct kunit *test)
 {
 	struct socket *sock = accepted(test, 0);
 	const struct fake_call *call;
@@ -594,18 +595,18 @@ static void higher_does_not_dial_lanes(struct kunit *test)
 	rig_reply(test, 0, 2, &ours_8);
 	for (i = 7; i > 0; i--) {
 		KUNIT_EXPECT_EQ(test, 0, rig_offer(test, i, offers + i));
-		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, i)),
+		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, i)),
 				RDS_PATH_UP);
 		call = fake_nth(rig_fake(test), FAKE_CONNECTED, 7 - i);
 		KUNIT_ASSERT_NOT_NULL(test, call);
 		KUNIT_EXPECT_PTR_EQ(test, call->offer, (void *)(offers + i));
 	}
-	greet_lanes(test, &ours_8);
+	greet_paths(test, &ours_8);
 	send_by(test, sock, 6);
 	rig_expect_said(test, 6, "M 0p 0y 1");
 }
 
-/* We learn only from the peer's greeting that it has not come by lane 0. */
+/* We learn only from the peer's greeting that it has not come by path 0. */
 static void first_connection_gets_its_number(struct kunit *test)
 {
 	struct socket *sock = accepted(test, 3);
@@ -615,19 +616,20 @@ static void first_connection_gets_its_number(struct kunit *test)
 	rig_send(test, sock, 5);
 	rig_reply(test, 0, 1, &ours_8);
 	KUNIT_EXPECT_EQ(test, first->index, 3);
-	KUNIT_EXPECT_PTR_EQ(test, &rig_lane(test, 3)->cp_pub, first);
-	KUNIT_ASSERT_PTR_NE(test, &rig_lane(test, 0)->cp_pub, first);
-	KUNIT_EXPECT_EQ(test, rig_lane(test, 0)->cp_pub.index, 0);
-	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, 0)),
+	KUNIT_EXPECT_PTR_EQ(test, &rig_nth_cpath(test, 3)->cp_pub, first);
+	KUNIT_ASSERT_PTR_NE(test, &rig_nth_cpath(test, 0)->cp_pub, first);
+	KUNIT_EXPECT_EQ(test, rig_nth_cpath(test, 0)->cp_pub.index, 0);
+	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, 0)),
 			RDS_PATH_DOWN);
 	KUNIT_EXPECT_EQ(test, rig_fake(test)->live_paths, 8);
 
 	/* It goes on as it did; the others wait for what it has carried. */
 	send_by(test, sock, 3);
 	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 0, offers));
-	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, 0)), RDS_PATH_UP);
+	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, 0)),
+			RDS_PATH_UP);
 	rig_probe(test, 0, 0, &ours_8);
-	port = port_of_lane(test, RIG_PORT, 0);
+	port = port_of_path(test, RIG_PORT, 0);
 	KUNIT_EXPECT_EQ(test, 5, rig_try_send(test, sock, port, 5,
 					      MSG_DONTWAIT));
 	fake_settle(rig_fake(test));
@@ -638,8 +640,8 @@ static void first_connection_gets_its_number(struct kunit *test)
 	rig_expect_said(test, 0, "3 M 0p 0y 1");
 }
 
-/* Lanes of a peer that has eight come before we know that it has. */
-static void lane_waits_until_it_exists(struct kunit *test)
+/* Paths of a peer that has eight come before we know that it has. */
+static void path_waits_until_it_exists(struct kunit *test)
 {
 	unsigned int i;
 	int before;
@@ -649,7 +651,7 @@ static void lane_waits_until_it_exists(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, npaths(test), 1U);
 	for (i = 1; i < 8; i++)
 		KUNIT_EXPECT_EQ(test, rig_offer(test, i, offers + i), -EAGAIN);
-	/* Lane 0 is not theirs when it is free, either. */
+	/* Path 0 is not theirs when it is free, either. */
 	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	fake_settle(rig_fake(test));
 	for (i = 1; i < 8; i++)
@@ -662,7 +664,7 @@ static void lane_waits_until_it_exists(struct kunit *test)
 			before);
 	for (i = 1; i < 8; i++) {
 		KUNIT_EXPECT_EQ(test, rig_offer(test, i, offers + i), 0);
-		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, i)),
+		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, i)),
 				RDS_PATH_UP);
 	}
 }
@@ -681,8 +683,8 @@ static void growth_without_memory_is_tried_again(struct kunit *test)
 	rig_expect_said(test, 0, "0p 3p");
 }
 
-/* Lanes that carry messages cannot take over pairs from each other. */
-static void lanes_do_not_grow_twice(struct kunit *test)
+/* Paths that carry messages cannot take over pairs from each other. */
+static void paths_do_not_grow_twice(struct kunit *test)
 {
 	static const struct rig_peer ours_4 = { RIG_OURS, 4, 77, 5 };
 	struct socket *sock = rig_dialled(test);
@@ -690,22 +692,22 @@ static void lanes_do_not_grow_twice(struct kunit *test)
 
 	rig_reply(test, 0, 1, &ours_4);
 	rig_await(test, FAKE_CONNECTED, 3);
-	greet_lanes(test, &ours_4);
+	greet_paths(test, &ours_4);
 	rig_reply(test, 0, 2, &ours_4);
 	KUNIT_ASSERT_EQ(test, npaths(test), 4U);
-	port = port_of_lane(test, RIG_PORT, 2);
+	port = port_of_path(test, RIG_PORT, 2);
 	rig_try_send(test, sock, port, 5, MSG_DONTWAIT);
 	rig_probe(test, 0, 0, &ours_8);
 	KUNIT_EXPECT_EQ(test, npaths(test), 4U);
-	KUNIT_EXPECT_PTR_EQ(test, rds_lanes_pick(rig_conn(test),
-						 htons(RIG_PORT), htons(port)),
-			    rig_lane(test, 2));
+	KUNIT_EXPECT_PTR_EQ(test, rds_mp_pick(rig_conn(test),
+					      htons(RIG_PORT), htons(port)),
+			    rig_nth_cpath(test, 2));
 }
 
 /* The peer goes on to use what it uses, whatever we would offer by now; it may
  * have agreed on it with a life of ours that is no more.
  */
-static void lanes_in_use_are_kept(struct kunit *test)
+static void paths_in_use_are_kept(struct kunit *test)
 {
 	unsigned int i;
 
@@ -715,7 +717,7 @@ static void lanes_in_use_are_kept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, npaths(test), 8U);
 	rig_await(test, FAKE_CONNECTED, 7);
 	for (i = 0; i < 8; i++)
-		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, i)),
+		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, i)),
 				RDS_PATH_UP);
 }
 
@@ -759,11 +761,11 @@ static void use_is_no_offer(struct kunit *test)
 }
 
 /* It has forgotten the connection, on which no socket of its used anything, and
- * would offer one lane. What waits here waits on eight.
+ * would offer one path. What waits here waits on eight.
  */
 static void forgetful_peer_is_told_what_is_in_use(struct kunit *test)
 {
-	struct socket *sock = eight_lanes(test);
+	struct socket *sock = eight_paths(test);
 	unsigned int i;
 
 	rig_fake(test)->max_paths = 1;
@@ -774,7 +776,7 @@ static void forgetful_peer_is_told_what_is_in_use(struct kunit *test)
 		send_by(test, sock, i);
 	rig_fake(test)->connect_later = false;
 	fake_forget(rig_fake(test));
-	rds_path_connect_done(&rig_lane(test, 0)->cp_pub);
+	rds_path_connect_done(&rig_nth_cpath(test, 0)->cp_pub);
 	rig_await(test, FAKE_SENT, 1);
 	expect_hello_use(test, 0, 8, true);
 
@@ -821,7 +823,7 @@ static void others_are_told_numbers_only(struct kunit *test)
 }
 
 /* One that it has lost, and that nobody here uses, is dialled when it asks. */
-static void lane_is_dialled_when_it_asks(struct kunit *test)
+static void path_is_dialled_when_it_asks(struct kunit *test)
 {
 	unsigned int i;
 
@@ -832,12 +834,13 @@ static void lane_is_dialled_when_it_asks(struct kunit *test)
 	for (i = 0; i < 8; i++)
 		rig_probe(test, i, 0, &ours_uses_8);
 	WRITE_ONCE(rig_conn(test)->c_called, false);
-	rds_path_drop(&rig_lane(test, 3)->cp_pub, RDS_DROP_PEER_RESET);
+	rds_path_drop(&rig_nth_cpath(test, 3)->cp_pub, RDS_DROP_PEER_RESET);
 	fake_settle(rig_fake(test));
 	KUNIT_ASSERT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECTED), 8U);
 	rig_probe(test, 0, 0, &ours_uses_8);
 	rig_await(test, FAKE_CONNECTED, 9);
-	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, 3)), RDS_PATH_UP);
+	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, 3)),
+			RDS_PATH_UP);
 }
 
 struct restart_row {
@@ -978,7 +981,7 @@ static void numbers_do_not_go_back(struct kunit *test)
 	rig_map_from(test, 0);
 	fake_settle(rig_fake(test));
 	fake_forget(rig_fake(test));
-	WRITE_ONCE(rig_lane(test, 0)->cp_gate_at, jiffies);
+	WRITE_ONCE(rig_nth_cpath(test, 0)->cp_gate_at, jiffies);
 	rds_path_kick(rig_path(test));
 	rig_await(test, FAKE_SENT, 20);
 	for (i = 0; (call = fake_nth(rig_fake(test), FAKE_SENT, i)); i++)
@@ -995,10 +998,10 @@ static void numbers_do_not_go_back(struct kunit *test)
 	}
 }
 
-/* A peer that comes back with one lane leaves nothing on the others. */
-static void lanes_that_are_no_more(struct kunit *test)
+/* A peer that comes back with one path leaves nothing on the others. */
+static void paths_that_are_no_more(struct kunit *test)
 {
-	struct socket *sock = eight_lanes(test);
+	struct socket *sock = eight_paths(test);
 	unsigned int i;
 
 	for (i = 0; i < 8; i++)
@@ -1009,10 +1012,11 @@ static void lanes_that_are_no_more(struct kunit *test)
 	rig_probe(test, 0, 1, &old_1);
 	KUNIT_EXPECT_EQ(test, npaths(test), 1U);
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
-	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, 0)), RDS_PATH_UP);
+	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, 0)),
+			RDS_PATH_UP);
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECT), 1U);
 	for (i = 1; i < 8; i++)
-		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, i)),
+		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, i)),
 				RDS_PATH_DOWN);
 
 	fake_forget(rig_fake(test));
@@ -1023,11 +1027,11 @@ static void lanes_that_are_no_more(struct kunit *test)
 	rig_await(test, FAKE_SENT, 16);
 	for (i = 0; i < 16; i++)
 		KUNIT_EXPECT_EQ(test, fake_nth(rig_fake(test), FAKE_SENT,
-					       i)->lane, 0);
+					       i)->index, 0);
 }
 
 /* The same where the peer dials: by a port that means nothing any more. */
-static void names_no_lanes_any_more(struct kunit *test)
+static void names_no_paths_any_more(struct kunit *test)
 {
 	struct socket *sock = accepted(test, 0);
 	unsigned int i;
@@ -1035,26 +1039,27 @@ static void names_no_lanes_any_more(struct kunit *test)
 	rig_reply(test, 0, 1, &ours_8);
 	for (i = 1; i < 8; i++)
 		KUNIT_ASSERT_EQ(test, 0, rig_offer(test, i, offers + i));
-	greet_lanes(test, &ours_8);
+	greet_paths(test, &ours_8);
 	rig_reply(test, 0, 2, &ours_8);
 	drop_all(test, RDS_DROP_PEER_RESET);
 	fake_forget(rig_fake(test));
 
 	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 3, offers + 3));
 	rig_await(test, FAKE_CONNECTED, 1);
-	i = fake_nth(rig_fake(test), FAKE_CONNECTED, 0)->lane;
+	i = fake_nth(rig_fake(test), FAKE_CONNECTED, 0)->index;
 	rig_probe(test, i, 1, &old_1);
 	fake_forget(rig_fake(test));
 
 	KUNIT_EXPECT_EQ(test, npaths(test), 1U);
-	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, 0)), RDS_PATH_UP);
+	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, 0)),
+			RDS_PATH_UP);
 	rig_send(test, sock, 5);
 	fake_settle(rig_fake(test));
 	KUNIT_EXPECT_EQ(test, data_sent(test), 1U);
 }
 
-/* Its other lanes are the lower address's to dial, who may have to be told. */
-static void higher_calls_by_lane_0(struct kunit *test)
+/* Its other paths are the lower address's to dial, who may have to be told. */
+static void higher_calls_by_path_0(struct kunit *test)
 {
 	struct socket *sock = accepted(test, 0);
 	const struct fake_call *call;
@@ -1063,10 +1068,10 @@ static void higher_calls_by_lane_0(struct kunit *test)
 	rig_reply(test, 0, 1, &ours_8);
 	for (i = 1; i < 8; i++)
 		KUNIT_ASSERT_EQ(test, 0, rig_offer(test, i, offers + i));
-	greet_lanes(test, &ours_8);
+	greet_paths(test, &ours_8);
 	rig_reply(test, 0, 2, &ours_8);
 	rds_path_ack(rig_path(test), 3);
-	rds_path_drop(&rig_lane(test, 3)->cp_pub, RDS_DROP_PEER_RESET);
+	rds_path_drop(&rig_nth_cpath(test, 3)->cp_pub, RDS_DROP_PEER_RESET);
 	fake_settle(rig_fake(test));
 	fake_forget(rig_fake(test));
 
@@ -1076,7 +1081,7 @@ static void higher_calls_by_lane_0(struct kunit *test)
 	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	rig_await(test, FAKE_CONNECT, 1);
 	for (i = 0; (call = fake_nth(rig_fake(test), FAKE_CONNECT, i)); i++)
-		KUNIT_EXPECT_EQ(test, call->lane, 0);
+		KUNIT_EXPECT_EQ(test, call->index, 0);
 
 	/* It has been told. */
 	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 3, offers + 3));
@@ -1084,7 +1089,7 @@ static void higher_calls_by_lane_0(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, data_sent(test), 1U);
 }
 
-static bool receive_by(struct kunit *test, unsigned int lane, u64 seq)
+static bool receive_by(struct kunit *test, unsigned int index, u64 seq)
 {
 	const struct rds_header hdr = {
 		.h_sequence	= cpu_to_be64(seq),
@@ -1093,13 +1098,13 @@ static bool receive_by(struct kunit *test, unsigned int lane, u64 seq)
 		.h_dport	= htons(RIG_PORT),
 	};
 
-	return rig_receive(test, &rig_lane(test, lane)->cp_pub, &hdr);
+	return rig_receive(test, &rig_nth_cpath(test, index)->cp_pub, &hdr);
 }
 
-/* How much waits for readers is counted for all lanes together. */
-static void lanes_stop_and_read_on_together(struct kunit *test)
+/* How much waits for readers is counted for all paths together. */
+static void paths_stop_and_read_on_together(struct kunit *test)
 {
-	struct socket *sock = eight_lanes(test);
+	struct socket *sock = eight_paths(test);
 	struct rig_got got;
 	u64 seq = 2;
 
@@ -1116,12 +1121,12 @@ static void lanes_stop_and_read_on_together(struct kunit *test)
 	} while (got.ret == 10);
 	fake_settle(rig_fake(test));
 	KUNIT_ASSERT_EQ(test, fake_count(rig_fake(test), FAKE_RESUME), 2U);
-	KUNIT_EXPECT_EQ(test, fake_nth(rig_fake(test), FAKE_RESUME, 0)->lane +
-			      fake_nth(rig_fake(test), FAKE_RESUME, 1)->lane,
+	KUNIT_EXPECT_EQ(test, fake_nth(rig_fake(test), FAKE_RESUME, 0)->index +
+			      fake_nth(rig_fake(test), FAKE_RESUME, 1)->index,
 			3);
 }
 
-/* An older map may arrive by another lane after a newer one by the first. */
+/* An older map may arrive by another path after a newer one by the first. */
 static void late_map_is_made_good(struct kunit *test)
 {
 	struct socket *sock;
@@ -1139,7 +1144,7 @@ static void late_map_is_made_good(struct kunit *test)
 		receive_by(test, 0, i);
 	rig_await(test, FAKE_MAPPED, 1);
 	rig_expect_said(test, 0, "M");
-	rds_path_map_acked(&rig_lane(test, 3)->cp_pub);
+	rds_path_map_acked(&rig_nth_cpath(test, 3)->cp_pub);
 	rig_await(test, FAKE_MAPPED, 2);
 	rig_expect_said(test, 0, "M M");
 	rds_path_map_acked(rig_path(test));
@@ -1147,23 +1152,23 @@ static void late_map_is_made_good(struct kunit *test)
 	rig_expect_said(test, 0, "M M");
 }
 
-/* A lane's first map may have waited long with TCP before it is read. */
+/* A path's first map may have waited long with TCP before it is read. */
 static void late_map_is_passed_over(struct kunit *test)
 {
 	static const u16 ports[] = { RIG_PEER_PORT };
 	struct rds_cong_map *map;
 
-	eight_lanes(test);
+	eight_paths(test);
 	map = rig_conn(test)->c_fcong;
 	rig_deliver_map(test, ports, 1, RDS_CONG_MAP_BYTES);
 	KUNIT_ASSERT_TRUE(test, rds_cong_test(map, htons(RIG_PEER_PORT)));
 	rig_map_from(test, 3);
 	KUNIT_EXPECT_TRUE(test, rds_cong_test(map, htons(RIG_PEER_PORT)));
-	/* Nor is any other newer than what lane 0 tells. */
+	/* Nor is any other newer than what path 0 tells. */
 	rig_map_from(test, 3);
 	KUNIT_EXPECT_TRUE(test, rds_cong_test(map, htons(RIG_PEER_PORT)));
 
-	/* Without the first lane it is the best there is. */
+	/* Without the first path it is the best there is. */
 	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	rig_await(test, FAKE_SHUTDOWN, 1);
 	fake_settle(rig_fake(test));
@@ -1171,8 +1176,8 @@ static void late_map_is_passed_over(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rds_cong_test(map, htons(RIG_PEER_PORT)));
 }
 
-/* The kernel's own RDS tells of changes by whatever lane is sending. */
-static void others_tell_by_any_lane(struct kunit *test)
+/* The kernel's own RDS tells of changes by whatever path is sending. */
+static void others_tell_by_any_path(struct kunit *test)
 {
 	static const u16 ports[] = { RIG_PEER_PORT, RIG_PEER_PORT + 1 };
 	struct rds_cong_map *map;
@@ -1186,7 +1191,7 @@ static void others_tell_by_any_lane(struct kunit *test)
 	rig_deliver_map(test, ports, 1, RDS_CONG_MAP_BYTES);
 	KUNIT_ASSERT_TRUE(test, rds_cong_test(map, htons(ports[0])));
 
-	/* What a lane begins with may be old: it only frees. */
+	/* What a path begins with may be old: it only frees. */
 	rig_map_with(test, 3, ports + 1, 1, RDS_CONG_MAP_BYTES);
 	KUNIT_EXPECT_FALSE(test, rds_cong_test(map, htons(ports[0])));
 	KUNIT_EXPECT_FALSE(test, rds_cong_test(map, htons(ports[1])));
@@ -1221,7 +1226,7 @@ static void blocked_by_others_sends_one(struct kunit *test)
 				     MSG_DONTWAIT));
 }
 
-/* A peer that says nothing on a lane may not have read what the lane began
+/* A peer that says nothing on a path may not have read what the path began
  * with; when it does, that may be outdated.
  */
 static void map_read_late_is_made_good(struct kunit *test)
@@ -1232,7 +1237,7 @@ static void map_read_late_is_made_good(struct kunit *test)
 	rig_reply(test, 0, 1, &ours_8);
 	rig_await(test, FAKE_CONNECTED, 7);
 	for (i = 1; i < 8; i++)
-		rds_path_map_acked(&rig_lane(test, i)->cp_pub);
+		rds_path_map_acked(&rig_nth_cpath(test, i)->cp_pub);
 	fake_settle(rig_fake(test));
 	fake_forget(rig_fake(test));
 
@@ -1242,32 +1247,32 @@ static void map_read_late_is_made_good(struct kunit *test)
 	rig_await(test, FAKE_MAPPED, 1);
 	rig_probe(test, 3, 0, &ours_8);
 	rig_await(test, FAKE_MAPPED, 2);
-	KUNIT_EXPECT_EQ(test, fake_nth(rig_fake(test), FAKE_MAPPED, 1)->lane,
+	KUNIT_EXPECT_EQ(test, fake_nth(rig_fake(test), FAKE_MAPPED, 1)->index,
 			0);
 	fake_settle(rig_fake(test));
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_MAPPED), 2U);
 }
 
-/* It may be that the peer has gone as a whole: then its lanes are nobody's. */
-static void lanes_wait_for_lane_0(struct kunit *test)
+/* It may be that the peer has gone as a whole: then its paths are nobody's. */
+static void paths_wait_for_path_0(struct kunit *test)
 {
 	unsigned int i;
 
-	eight_lanes(test);
+	eight_paths(test);
 	drop_all(test, RDS_DROP_PEER_RESET);
 	rig_await(test, FAKE_MAPPED, 1);
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECT), 1U);
 	for (i = 1; i < 8; i++)
-		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, i)),
+		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, i)),
 				RDS_PATH_DOWN);
 	rig_probe(test, 0, 0, &ours_8);
 	rig_await(test, FAKE_CONNECTED, 8);
 }
 
-/* And where it comes back with as many, and greets by lane 0 first. */
-static void lanes_come_back(struct kunit *test)
+/* And where it comes back with as many, and greets by path 0 first. */
+static void paths_come_back(struct kunit *test)
 {
-	struct socket *sock = eight_lanes(test);
+	struct socket *sock = eight_paths(test);
 	unsigned int i;
 
 	drop_all(test, RDS_DROP_PEER_RESET);
@@ -1276,14 +1281,14 @@ static void lanes_come_back(struct kunit *test)
 	rig_reply(test, 0, 0, &reborn_8);
 	KUNIT_EXPECT_EQ(test, npaths(test), 8U);
 	rig_await(test, FAKE_CONNECTED, 8);
-	greet_lanes(test, &reborn_8);
+	greet_paths(test, &reborn_8);
 	/* Those connections are the new one's already. */
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_SHUTDOWN), 8U);
 	rig_reply(test, 0, 2, &reborn_8);
 
 	fake_forget(rig_fake(test));
 	for (i = 0; i < 8; i++) {
-		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, i)),
+		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, i)),
 				RDS_PATH_UP);
 		send_by(test, sock, i);
 		KUNIT_EXPECT_EQ(test, data_sent(test), i + 1);
@@ -1300,7 +1305,7 @@ static void stand_still(struct rds_path *path, struct rds_message *msg)
 }
 
 /* fake_settle() would wait for those that stand still. */
-static void settle_lane(struct rds_cpath *cp)
+static void settle_path(struct rds_cpath *cp)
 {
 	unsigned int round;
 
@@ -1308,7 +1313,7 @@ static void settle_lane(struct rds_cpath *cp)
 		flush_delayed_work(&cp->cp_work);
 }
 
-/* Whether lane 3 was ever UP when the peer goes */
+/* Whether path 3 was ever UP when the peer goes */
 struct start_row {
 	const char	*name;
 	bool		was_up;
@@ -1326,15 +1331,15 @@ static void start_desc(const struct start_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(starts, starts, start_desc);
 
-/* A peer of another kind, restarted, has another lane before lane 0, by which
+/* A peer of another kind, restarted, has another path before path 0, by which
  * it greets. It does not get by that what was meant for its former self, not
  * even in the moment between the greeting and what follows from it.
  */
-static void lanes_wait_until_it_is_known(struct kunit *test)
+static void paths_wait_until_it_is_known(struct kunit *test)
 {
 	const struct start_row *row = test->param_value;
 	struct socket *sock = accepted(test, 0);
-	struct rds_cpath *lane;
+	struct rds_cpath *index;
 	unsigned int i;
 
 	rig_fake(test)->legacy_paths = 8;
@@ -1346,14 +1351,14 @@ static void lanes_wait_until_it_is_known(struct kunit *test)
 	rig_reply(test, 0, 2, &new_8);
 	KUNIT_ASSERT_EQ(test, rig_conn(test)->c_fan, RDS_FAN_OPEN);
 	rds_path_ack(rig_path(test), 3);
-	rds_path_drop(&rig_lane(test, 3)->cp_pub, RDS_DROP_PEER_RESET);
+	rds_path_drop(&rig_nth_cpath(test, 3)->cp_pub, RDS_DROP_PEER_RESET);
 	fake_settle(rig_fake(test));
 	send_by(test, sock, 3);
 	KUNIT_ASSERT_EQ(test, rig_msgs(sock), 1);
 	drop_all(test, RDS_DROP_PEER_RESET);
 	fake_forget(rig_fake(test));
 
-	lane = rig_lane(test, 3);
+	index = rig_nth_cpath(test, 3);
 	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 3, offers + 3));
 	rig_expect_said(test, 3, "M");
 	reinit_completion(&stands);
@@ -1363,8 +1368,8 @@ static void lanes_wait_until_it_is_known(struct kunit *test)
 	KUNIT_EXPECT_NE(test, 0,
 			wait_for_completion_timeout(&stands, 20 * HZ));
 	rig_probe_only(test, 0, 1, &new_8_reborn);
-	rds_path_kick(&lane->cp_pub);
-	settle_lane(lane);
+	rds_path_kick(&index->cp_pub);
+	settle_path(index);
 	rig_expect_said(test, 3, "M");
 
 	complete(&go_on);
@@ -1373,8 +1378,8 @@ static void lanes_wait_until_it_is_known(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
 }
 
-/* And once lane 0 is there it is asked first. */
-static void lanes_are_taken_when_it_is_known(struct kunit *test)
+/* And once path 0 is there it is asked first. */
+static void paths_are_taken_when_it_is_known(struct kunit *test)
 {
 	unsigned int i;
 	int again;
@@ -1394,7 +1399,8 @@ static void lanes_are_taken_when_it_is_known(struct kunit *test)
 	KUNIT_EXPECT_LT(test, again,
 			atomic_read(&rig_fake(test)->again_calls));
 	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 3, offers + 3));
-	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_lane(test, 3)), RDS_PATH_UP);
+	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, 3)),
+			RDS_PATH_UP);
 }
 
 static unsigned int probes_sent(struct kunit *test)
@@ -1403,7 +1409,7 @@ static unsigned int probes_sent(struct kunit *test)
 	unsigned int i, n = 0;
 
 	for (i = 0; (call = fake_nth(rig_fake(test), FAKE_SENT, i)); i++)
-		n += call->lane == 0 && call->sport == RDS_PORT_PROBE;
+		n += call->index == 0 && call->sport == RDS_PORT_PROBE;
 	return n;
 }
 
@@ -1415,7 +1421,7 @@ static void ack_all(struct kunit *test)
 }
 
 /* The peer dials the others, if it has noticed that they are lost. */
-static void peer_is_reminded_of_its_lanes(struct kunit *test)
+static void peer_is_reminded_of_its_paths(struct kunit *test)
 {
 	struct socket *sock = accepted(test, 0);
 	unsigned int i, tries;
@@ -1426,7 +1432,7 @@ static void peer_is_reminded_of_its_lanes(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 0, rig_offer(test, i, offers + i));
 	rig_reply(test, 0, 2, &new_8);
 	rds_path_ack(rig_path(test), 3);
-	rds_path_drop(&rig_lane(test, 3)->cp_pub, RDS_DROP_PEER_RESET);
+	rds_path_drop(&rig_nth_cpath(test, 3)->cp_pub, RDS_DROP_PEER_RESET);
 	fake_settle(rig_fake(test));
 	ack_all(test);
 	fake_forget(rig_fake(test));
@@ -1516,14 +1522,14 @@ static void say_last_and_send(struct rds_path *path)
 				     MSG_DONTWAIT));
 }
 
-/* A peer that has one lane now never has it, and is not owed it. */
-static void nothing_stays_on_a_lane_that_is_no_more(struct kunit *test)
+/* A peer that has one path now never has it, and is not owed it. */
+static void nothing_stays_on_a_path_that_is_no_more(struct kunit *test)
 {
-	struct socket *sock = eight_lanes(test);
+	struct socket *sock = eight_paths(test);
 
 	the_test = test;
 	the_sock = sock;
-	the_port = port_of_lane(test, RIG_PORT, 3);
+	the_port = port_of_path(test, RIG_PORT, 3);
 	rig_fake(test)->in_shutdown = say_last_and_send;
 	fake_fail(&rig_fake(test)->xmit, -EAGAIN, FAKE_FOR_EVER);
 	rds_path_drop(rig_path(test), RDS_DROP_PEER_CLOSED);
@@ -1584,66 +1590,66 @@ static void former_self_may_return(struct kunit *test)
 	rig_expect_ops(test, "X");
 }
 
-static struct kunit_case lanes_cases[] = {
+static struct kunit_case paths_cases[] = {
 	KUNIT_CASE(first_number_is_a_probe_s),
 	KUNIT_CASE_PARAM(probe_is_answered, answers_gen_params),
 	KUNIT_CASE(probe_is_answered_in_any_case),
 	KUNIT_CASE(answers_are_bounded),
 	KUNIT_CASE_PARAM(probe_comes_again, repeats_gen_params),
-	KUNIT_CASE_PARAM(lanes_that_both_have, lanes_gen_params),
+	KUNIT_CASE_PARAM(paths_that_both_have, paths_gen_params),
 	KUNIT_CASE(offers_again_when_it_knows),
 	KUNIT_CASE(pairs_spread_and_stay),
 	KUNIT_CASE(others_wait_for_the_answer),
-	KUNIT_CASE(every_lane_is_to_be_greeted),
+	KUNIT_CASE(every_path_is_to_be_greeted),
 	KUNIT_CASE(unnumbered_answer_opens_nothing),
 	KUNIT_CASE(only_its_answer_opens_a_barrier),
 	KUNIT_CASE(barrier_is_answered),
 	KUNIT_CASE(barrier_is_sent_again),
 	KUNIT_CASE(no_answer_opens_after_a_while),
 	KUNIT_CASE(nothing_sent_nothing_to_wait_for),
-	KUNIT_CASE(higher_does_not_dial_lanes),
+	KUNIT_CASE(higher_does_not_dial_paths),
 	KUNIT_CASE(first_connection_gets_its_number),
-	KUNIT_CASE(lane_waits_until_it_exists),
+	KUNIT_CASE(path_waits_until_it_exists),
 	KUNIT_CASE(growth_without_memory_is_tried_again),
-	KUNIT_CASE(lanes_do_not_grow_twice),
-	KUNIT_CASE(lanes_in_use_are_kept),
+	KUNIT_CASE(paths_do_not_grow_twice),
+	KUNIT_CASE(paths_in_use_are_kept),
 	KUNIT_CASE(more_are_in_use_than_we_use),
 	KUNIT_CASE(use_is_no_offer),
 	KUNIT_CASE(forgetful_peer_is_told_what_is_in_use),
 	KUNIT_CASE(growth_is_told),
 	KUNIT_CASE(others_are_told_numbers_only),
-	KUNIT_CASE(lane_is_dialled_when_it_asks),
+	KUNIT_CASE(path_is_dialled_when_it_asks),
 	KUNIT_CASE_PARAM(restart_flushes, restarts_gen_params),
 	KUNIT_CASE(restart_resets_what_is_received),
 	KUNIT_CASE(strictness_ends_with_the_connection),
 	KUNIT_CASE(numbers_do_not_go_back),
-	KUNIT_CASE(lanes_that_are_no_more),
-	KUNIT_CASE(names_no_lanes_any_more),
-	KUNIT_CASE(higher_calls_by_lane_0),
-	KUNIT_CASE(lanes_stop_and_read_on_together),
+	KUNIT_CASE(paths_that_are_no_more),
+	KUNIT_CASE(names_no_paths_any_more),
+	KUNIT_CASE(higher_calls_by_path_0),
+	KUNIT_CASE(paths_stop_and_read_on_together),
 	KUNIT_CASE(late_map_is_made_good),
 	KUNIT_CASE(late_map_is_passed_over),
-	KUNIT_CASE(others_tell_by_any_lane),
+	KUNIT_CASE(others_tell_by_any_path),
 	KUNIT_CASE(blocked_by_others_sends_one),
 	KUNIT_CASE(map_read_late_is_made_good),
-	KUNIT_CASE(lanes_wait_for_lane_0),
-	KUNIT_CASE(lanes_come_back),
-	KUNIT_CASE_PARAM(lanes_wait_until_it_is_known, starts_gen_params),
-	KUNIT_CASE(lanes_are_taken_when_it_is_known),
-	KUNIT_CASE(peer_is_reminded_of_its_lanes),
+	KUNIT_CASE(paths_wait_for_path_0),
+	KUNIT_CASE(paths_come_back),
+	KUNIT_CASE_PARAM(paths_wait_until_it_is_known, starts_gen_params),
+	KUNIT_CASE(paths_are_taken_when_it_is_known),
+	KUNIT_CASE(peer_is_reminded_of_its_paths),
 	KUNIT_CASE(nothing_is_read_until_it_is_known),
 	KUNIT_CASE(what_is_said_last_is_heeded),
-	KUNIT_CASE(nothing_stays_on_a_lane_that_is_no_more),
+	KUNIT_CASE(nothing_stays_on_a_path_that_is_no_more),
 	KUNIT_CASE(nothing_else_has_it_read_on),
 	KUNIT_CASE(former_self_may_return),
 	{}
 };
 
-static struct kunit_suite lanes_suite = {
-	.name		= "rds_lanes",
-	.init		= rig_init_lanes,
+static struct kunit_suite paths_suite = {
+	.name		= "rds_multipath",
+	.init		= rig_init_paths,
 	.exit		= rig_exit,
-	.test_cases	= lanes_cases,
+	.test_cases	= paths_cases,
 };
 
-kunit_test_suite(lanes_suite);
+kunit_test_suite(paths_suite);

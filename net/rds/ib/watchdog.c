@@ -18,16 +18,16 @@
 /* Looks without any completion until the connection is given up: more time than
  * the device takes for all its attempts
  */
-#define RDS_IB_WATCH_STALLS	3
+#define RDS_IB_WATCHDOG_STALLS	3
 
 /* Returns whether to look again. */
-static bool rds_ib_watch_up(struct rds_ib_conn *ic)
+static bool rds_ib_watchdog_up(struct rds_ib_conn *ic)
 {
-	struct rds_ib_watch *w = &ic->ic_watch;
+	struct rds_ib_watchdog *w = &ic->ic_watch;
 	u32 head = READ_ONCE(ic->ic_tx.tx_ring.rg_head);
-	int seen = atomic_read(&ic->ic_seen);
+	int seen = atomic_read(&ic->ic_completed);
 
-	if (atomic_read(&ic->ic_asked) == seen) {
+	if (atomic_read(&ic->ic_signaled) == seen) {
 		w->w_stalls = 0;
 		if (w->w_head == head)
 			return false;
@@ -38,19 +38,19 @@ static bool rds_ib_watch_up(struct rds_ib_conn *ic)
 
 	if (seen != w->w_seen)
 		w->w_stalls = 0;
-	else if (++w->w_stalls >= RDS_IB_WATCH_STALLS)
+	else if (++w->w_stalls >= RDS_IB_WATCHDOG_STALLS)
 		rds_ib_drop(ic, RDS_DROP_TIMEOUT);
 	w->w_seen = seen;
 	return true;
 }
 
 /**
- * rds_ib_watch_work() - how is a connection getting on?
+ * rds_ib_watchdog_work() - how is a connection getting on?
  * @work: &rds_ib_conn.ic_watchdog
  *
  * Context: process. Takes the handler mutex.
  */
-void rds_ib_watch_work(struct work_struct *work)
+void rds_ib_watchdog_work(struct work_struct *work)
 {
 	struct rds_ib_conn *ic = container_of(to_delayed_work(work),
 					      struct rds_ib_conn, ic_watchdog);
@@ -60,8 +60,8 @@ void rds_ib_watch_work(struct work_struct *work)
 	if (ic->ic_state == RDS_IB_DIALING || ic->ic_state == RDS_IB_ACCEPTING)
 		rds_ib_drop(ic, RDS_DROP_TIMEOUT);
 	else if (ic->ic_state == RDS_IB_UP)
-		again = rds_ib_watch_up(ic);
+		again = rds_ib_watchdog_up(ic);
 	rdma_unlock_handler(ic->ic_id);
 	if (again)
-		rds_ib_watch_ask(ic);
+		rds_ib_watchdog_start(ic);
 }

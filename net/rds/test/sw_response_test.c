@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * RDMA in software, when what peers ask for is answered:
- * net/rds/core/soft_job.c. They ask to write by a key that nobody has, so that
- * all is refused.
+ * net/rds/core/sw_response.c. They ask to write by a key that nobody has, so
+ * that all is refused.
  */
-#include "../core/soft_frame.h"
-#include "../core/soft_op.h"
+#include "../core/sw_frame.h"
+#include "../core/sw_request.h"
 #include "rig.h"
 
 /* One is being answered, and so many may wait. */
-#define WAITING		(4 * RDS_SOFT_DEPTH)
+#define WAITING		(4 * RDS_SW_DEPTH)
 #define ONE		1U
 
 /* How many are answered while a message waits, and how many are asked then */
@@ -24,15 +24,15 @@ static bool blocked;
 
 static void ask(struct rds_path *path)
 {
-	const struct rds_soft_frame says = {
-		.sf_kind = RDS_SOFT_WRITE, .sf_id = ++asked, .sf_key = 1,
+	const struct rds_sw_frame says = {
+		.sf_kind = RDS_SW_WRITE, .sf_id = ++asked, .sf_key = 1,
 	};
 	struct rds_header hdr = {
 		.h_len		= htonl(1),
 		.h_flags	= RDS_FLAG_RETRANSMITTED,
 	};
 
-	rds_soft_frame_write(hdr.h_exthdr, &says);
+	rds_sw_frame_write(hdr.h_exthdr, &says);
 	fake_deliver(path, &hdr);
 }
 
@@ -73,15 +73,15 @@ static void block(struct kunit *test)
 static void expect_answers(struct kunit *test, unsigned int count)
 {
 	const struct fake_call *call;
-	struct rds_soft_frame says;
+	struct rds_sw_frame says;
 	unsigned int n, id = 0;
 
 	for (n = 0; (call = fake_nth(fake, FAKE_SENT, n)); n++) {
-		if (call->seq || !rds_soft_frame_read(call->exthdr, &says))
+		if (call->seq || !rds_sw_frame_read(call->exthdr, &says))
 			continue;
 		KUNIT_ASSERT_EQ(test, says.sf_id, ++id);
-		KUNIT_EXPECT_EQ(test, says.sf_kind, RDS_SOFT_ANSWER);
-		KUNIT_EXPECT_EQ(test, says.sf_status, RDS_SOFT_REFUSED);
+		KUNIT_EXPECT_EQ(test, says.sf_kind, RDS_SW_RESPONSE);
+		KUNIT_EXPECT_EQ(test, says.sf_status, RDS_SW_REFUSED);
 		KUNIT_EXPECT_EQ(test, call->len, 0U);
 	}
 	KUNIT_EXPECT_EQ(test, id, count);
@@ -177,7 +177,7 @@ static void one_more_is_too_much(struct kunit *test)
 	expect_answers(test, 0);
 }
 
-static struct kunit_case soft_job_cases[] = {
+static struct kunit_case sw_job_cases[] = {
 	KUNIT_CASE(answers_go_before_messages),
 	KUNIT_CASE(who_goes_on_asking_holds_nothing_up),
 	KUNIT_CASE(slow_transport_gives_all_a_turn),
@@ -186,11 +186,11 @@ static struct kunit_case soft_job_cases[] = {
 	{}
 };
 
-static struct kunit_suite soft_job_suite = {
-	.name		= "rds_soft_job",
-	.init		= rig_init_one_lane,
+static struct kunit_suite sw_job_suite = {
+	.name		= "rds_sw_response",
+	.init		= rig_init_one_path,
 	.exit		= rig_exit,
-	.test_cases	= soft_job_cases,
+	.test_cases	= sw_job_cases,
 };
 
-kunit_test_suite(soft_job_suite);
+kunit_test_suite(sw_job_suite);

@@ -20,43 +20,43 @@ void rds_tcp_accept_soon(struct rds_tcp_net *tn)
 }
 
 /* The socket is locked, so it is the stranger's until we return. */
-static void rds_tcp_stranger_news(struct sock *sk)
+static void rds_tcp_pending_news(struct sock *sk)
 {
-	struct rds_tcp_stranger *ts = sk->sk_user_data;
+	struct rds_tcp_pending *pa = sk->sk_user_data;
 
-	set_bit(RDS_TCP_SF_READY, &ts->ts_flags);
-	rds_tcp_accept_soon(ts->ts_tn);
+	set_bit(RDS_TCP_PF_READY, &pa->pa_flags);
+	rds_tcp_accept_soon(pa->pa_tn);
 }
 
 /**
- * rds_tcp_stranger_attach() - listen to a stranger
- * @ts: the stranger
+ * rds_tcp_pending_attach() - listen to a stranger
+ * @pa: the stranger
  *
  * Context: process, may sleep.
  */
-void rds_tcp_stranger_attach(struct rds_tcp_stranger *ts)
+void rds_tcp_pending_attach(struct rds_tcp_pending *pa)
 {
-	struct sock *sk = ts->ts_sock->sk;
+	struct sock *sk = pa->pa_sock->sk;
 
 	lock_sock(sk);
 	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = ts;
-	sk->sk_data_ready = rds_tcp_stranger_news;
-	sk->sk_state_change = rds_tcp_stranger_news;
+	sk->sk_user_data = pa;
+	sk->sk_data_ready = rds_tcp_pending_news;
+	sk->sk_state_change = rds_tcp_pending_news;
 	write_unlock_bh(&sk->sk_callback_lock);
 	release_sock(sk);
 }
 
 /**
- * rds_tcp_stranger_detach() - stop listening to a stranger
- * @ts: the stranger
+ * rds_tcp_pending_detach() - stop listening to a stranger
+ * @pa: the stranger
  *
  * Context: process, may sleep.
  */
-void rds_tcp_stranger_detach(struct rds_tcp_stranger *ts)
+void rds_tcp_pending_detach(struct rds_tcp_pending *pa)
 {
-	const struct rds_tcp_callbacks *def = &ts->ts_tn->tn_default;
-	struct sock *sk = ts->ts_sock->sk;
+	const struct rds_tcp_callbacks *def = &pa->pa_tn->tn_default;
+	struct sock *sk = pa->pa_sock->sk;
 
 	lock_sock(sk);
 	write_lock_bh(&sk->sk_callback_lock);
@@ -68,14 +68,14 @@ void rds_tcp_stranger_detach(struct rds_tcp_stranger *ts)
 }
 
 /**
- * rds_tcp_stranger_close() - reset a stranger's connection and forget it
- * @ts: the stranger; on no list
+ * rds_tcp_pending_close() - reset a stranger's connection and forget it
+ * @pa: the stranger; on no list
  *
  * Context: process, may sleep.
  */
-void rds_tcp_stranger_close(struct rds_tcp_stranger *ts)
+void rds_tcp_pending_close(struct rds_tcp_pending *pa)
 {
-	rds_tcp_stranger_detach(ts);
-	rds_tcp_abort(ts->ts_sock);
-	kfree(ts);
+	rds_tcp_pending_detach(pa);
+	rds_tcp_abort(pa->pa_sock);
+	kfree(pa);
 }

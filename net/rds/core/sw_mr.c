@@ -23,13 +23,13 @@
 #include "addr.h"
 #include "compat.h"
 #include "rds_net.h"
-#include "soft_mr.h"
+#include "sw_mr.h"
 
 /* Keys drawn until one is found that nobody has */
-#define RDS_SOFT_MR_DRAWS	16
+#define RDS_SW_MR_DRAWS	16
 
 /**
- * struct rds_soft_mr - memory that peers reach
+ * struct rds_sw_mr - memory that peers reach
  * @sm_rn: the namespace
  * @sm_key: the key
  * @sm_refs: the table's, and those who work on it
@@ -42,7 +42,7 @@
  * @sm_nr: pages
  * @sm_bvec: those
  */
-struct rds_soft_mr {
+struct rds_sw_mr {
 	struct rds_net		*sm_rn;
 	u32			sm_key;
 	refcount_t		sm_refs;
@@ -57,82 +57,82 @@ struct rds_soft_mr {
 };
 
 /**
- * rds_soft_mr_base() - where peers begin to count
+ * rds_sw_mr_base() - where peers begin to count
  * @off: where in its page the memory begins, and so do they
  *
  * Context: any.
  * Return: a number that nobody can guess, and that an address counted from it
  * does not wrap.
  */
-u32 rds_soft_mr_base(u32 off)
+u32 rds_sw_mr_base(u32 off)
 {
 	return (get_random_u32() >> 1 & PAGE_MASK) | off;
 }
 
 /**
- * rds_soft_mr_net_init() - before any memory is registered
+ * rds_sw_mr_net_init() - before any memory is registered
  * @rn: the namespace
  *
  * Context: process.
  */
-void rds_soft_mr_net_init(struct rds_net *rn)
+void rds_sw_mr_net_init(struct rds_net *rn)
 {
-	xa_init_flags(&rn->rn_soft_mrs, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&rn->rn_sw_mrs, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
 }
 
 /**
- * rds_soft_mr_net_exit() - after the last socket has been closed
+ * rds_sw_mr_net_exit() - after the last socket has been closed
  * @rn: the namespace
  *
  * Context: process.
  */
-void rds_soft_mr_net_exit(struct rds_net *rn)
+void rds_sw_mr_net_exit(struct rds_net *rn)
 {
-	WARN_ON_ONCE(!xa_empty(&rn->rn_soft_mrs));
-	xa_destroy(&rn->rn_soft_mrs);
+	WARN_ON_ONCE(!xa_empty(&rn->rn_sw_mrs));
+	xa_destroy(&rn->rn_sw_mrs);
 }
 
 /**
- * rds_soft_mr_get() - find memory
+ * rds_sw_mr_get() - find memory
  * @rn: the namespace
  * @key: its key, as a peer says
  * @laddr: the address that the peer is connected to
  * @ifindex: its scope, or 0
  *
  * Context: any; bottom halves may be off.
- * Return: the memory, for rds_soft_mr_put(); NULL if there is none.
+ * Return: the memory, for rds_sw_mr_put(); NULL if there is none.
  */
-struct rds_soft_mr *rds_soft_mr_get(struct rds_net *rn, u32 key,
-				    const struct in6_addr *laddr, u32 ifindex)
+struct rds_sw_mr *rds_sw_mr_get(struct rds_net *rn, u32 key,
+				const struct in6_addr *laddr, u32 ifindex)
 {
-	struct rds_soft_mr *sm;
+	struct rds_sw_mr *sm;
 
-	xa_lock_bh(&rn->rn_soft_mrs);
-	sm = xa_load(&rn->rn_soft_mrs, key);
+	xa_lock_bh(&rn->rn_sw_mrs);
+	sm = xa_load(&rn->rn_sw_mrs, key);
 	if (sm && ipv6_addr_equal(&sm->sm_laddr, laddr) &&
 	    sm->sm_ifindex == rds_addr_scope(laddr, ifindex))
 		refcount_inc(&sm->sm_refs);
 	else
 		sm = NULL;
-	xa_unlock_bh(&rn->rn_soft_mrs);
+	xa_unlock_bh(&rn->rn_sw_mrs);
 	return sm;
 }
 
 /**
- * rds_soft_mr_put() - work on memory is over
+ * rds_sw_mr_put() - work on memory is over
  * @sm: the memory
  *
  * Context: any.
  */
-void rds_soft_mr_put(struct rds_soft_mr *sm)
+void rds_sw_mr_put(struct rds_sw_mr *sm)
 {
 	if (refcount_dec_and_test(&sm->sm_refs))
 		complete(&sm->sm_gone);
 }
 
 /* All of it within what was registered, by the peers' count? */
-static bool rds_soft_mr_allows(const struct rds_soft_mr *sm, bool write,
-			       u64 addr, u32 bytes)
+static bool rds_sw_mr_allows(const struct rds_sw_mr *sm, bool write,
+			     u64 addr, u32 bytes)
 {
 	if (write && !sm->sm_writable)
 		return false;
@@ -141,7 +141,7 @@ static bool rds_soft_mr_allows(const struct rds_soft_mr *sm, bool write,
 }
 
 /**
- * rds_soft_mr_view() - a stretch of memory, to copy from or to
+ * rds_sw_mr_view() - a stretch of memory, to copy from or to
  * @sm: the memory, referenced
  * @write: it is to be written to
  * @addr: where, by the peers' count
@@ -151,10 +151,10 @@ static bool rds_soft_mr_allows(const struct rds_soft_mr *sm, bool write,
  * Context: any.
  * Return: false if that is not allowed.
  */
-bool rds_soft_mr_view(struct rds_soft_mr *sm, bool write, u64 addr, u32 bytes,
-		      struct iov_iter *iter)
+bool rds_sw_mr_view(struct rds_sw_mr *sm, bool write, u64 addr, u32 bytes,
+		    struct iov_iter *iter)
 {
-	if (!rds_soft_mr_allows(sm, write, addr, bytes))
+	if (!rds_sw_mr_allows(sm, write, addr, bytes))
 		return false;
 	iov_iter_bvec(iter, write ? ITER_DEST : ITER_SOURCE, sm->sm_bvec,
 		      sm->sm_nr, sm->sm_len);
@@ -163,14 +163,14 @@ bool rds_soft_mr_view(struct rds_soft_mr *sm, bool write, u64 addr, u32 bytes,
 	return true;
 }
 
-static u64 rds_soft_mr_exchange(struct page *page, u32 off,
-				const struct rds_op *op)
+static u64 rds_sw_mr_exchange(struct page *page, u32 off,
+			      const struct rds_op *op)
 {
 	u8 *base = kmap_local_page(page);
 	atomic64_t *value = (atomic64_t *)(base + off);
 	s64 old = atomic64_read(value);
 
-	while (!atomic64_try_cmpxchg(value, &old, rds_soft_compute(op, old)))
+	while (!atomic64_try_cmpxchg(value, &old, rds_sw_compute(op, old)))
 		;
 	flush_dcache_page(page);
 	kunmap_local(base);
@@ -181,25 +181,25 @@ static u64 rds_soft_mr_exchange(struct page *page, u32 off,
  * (InfiniBand Architecture Specification, "Masked Atomics"; rds-rdma(7),
  * nocarry_mask).
  */
-static u64 rds_soft_add(u64 a, u64 b, u64 last)
+static u64 rds_sw_add(u64 a, u64 b, u64 last)
 {
 	return ((a & ~last) + (b & ~last)) ^ ((a ^ b) & last);
 }
 
 /**
- * rds_soft_compute() - what an atomic operation makes of a value
+ * rds_sw_compute() - what an atomic operation makes of a value
  * @op: the operation
  * @old: what was there
  *
  * Context: any.
  * Return: what is there afterwards.
  */
-u64 rds_soft_compute(const struct rds_op *op, u64 old)
+u64 rds_sw_compute(const struct rds_op *op, u64 old)
 {
 	switch (op->op_kind) {
 	case RDS_OP_FADD:
 	case RDS_OP_MASKED_FADD:
-		return rds_soft_add(old, op->op_add, op->op_add_mask);
+		return rds_sw_add(old, op->op_add, op->op_add_mask);
 	case RDS_OP_CSWP:
 	case RDS_OP_MASKED_CSWP:
 		if ((old ^ op->op_compare) & op->op_compare_mask)
@@ -210,10 +210,10 @@ u64 rds_soft_compute(const struct rds_op *op, u64 old)
 		return old;
 	}
 }
-EXPORT_SYMBOL_RDS_KUNIT(rds_soft_compute);
+EXPORT_SYMBOL_RDS_KUNIT(rds_sw_compute);
 
 /**
- * rds_soft_mr_atomic() - do an atomic operation on memory
+ * rds_sw_mr_atomic() - do an atomic operation on memory
  * @sm: the memory, referenced
  * @op: the operation; where, and with what
  * @old: set to what was there
@@ -223,25 +223,25 @@ EXPORT_SYMBOL_RDS_KUNIT(rds_soft_compute);
  * Context: any.
  * Return: false if that is not allowed.
  */
-bool rds_soft_mr_atomic(struct rds_soft_mr *sm, const struct rds_op *op,
-			u64 *old)
+bool rds_sw_mr_atomic(struct rds_sw_mr *sm, const struct rds_op *op,
+		      u64 *old)
 {
 	u64 addr = op->op_addr;
 	u32 page;
 
 	if (!IS_ALIGNED(addr, sizeof(u64)) ||
-	    !rds_soft_mr_allows(sm, true, addr, sizeof(u64)))
+	    !rds_sw_mr_allows(sm, true, addr, sizeof(u64)))
 		return false;
 	page = (addr >> PAGE_SHIFT) - (sm->sm_base >> PAGE_SHIFT);
-	*old = rds_soft_mr_exchange(sm->sm_bvec[page].bv_page,
-				    offset_in_page(addr), op);
+	*old = rds_sw_mr_exchange(sm->sm_bvec[page].bv_page,
+				  offset_in_page(addr), op);
 	return true;
 }
 
-static struct rds_soft_mr *rds_soft_mr_new(const struct rds_mr_memory *mem)
+static struct rds_sw_mr *rds_sw_mr_new(const struct rds_mr_memory *mem)
 {
 	u32 left = mem->len, off = mem->off;
-	struct rds_soft_mr *sm;
+	struct rds_sw_mr *sm;
 	unsigned int i;
 
 	sm = kvzalloc(struct_size(sm, sm_bvec, mem->nr), GFP_KERNEL_ACCOUNT);
@@ -263,34 +263,34 @@ static struct rds_soft_mr *rds_soft_mr_new(const struct rds_mr_memory *mem)
 	return sm;
 }
 
-static int rds_soft_mr_publish(struct rds_net *rn, struct rds_soft_mr *sm)
+static int rds_sw_mr_publish(struct rds_net *rn, struct rds_sw_mr *sm)
 {
-	int ret, draws = RDS_SOFT_MR_DRAWS;
+	int ret, draws = RDS_SW_MR_DRAWS;
 
 	do {
 		/* A cookie of 0 is none. */
 		sm->sm_key = get_random_u32() ?: 1;
-		ret = xa_insert_bh(&rn->rn_soft_mrs, sm->sm_key, sm,
+		ret = xa_insert_bh(&rn->rn_sw_mrs, sm->sm_key, sm,
 				   GFP_KERNEL_ACCOUNT);
 	} while (ret == -EBUSY && --draws);
 	return ret ? -ENOMEM : 0;
 }
 
-static void *rds_soft_mr_map(struct net *net, const struct in6_addr *laddr,
-			     int ifindex, const struct rds_mr_memory *mem,
-			     u32 *key)
+static void *rds_sw_mr_map(struct net *net, const struct in6_addr *laddr,
+			   int ifindex, const struct rds_mr_memory *mem,
+			   u32 *key)
 {
 	struct rds_net *rn = rds_net(net);
-	struct rds_soft_mr *sm;
+	struct rds_sw_mr *sm;
 	int ret;
 
-	sm = rds_soft_mr_new(mem);
+	sm = rds_sw_mr_new(mem);
 	if (!sm)
 		return ERR_PTR(-ENOMEM);
 	sm->sm_rn = rn;
 	sm->sm_laddr = *laddr;
 	sm->sm_ifindex = rds_addr_scope(laddr, ifindex);
-	ret = rds_soft_mr_publish(rn, sm);
+	ret = rds_sw_mr_publish(rn, sm);
 	if (ret) {
 		kvfree(sm);
 		return ERR_PTR(ret);
@@ -299,30 +299,30 @@ static void *rds_soft_mr_map(struct net *net, const struct in6_addr *laddr,
 	return sm;
 }
 
-static bool rds_soft_mr_alive(const void *handle)
+static bool rds_sw_mr_alive(const void *handle)
 {
 	return true;
 }
 
-static void rds_soft_mr_unmap(void *handle)
+static void rds_sw_mr_unmap(void *handle)
 {
-	struct rds_soft_mr *sm = handle;
+	struct rds_sw_mr *sm = handle;
 
-	xa_erase_bh(&sm->sm_rn->rn_soft_mrs, sm->sm_key);
-	rds_soft_mr_put(sm);
+	xa_erase_bh(&sm->sm_rn->rn_sw_mrs, sm->sm_key);
+	rds_sw_mr_put(sm);
 	wait_for_completion(&sm->sm_gone);
 	kvfree(sm);
 }
 
-static int rds_soft_atomic_check(struct net *net, const struct in6_addr *laddr,
-				 int ifindex, enum rds_op_kind kind)
+static int rds_sw_atomic_check(struct net *net, const struct in6_addr *laddr,
+			       int ifindex, enum rds_op_kind kind)
 {
 	return 0;
 }
 
-const struct rds_rdma_ops rds_soft_rdma_ops = {
-	.atomic_check	= rds_soft_atomic_check,
-	.mr_map		= rds_soft_mr_map,
-	.mr_alive	= rds_soft_mr_alive,
-	.mr_unmap	= rds_soft_mr_unmap,
+const struct rds_rdma_ops rds_sw_rdma_ops = {
+	.atomic_check	= rds_sw_atomic_check,
+	.mr_map		= rds_sw_mr_map,
+	.mr_alive	= rds_sw_mr_alive,
+	.mr_unmap	= rds_sw_mr_unmap,
 };

@@ -12,16 +12,16 @@
 #include "compat.h"
 #include "message.h"
 #include "path.h"
-#include "soft_frame.h"
+#include "sw_frame.h"
 
 /**
- * rds_soft_frame_write() - write a frame's extension header
+ * rds_sw_frame_write() - write a frame's extension header
  * @exthdr: RDS_EXTHDR_SPACE bytes
  * @frame: what to say
  *
  * Context: any.
  */
-void rds_soft_frame_write(u8 *exthdr, const struct rds_soft_frame *frame)
+void rds_sw_frame_write(u8 *exthdr, const struct rds_sw_frame *frame)
 {
 	unsigned int pos = 0;
 	u8 payload[15] = {};
@@ -33,70 +33,70 @@ void rds_soft_frame_write(u8 *exthdr, const struct rds_soft_frame *frame)
 	put_unaligned_be32(frame->sf_addr, payload + 10);
 
 	memset(exthdr, 0, RDS_EXTHDR_SPACE);
-	rds_exthdr_add(exthdr, &pos, RDS_EXTHDR_SOFT_RDMA, payload);
+	rds_exthdr_add(exthdr, &pos, RDS_EXTHDR_SW_RDMA, payload);
 }
-EXPORT_SYMBOL_RDS_KUNIT(rds_soft_frame_write);
+EXPORT_SYMBOL_RDS_KUNIT(rds_sw_frame_write);
 
 /**
- * rds_soft_frame_read() - read a frame's extension header
+ * rds_sw_frame_read() - read a frame's extension header
  * @exthdr: RDS_EXTHDR_SPACE bytes, from a peer
  * @frame: set to what they say
  *
  * Context: any.
  * Return: false if it is no such frame.
  */
-bool rds_soft_frame_read(const u8 *exthdr, struct rds_soft_frame *frame)
+bool rds_sw_frame_read(const u8 *exthdr, struct rds_sw_frame *frame)
 {
 	unsigned int pos = 0;
 	const u8 *payload;
 
-	if (rds_exthdr_next(exthdr, &pos, &payload) != RDS_EXTHDR_SOFT_RDMA)
+	if (rds_exthdr_next(exthdr, &pos, &payload) != RDS_EXTHDR_SW_RDMA)
 		return false;
 	frame->sf_kind = payload[0];
 	frame->sf_status = payload[1];
 	frame->sf_id = get_unaligned_be32(payload + 2);
 	frame->sf_key = get_unaligned_be32(payload + 6);
 	frame->sf_addr = get_unaligned_be32(payload + 10);
-	return frame->sf_kind <= RDS_SOFT_MASKED_CSWP;
+	return frame->sf_kind <= RDS_SW_MASKED_CSWP;
 }
-EXPORT_SYMBOL_RDS_KUNIT(rds_soft_frame_read);
+EXPORT_SYMBOL_RDS_KUNIT(rds_sw_frame_read);
 
 /**
- * rds_soft_operands_write() - write the operands of an atomic operation
+ * rds_sw_operands_write() - write the operands of an atomic operation
  * @to: where to
  * @op: the operation
  *
  * Context: any.
  */
-void rds_soft_operands_write(struct rds_soft_operands *to,
-			     const struct rds_op *op)
+void rds_sw_operands_write(struct rds_sw_operands *to,
+			   const struct rds_op *op)
 {
 	to->add = cpu_to_be64(op->op_add);
 	to->compare = cpu_to_be64(op->op_compare);
 	to->add_mask = cpu_to_be64(op->op_add_mask);
 	to->compare_mask = cpu_to_be64(op->op_compare_mask);
 }
-EXPORT_SYMBOL_RDS_KUNIT(rds_soft_operands_write);
+EXPORT_SYMBOL_RDS_KUNIT(rds_sw_operands_write);
 
 /**
- * rds_soft_operands_read() - read the operands of an atomic operation
+ * rds_sw_operands_read() - read the operands of an atomic operation
  * @from: where from
  * @op: the operation
  *
  * Context: any.
  */
-void rds_soft_operands_read(const struct rds_soft_operands *from,
-			    struct rds_op *op)
+void rds_sw_operands_read(const struct rds_sw_operands *from,
+			  struct rds_op *op)
 {
 	op->op_add = be64_to_cpu(from->add);
 	op->op_compare = be64_to_cpu(from->compare);
 	op->op_add_mask = be64_to_cpu(from->add_mask);
 	op->op_compare_mask = be64_to_cpu(from->compare_mask);
 }
-EXPORT_SYMBOL_RDS_KUNIT(rds_soft_operands_read);
+EXPORT_SYMBOL_RDS_KUNIT(rds_sw_operands_read);
 
 /**
- * rds_soft_new_frame() - get a frame to be sent
+ * rds_sw_new_frame() - get a frame to be sent
  * @says: what its header says
  * @len: bytes of payload, at most RDS_MAX_MSG_SIZE
  *
@@ -106,8 +106,8 @@ EXPORT_SYMBOL_RDS_KUNIT(rds_soft_operands_read);
  * Return: a message of the caller's, its payload uninitialised; NULL without
  * memory.
  */
-struct rds_message *rds_soft_new_frame(const struct rds_soft_frame *says,
-				       u32 len)
+struct rds_message *rds_sw_new_frame(const struct rds_sw_frame *says,
+				     u32 len)
 {
 	unsigned int nofs = memalloc_nofs_save();
 	struct rds_message *frame;
@@ -117,12 +117,12 @@ struct rds_message *rds_soft_new_frame(const struct rds_soft_frame *says,
 	if (!frame)
 		return NULL;
 	frame->m_flags = RDS_FLAG_RETRANSMITTED;
-	rds_soft_frame_write(frame->m_exthdr, says);
+	rds_sw_frame_write(frame->m_exthdr, says);
 	return frame;
 }
 
 /**
- * rds_soft_send() - send a frame, or go on with it
+ * rds_sw_send() - send a frame, or go on with it
  * @cp: the path
  * @frame: the frame; NULL when it is sent, and given up
  *
@@ -132,7 +132,7 @@ struct rds_message *rds_soft_new_frame(const struct rds_soft_frame *says,
  * Return: 0 when all of it is with the transport; otherwise as
  * &rds_data_ops.xmit.
  */
-int rds_soft_send(struct rds_cpath *cp, struct rds_message **frame)
+int rds_sw_send(struct rds_cpath *cp, struct rds_message **frame)
 	__must_hold(&cp->cp_xmit_lock)
 {
 	int ret = cp->cp_trans->data->xmit(&cp->cp_pub, *frame, true);
@@ -145,7 +145,7 @@ int rds_soft_send(struct rds_cpath *cp, struct rds_message **frame)
 }
 
 /**
- * rds_soft_read_payload() - copy a payload of known size
+ * rds_sw_read_payload() - copy a payload of known size
  * @inc: the frame that has it
  * @to: where to
  * @size: bytes
@@ -153,7 +153,7 @@ int rds_soft_send(struct rds_cpath *cp, struct rds_message **frame)
  * Context: any.
  * Return: false if it has another size.
  */
-bool rds_soft_read_payload(struct rds_incoming *inc, void *to, size_t size)
+bool rds_sw_read_payload(struct rds_incoming *inc, void *to, size_t size)
 {
 	struct kvec vec = { to, size };
 	struct iov_iter iter;

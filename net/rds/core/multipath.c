@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The lanes of a connection: how many there are, who the peer is, and what
+ * The paths of a connection: how many there are, who the peer is, and what
  * follows when it turns out to be another than before.
  *
- * Peers greet each other with probes and answers (hello.c). To a peer that is
- * known to be of this implementation they go unnumbered, ahead of everything,
- * on every lane; to others numbered like messages, on lane 0, where the very
- * first message of a connection is one. Delivery takes a greeting down
- * (rds_lanes_receive()) and the path's work draws the consequences, under
- * c_lane_lock:
+ * Peers greet each other with probes and answers (handshake.c). To a peer that
+ * is known to be of this implementation they go unnumbered, ahead of
+ * everything, on every path; to others numbered like messages, on path 0, where
+ * the very first message of a connection is one. Delivery takes a greeting down
+ * (rds_mp_receive()) and the path's work draws the consequences, under
+ * c_mp_lock:
  *
  * - Another generation: the peer has forgotten us. What was queued for its
  *   former self is given up, and connections to that one are dropped. Nothing
@@ -16,20 +16,20 @@
  *   Numbers go on; gaps are legal. Another epoch alone: it has only forgotten a
  *   connection that nobody there used, and has received nothing by it, so
  *   nothing is given up. Its own numbers begin anew in both cases.
- * - More lanes: they are made, and the lower address dials them. All messages
- *   took one path so far; from here on they spread, but wait on their lanes
+ * - More paths: they are made, and the lower address dials them. All messages
+ *   took one path so far; from here on they spread, but wait on their paths
  *   (gate.c) until a probe behind the last of them is answered: what TCP has
  *   acknowledged need not have been delivered. The answer says which one it is
  *   the answer to. If there is none, perhaps because the peer has forgotten us
  *   meanwhile, it is asked again. Other kinds do not say that (legacy.c).
- * - More lanes in use: what either end uses the other keeps, whatever it would
+ * - More paths in use: what either end uses the other keeps, whatever it would
  *   offer itself. One of ours says so in each greeting, and so its peer learns
  *   it again after it has forgotten the connection. Those over which it spreads
  *   its own messages remain as many as they are, once there is more than one.
- * - A lane's number: the peer's ports may name its lanes, which we learn only
+ * - A path's number: the peer's ports may name its paths, which we learn only
  *   now. The first connection we accepted is then given its number.
  *
- * Two who learn of each other's lanes by a probe that still offered one send
+ * Two who learn of each other's paths by a probe that still offered one send
  * another.
  */
 #include <linux/log2.h>
@@ -37,7 +37,7 @@
 #include "compat.h"
 #include "cong.h"
 #include "conn_table.h"
-#include "lanes.h"
+#include "multipath.h"
 #include "legacy.h"
 #include "message.h"
 #include "send.h"
@@ -48,7 +48,7 @@
 #define RDS_FAN_PATIENCE	HZ
 
 /* Until what lacked memory is tried again */
-#define RDS_LANES_NOMEM_DELAY	2
+#define RDS_MP_NOMEM_DELAY	2
 
 /* Numbered probes that may wait on a path; more would say the same */
 #define RDS_MAX_PROBES		2
@@ -60,69 +60,70 @@
 #define RDS_MAX_REPLIES		16
 
 /* What is in use is not taken back. */
-static unsigned int rds_lanes_offer(const struct rds_conn *conn)
+static unsigned int rds_mp_offer(const struct rds_conn *conn)
 {
-	unsigned int n = READ_ONCE(conn->c_wanted);
+	unsigned int n = READ_ONCE(conn->c_npaths_wanted);
+	bool legacy = !READ_ONCE(conn->c_peer_hs.ours);
 
 	if (n > 1)
 		return n;
-	n = conn->c_key.trans->conn->max_paths(conn->c_rn->rn_net,
-					       !READ_ONCE(conn->c_peer.ours));
+	n = conn->c_key.trans->conn->max_paths(conn->c_rn->rn_net, legacy);
 	return clamp_t(unsigned int, n, 1, RDS_MAX_PATHS);
 }
 
 /* Others would not understand it. */
-static bool rds_lanes_are_in_use(const struct rds_conn *conn)
+static bool rds_mp_are_in_use(const struct rds_conn *conn)
 {
-	return READ_ONCE(conn->c_wanted) > 1 && READ_ONCE(conn->c_peer.ours);
+	return READ_ONCE(conn->c_npaths_wanted) > 1 &&
+	READ_ONCE(conn->c_peer_hs.ours);
 }
 
-static void rds_lanes_write(struct rds_conn *conn, struct rds_message *msg,
-			    bool reply, u8 tag)
+static void rds_mp_write(struct rds_conn *conn, struct rds_message *msg,
+			 bool reply, u8 tag)
 {
-	struct rds_hello_self self = {
-		.npaths = rds_lanes_offer(conn),
-		.in_use = rds_lanes_are_in_use(conn),
-		.tag = READ_ONCE(conn->c_peer.ours) ? tag : 0,
+	struct rds_handshake_self self = {
+		.npaths = rds_mp_offer(conn),
+		.in_use = rds_mp_are_in_use(conn),
+		.tag = READ_ONCE(conn->c_peer_hs.ours) ? tag : 0,
 		.gen = conn->c_gen,
 		.epoch = conn->c_epoch,
 	};
 	__be16 *port = reply ? &msg->m_dport : &msg->m_sport;
 
-	WRITE_ONCE(conn->c_offered, self.npaths);
-	WRITE_ONCE(conn->c_offered_use, self.in_use);
+	WRITE_ONCE(conn->c_npaths_offered, self.npaths);
+	WRITE_ONCE(conn->c_npaths_offered_in_use, self.in_use);
 	*port = cpu_to_be16(RDS_PORT_PROBE);
-	rds_hello_write(msg->m_exthdr, &self);
+	rds_handshake_write(msg->m_exthdr, &self);
 }
 
 /**
- * rds_lanes_write_probe() - make a message a probe
- * @cp: the lane that it is to go by
+ * rds_mp_write_probe() - make a message a probe
+ * @cp: the path that it is to go by
  * @msg: the message, empty
  *
  * Context: process.
  */
-void rds_lanes_write_probe(struct rds_cpath *cp, struct rds_message *msg)
+void rds_mp_write_probe(struct rds_cpath *cp, struct rds_message *msg)
 {
-	rds_lanes_write(cp->cp_conn, msg, false, 0);
+	rds_mp_write(cp->cp_conn, msg, false, 0);
 }
 
 /**
- * rds_lanes_write_reply() - make a message an answer to a probe
- * @cp: the lane that it is to go by
+ * rds_mp_write_reply() - make a message an answer to a probe
+ * @cp: the path that it is to go by
  * @msg: the message, empty
  *
  * Context: process.
  */
-void rds_lanes_write_reply(struct rds_cpath *cp, struct rds_message *msg)
+void rds_mp_write_reply(struct rds_cpath *cp, struct rds_message *msg)
 {
-	rds_lanes_write(cp->cp_conn, msg, true, READ_ONCE(cp->cp_rx_tag));
+	rds_mp_write(cp->cp_conn, msg, true, READ_ONCE(cp->cp_rx_tag));
 }
 
 /* Unnumbered frames are for those who understand them. */
-static void rds_lanes_probe_soon(struct rds_cpath *cp)
+static void rds_mp_probe_soon(struct rds_cpath *cp)
 {
-	if (READ_ONCE(cp->cp_conn->c_peer.ours))
+	if (READ_ONCE(cp->cp_conn->c_peer_hs.ours))
 		set_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);
 	else
 		set_bit(RDS_PF_PROBE, &cp->cp_flags);
@@ -132,43 +133,43 @@ static void rds_lanes_probe_soon(struct rds_cpath *cp)
 /* What was written before they knew us may come later. How many they have in
  * use is no offer.
  */
-static void rds_lanes_add_offer(struct rds_hello *hello,
-				const struct rds_hello *before)
+static void rds_mp_add_offer(struct rds_handshake *hs,
+			     const struct rds_handshake *before)
 {
-	if (hello->in_use == before->in_use) {
-		hello->npaths = max(hello->npaths, before->npaths);
+	if (hs->in_use == before->in_use) {
+		hs->npaths = max(hs->npaths, before->npaths);
 	} else if (before->in_use) {
-		hello->npaths = before->npaths;
-		hello->in_use = true;
+		hs->npaths = before->npaths;
+		hs->in_use = true;
 	}
 }
 
 /**
- * rds_lanes_verify() - does the peer still know of a connection?
- * @cp: the lane, UP
+ * rds_mp_verify() - does the peer still know of a connection?
+ * @cp: the path, UP
  *
  * If it does not, what is sent now will be answered by a reset.
  *
  * Context: any.
  */
-void rds_lanes_verify(struct rds_cpath *cp)
+void rds_mp_verify(struct rds_cpath *cp)
 {
-	rds_lanes_probe_soon(cp);
+	rds_mp_probe_soon(cp);
 }
 
-/* What is queued up to here, on any lane, is not for the one who greets. While
+/* What is queued up to here, on any path, is not for the one who greets. While
  * the connection is shut down, what follows the greeting may be delivered, and
  * answered, before that is acted on.
  */
-static void rds_lanes_note_turn(struct rds_conn *conn,
-				const struct rds_hello *hello)
+static void rds_mp_note_turn(struct rds_conn *conn,
+			     const struct rds_handshake *hs)
 {
-	u64 turn = rds_hello_gen(hello) | RDS_TURN_NOTED;
+	u64 turn = rds_handshake_gen(hs) | RDS_TURN_NOTED;
 	struct rds_cpath *cp;
 	unsigned int i;
 
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
-		cp = rds_conn_lane(conn, i);
+		cp = rds_conn_path(conn, i);
 		if (!cp)
 			continue;
 		spin_lock(&cp->cp_lock);
@@ -183,25 +184,25 @@ static void rds_lanes_note_turn(struct rds_conn *conn,
 /* Where the probe of a barrier is, all that was before it has arrived; where
  * the answer is, that is known.
  */
-static void rds_lanes_note_tag(struct rds_cpath *cp,
-			       const struct rds_incoming *inc,
-			       const struct rds_hello *hello)
+static void rds_mp_note_tag(struct rds_cpath *cp,
+			    const struct rds_incoming *inc,
+			    const struct rds_handshake *hs)
 {
 	struct rds_conn *conn = cp->cp_conn;
 
-	if (!hello->tag)
+	if (!hs->tag)
 		return;
 	if (inc->i_seq && !inc->i_dport)
-		WRITE_ONCE(cp->cp_rx_tag, hello->tag);
+		WRITE_ONCE(cp->cp_rx_tag, hs->tag);
 	/* Numbered ones may have been meant for another life of ours. */
 	else if (!inc->i_seq && inc->i_dport &&
 		 cp == READ_ONCE(conn->c_fan_path))
-		WRITE_ONCE(conn->c_fan_echo, hello->tag);
+		WRITE_ONCE(conn->c_fan_echo, hs->tag);
 }
 
 /**
- * rds_lanes_receive() - a probe or an answer has arrived
- * @cp: the lane that it came by
+ * rds_mp_receive() - a probe or an answer has arrived
+ * @cp: the path that it came by
  * @inc: the frame; stays the caller's
  * @turn: set to whether the peer is another than before: then nothing may be
  *	read until the path's work has heeded that, and has the transport read
@@ -213,22 +214,22 @@ static void rds_lanes_note_tag(struct rds_cpath *cp,
  * Context: deliver context, serial per path.
  * Return: true if it was processed; false if it is a duplicate.
  */
-bool rds_lanes_receive(struct rds_cpath *cp, struct rds_incoming *inc,
-		       bool *turn)
+bool rds_mp_receive(struct rds_cpath *cp, struct rds_incoming *inc,
+		    bool *turn)
 {
 	struct rds_conn *conn = cp->cp_conn;
-	struct rds_hello hello;
+	struct rds_handshake hs;
 	bool asked = false;
 	bool dup = false;
 
-	rds_hello_read(inc->i_exthdr, &hello);
-	if (cp->cp_rx_peer != hello.id) {
-		cp->cp_rx_peer = hello.id;
+	rds_handshake_read(inc->i_exthdr, &hs);
+	if (cp->cp_rx_peer != hs.id) {
+		cp->cp_rx_peer = hs.id;
 		WRITE_ONCE(cp->cp_next_rx_seq, 1);
 		WRITE_ONCE(cp->cp_rx_tag, 0);
 	}
-	cp->cp_strict = hello.ours;
-	cp->cp_soft.so_known = hello.soft_rdma;
+	cp->cp_strict = hs.ours;
+	cp->cp_sw.so_known = hs.sw_rdma;
 	if (inc->i_seq) {
 		dup = inc->i_seq < cp->cp_next_rx_seq &&
 		      (cp->cp_strict ||
@@ -236,49 +237,49 @@ bool rds_lanes_receive(struct rds_cpath *cp, struct rds_incoming *inc,
 		if (!dup)
 			WRITE_ONCE(cp->cp_next_rx_seq, inc->i_seq + 1);
 	}
-	rds_lanes_note_tag(cp, inc, &hello);
+	rds_mp_note_tag(cp, inc, &hs);
 
 	spin_lock(&cp->cp_lock);
-	if (cp->cp_greeted && cp->cp_hello.id == hello.id)
-		rds_lanes_add_offer(&hello, &cp->cp_hello);
-	cp->cp_hello = hello;
-	cp->cp_greeted = true;
-	cp->cp_greeted_at = jiffies;
+	if (cp->cp_has_handshake && cp->cp_handshake.id == hs.id)
+		rds_mp_add_offer(&hs, &cp->cp_handshake);
+	cp->cp_handshake = hs;
+	cp->cp_has_handshake = true;
+	cp->cp_handshake_at = jiffies;
 	if (inc->i_seq && inc->i_dport) {
-		cp->cp_answered = true;
-		cp->cp_answered_at = jiffies;
+		cp->cp_has_reply = true;
+		cp->cp_reply_at = jiffies;
 		/* No other probe went by this connection yet. */
-		asked = cp->cp_asked;
-		cp->cp_asked = false;
+		asked = cp->cp_restart_probe_out;
+		cp->cp_restart_probe_out = false;
 	}
 	spin_unlock(&cp->cp_lock);
 
 	/* Before the work can see the news */
-	*turn = READ_ONCE(conn->c_greeted) &&
-		rds_hello_gen(&hello) != READ_ONCE(conn->c_peer.id) >> 32;
+	*turn = READ_ONCE(conn->c_has_handshake) &&
+		rds_handshake_gen(&hs) != READ_ONCE(conn->c_peer_hs.id) >> 32;
 	if (*turn) {
-		rds_lanes_note_turn(conn, &hello);
+		rds_mp_note_turn(conn, &hs);
 		set_bit(RDS_PF_RX_TURN, &cp->cp_flags);
 	}
-	if (!inc->i_dport && (!inc->i_seq || hello.tag))
+	if (!inc->i_dport && (!inc->i_seq || hs.tag))
 		set_bit(RDS_PF_REPLY_NOW, &cp->cp_flags);
 	else if (inc->i_seq && !dup && inc->i_dport && !asked)
 		atomic_dec_if_positive(&conn->c_probes);
 	else if (inc->i_seq && !dup && !inc->i_dport)
 		atomic_add_unless(&cp->cp_replies, 1, RDS_MAX_REPLIES);
 
-	set_bit(RDS_PF_NEWS, &cp->cp_flags);
+	set_bit(RDS_PF_HANDSHAKE, &cp->cp_flags);
 	rds_cpath_kick(cp, 0);
 	return !dup;
 }
 
-static void rds_lanes_kick_all(struct rds_conn *conn)
+static void rds_mp_kick_all(struct rds_conn *conn)
 {
 	struct rds_cpath *cp;
 	unsigned int i;
 
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
-		cp = rds_conn_lane(conn, i);
+		cp = rds_conn_path(conn, i);
 		if (cp)
 			rds_cpath_kick(cp, 0);
 	}
@@ -287,70 +288,71 @@ static void rds_lanes_kick_all(struct rds_conn *conn)
 /* A connection to what the peer was before? One of ours that has not greeted
  * yet will tell; those of others never may.
  */
-static bool rds_lane_is_stale(struct rds_cpath *cp,
-			      const struct rds_hello *hello)
+static bool rds_mp_is_stale(struct rds_cpath *cp,
+			    const struct rds_handshake *hs)
 {
 	bool stale;
 
 	spin_lock_bh(&cp->cp_lock);
-	if (cp->cp_greeted)
-		stale = rds_hello_gen(&cp->cp_hello) != rds_hello_gen(hello);
+	if (cp->cp_has_handshake)
+		stale = rds_handshake_gen(&cp->cp_handshake) !=
+			rds_handshake_gen(hs);
 	else
-		stale = !hello->ours;
+		stale = !hs->ours;
 	spin_unlock_bh(&cp->cp_lock);
 	return stale;
 }
 
-/* Two lanes exchange their numbers. */
-static void rds_lanes_swap(struct rds_conn *conn, struct rds_cpath *a,
-			   struct rds_cpath *b)
+/* Two paths exchange their numbers. */
+static void rds_mp_swap(struct rds_conn *conn, struct rds_cpath *a,
+			struct rds_cpath *b)
 	__must_hold(&conn->c_rn->rn_lock)
 {
 	lockdep_assert_held(&conn->c_rn->rn_lock);
 	swap(a->cp_pub.index, b->cp_pub.index);
-	/* Both pair with the acquire in rds_conn_lane(). */
-	smp_store_release(&conn->c_lanes[a->cp_pub.index], a);
+	/* Both pair with the acquire in rds_conn_path(). */
+	smp_store_release(&conn->c_paths[a->cp_pub.index], a);
 	/* As above */
-	smp_store_release(&conn->c_lanes[b->cp_pub.index], b);
+	smp_store_release(&conn->c_paths[b->cp_pub.index], b);
 }
 
 /* Messages that are queued from here on are for the new one. If it names no
- * lanes, the path that it came by is the only one it has.
+ * paths, the path that it came by is the only one it has.
  */
-static void rds_lanes_restart(struct rds_cpath *by,
-			      const struct rds_hello *hello)
-	__must_hold(&by->cp_conn->c_lane_lock)
+static void rds_mp_restart(struct rds_cpath *by,
+			   const struct rds_handshake *hs)
+	__must_hold(&by->cp_conn->c_mp_lock)
 {
 	struct rds_conn *conn = by->cp_conn;
 	struct rds_cpath *cp;
 	unsigned int i;
 
-	lockdep_assert_held(&conn->c_lane_lock);
+	lockdep_assert_held(&conn->c_mp_lock);
 
 	mutex_lock(&conn->c_rn->rn_lock);
 	/* One that is being destroyed is left as it is. */
-	if (!hello->names_lanes && by->cp_pub.index &&
+	if (!hs->names_paths && by->cp_pub.index &&
 	    !list_empty(&conn->c_item))
-		rds_lanes_swap(conn, by, conn->c_lanes[0]);
+		rds_mp_swap(conn, by, conn->c_paths[0]);
 	mutex_unlock(&conn->c_rn->rn_lock);
-	WRITE_ONCE(conn->c_wanted, 1);
-	conn->c_fan_path = rds_conn_lane(conn, 0);
+	WRITE_ONCE(conn->c_npaths_wanted, 1);
+	conn->c_fan_path = rds_conn_path(conn, 0);
 	WRITE_ONCE(conn->c_fan, RDS_FAN_NONE);
 	WRITE_ONCE(conn->c_npaths, 1);
 	WRITE_ONCE(conn->c_rx_epoch, conn->c_rx_epoch + 1);
 
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
-		cp = rds_conn_lane(conn, i);
+		cp = rds_conn_path(conn, i);
 		if (!cp)
 			continue;
 		/* First, for what its work flushes has to be all there is. */
-		if (cp != by && rds_lane_is_stale(cp, hello))
+		if (cp != by && rds_mp_is_stale(cp, hs))
 			rds_cpath_renew(cp, RDS_DROP_PEER_RESTARTED);
 		spin_lock_bh(&cp->cp_lock);
 		cp->cp_flush_ticket = cp->cp_next_ticket;
-		/* What stays on another lane is overtaken, or never sent. */
+		/* What stays on another path is overtaken, or never sent. */
 		if (cp == conn->c_fan_path &&
-		    cp->cp_turn == (rds_hello_gen(hello) | RDS_TURN_NOTED))
+		    cp->cp_turn == (rds_handshake_gen(hs) | RDS_TURN_NOTED))
 			cp->cp_flush_ticket = cp->cp_turn_ticket;
 		cp->cp_turn = 0;
 		set_bit(RDS_PF_FLUSH, &cp->cp_flags);
@@ -360,17 +362,17 @@ static void rds_lanes_restart(struct rds_cpath *by,
 }
 
 /* The number that the peer's port gives to the path that it came by first. */
-static unsigned int rds_lanes_place(const struct rds_conn *conn,
-				    const struct rds_cpath *cp,
-				    unsigned int want)
+static unsigned int rds_mp_place(const struct rds_conn *conn,
+				 const struct rds_cpath *cp,
+				 unsigned int want)
 {
 	if (!test_bit(RDS_PF_TAKEN, &cp->cp_flags) ||
-	    !conn->c_peer.names_lanes)
+	    !conn->c_peer_hs.names_paths)
 		return cp->cp_pub.index;
 	return READ_ONCE(cp->cp_named) & (want - 1);
 }
 
-static bool rds_lanes_make(struct rds_conn *conn, unsigned int want)
+static bool rds_mp_make(struct rds_conn *conn, unsigned int want)
 	__must_hold(&conn->c_rn->rn_lock)
 {
 	unsigned int i;
@@ -380,16 +382,16 @@ static bool rds_lanes_make(struct rds_conn *conn, unsigned int want)
 	if (list_empty(&conn->c_item))
 		return false;
 	for (i = 1; i < want; i++) {
-		if (!rds_conn_add_lane(conn, i))
+		if (!rds_conn_add_path(conn, i))
 			return false;
 	}
 	return true;
 }
 
-/* What a numbered probe by a lane asks: it is behind the barrier's, if not that
+/* What a numbered probe by a path asks: it is behind the barrier's, if not that
  * one itself.
  */
-static u8 rds_lanes_tag(const struct rds_cpath *cp)
+static u8 rds_mp_tag(const struct rds_cpath *cp)
 {
 	const struct rds_conn *conn = cp->cp_conn;
 
@@ -398,7 +400,7 @@ static u8 rds_lanes_tag(const struct rds_cpath *cp)
 	       READ_ONCE(conn->c_fan_tag) : 0;
 }
 
-static struct rds_message *rds_lanes_new_probe(struct rds_cpath *cp)
+static struct rds_message *rds_mp_new_probe(struct rds_cpath *cp)
 {
 	struct rds_message *msg = rds_send_new_control(cp);
 
@@ -406,7 +408,7 @@ static struct rds_message *rds_lanes_new_probe(struct rds_cpath *cp)
 		return NULL;
 	msg->m_kind = RDS_MSG_PROBE;
 	atomic_inc(&cp->cp_nprobes);
-	rds_lanes_write(cp->cp_conn, msg, false, rds_lanes_tag(cp));
+	rds_mp_write(cp->cp_conn, msg, false, rds_mp_tag(cp));
 	return msg;
 }
 
@@ -415,15 +417,15 @@ static struct rds_message *rds_lanes_new_probe(struct rds_cpath *cp)
  * been queued for one of ours; otherwise it is taken over. What is parked goes
  * before it.
  */
-static bool rds_lanes_spread(struct rds_conn *conn, unsigned int want,
-			     struct rds_message *barrier)
+static bool rds_mp_spread(struct rds_conn *conn, unsigned int want,
+			  struct rds_message *barrier)
 	__must_hold(&conn->c_fan_path->cp_lock)
 {
 	struct rds_cpath *cp = conn->c_fan_path;
 	/* One of ours takes what it does not expect; others are to know first
-	 * how many lanes we have.
+	 * how many paths we have.
 	 */
-	bool wait = cp->cp_next_ticket > 1 || !conn->c_peer.ours;
+	bool wait = cp->cp_next_ticket > 1 || !conn->c_peer_hs.ours;
 
 	lockdep_assert_held(&cp->cp_lock);
 
@@ -441,11 +443,11 @@ static bool rds_lanes_spread(struct rds_conn *conn, unsigned int want,
 /* Whoever has chosen a path by the old rule, and has not queued his message,
  * will see the new one: he looks again under the lock of that path.
  */
-static bool rds_lanes_publish(struct rds_conn *conn, unsigned int want,
-			      unsigned int place, struct rds_message *barrier)
+static bool rds_mp_publish(struct rds_conn *conn, unsigned int want,
+			   unsigned int place, struct rds_message *barrier)
 	__must_hold(&conn->c_rn->rn_lock)
 {
-	struct rds_cpath *other = conn->c_lanes[place];
+	struct rds_cpath *other = conn->c_paths[place];
 	struct rds_cpath *cp = conn->c_fan_path;
 	bool wait;
 
@@ -453,11 +455,11 @@ static bool rds_lanes_publish(struct rds_conn *conn, unsigned int want,
 
 	spin_lock_bh(&cp->cp_lock);
 	if (other == cp) {
-		wait = rds_lanes_spread(conn, want, barrier);
+		wait = rds_mp_spread(conn, want, barrier);
 	} else {
 		spin_lock_nested(&other->cp_lock, SINGLE_DEPTH_NESTING);
-		rds_lanes_swap(conn, cp, other);
-		wait = rds_lanes_spread(conn, want, barrier);
+		rds_mp_swap(conn, cp, other);
+		wait = rds_mp_spread(conn, want, barrier);
 		spin_unlock(&other->cp_lock);
 	}
 	spin_unlock_bh(&cp->cp_lock);
@@ -466,10 +468,10 @@ static bool rds_lanes_publish(struct rds_conn *conn, unsigned int want,
 	return wait;
 }
 
-/* Lanes that were accepted when it was not known that the peer names them, or
- * of a former self that did not. What is on them has numbers of another lane.
+/* Paths that were accepted when it was not known that the peer names them, or
+ * of a former self that did not. What is on them has numbers of another path.
  */
-static void rds_lanes_check_names(struct rds_conn *conn, unsigned int want)
+static void rds_mp_check_names(struct rds_conn *conn, unsigned int want)
 	__must_hold(&conn->c_rn->rn_lock)
 {
 	struct rds_cpath *cp;
@@ -478,51 +480,51 @@ static void rds_lanes_check_names(struct rds_conn *conn, unsigned int want)
 	lockdep_assert_held(&conn->c_rn->rn_lock);
 
 	for (i = 0; i < want; i++) {
-		cp = conn->c_lanes[i];
-		if (rds_lanes_place(conn, cp, want) != i)
+		cp = conn->c_paths[i];
+		if (rds_mp_place(conn, cp, want) != i)
 			rds_cpath_renew(cp, RDS_DROP_PROTOCOL);
 	}
 }
 
-static void rds_lanes_dial(struct rds_conn *conn)
+static void rds_mp_dial(struct rds_conn *conn)
 {
 	unsigned int i;
 
-	for (i = 0; i < conn->c_wanted; i++)
-		rds_cpath_connect_soon(rds_conn_lane(conn, i));
+	for (i = 0; i < conn->c_npaths_wanted; i++)
+		rds_cpath_connect_soon(rds_conn_path(conn, i));
 }
 
-static bool rds_lanes_grow(struct rds_conn *conn, unsigned int want)
-	__must_hold(&conn->c_lane_lock)
+static bool rds_mp_grow(struct rds_conn *conn, unsigned int want)
+	__must_hold(&conn->c_mp_lock)
 {
-	unsigned int place = rds_lanes_place(conn, conn->c_fan_path, want);
-	bool offered_use = READ_ONCE(conn->c_offered_use);
-	u16 offered = READ_ONCE(conn->c_offered);
+	unsigned int place = rds_mp_place(conn, conn->c_fan_path, want);
+	bool offered_use = READ_ONCE(conn->c_npaths_offered_in_use);
+	u16 offered = READ_ONCE(conn->c_npaths_offered);
 	struct rds_message *barrier;
 	bool made, used = false;
 
-	lockdep_assert_held(&conn->c_lane_lock);
+	lockdep_assert_held(&conn->c_mp_lock);
 
-	barrier = rds_lanes_new_probe(conn->c_fan_path);
+	barrier = rds_mp_new_probe(conn->c_fan_path);
 	if (!barrier)
 		return false;
 
 	mutex_lock(&conn->c_rn->rn_lock);
-	made = rds_lanes_make(conn, want);
+	made = rds_mp_make(conn, want);
 	if (made) {
-		WRITE_ONCE(conn->c_wanted, want);
-		conn->c_fan_tag = conn->c_fan_tag % RDS_HELLO_TAGS + 1;
-		rds_lanes_write(conn, barrier, false, conn->c_fan_tag);
-		used = rds_lanes_publish(conn, want, place, barrier);
-		rds_lanes_check_names(conn, want);
+		WRITE_ONCE(conn->c_npaths_wanted, want);
+		conn->c_fan_tag = conn->c_fan_tag % RDS_HANDSHAKE_TAGS + 1;
+		rds_mp_write(conn, barrier, false, conn->c_fan_tag);
+		used = rds_mp_publish(conn, want, place, barrier);
+		rds_mp_check_names(conn, want);
 	}
 	mutex_unlock(&conn->c_rn->rn_lock);
 
 	if (!used) {
 		/* Nobody will hear what it says. */
 		rds_send_finish(barrier);
-		WRITE_ONCE(conn->c_offered, offered);
-		WRITE_ONCE(conn->c_offered_use, offered_use);
+		WRITE_ONCE(conn->c_npaths_offered, offered);
+		WRITE_ONCE(conn->c_npaths_offered_in_use, offered_use);
 	}
 	return made;
 }
@@ -530,110 +532,110 @@ static bool rds_lanes_grow(struct rds_conn *conn, unsigned int want)
 /* The peer uses more than we do. That it sends by them is nothing to the order
  * of what we send.
  */
-static bool rds_lanes_widen(struct rds_conn *conn, unsigned int want)
-	__must_hold(&conn->c_lane_lock)
+static bool rds_mp_widen(struct rds_conn *conn, unsigned int want)
+	__must_hold(&conn->c_mp_lock)
 {
 	bool made;
 
-	lockdep_assert_held(&conn->c_lane_lock);
+	lockdep_assert_held(&conn->c_mp_lock);
 
 	mutex_lock(&conn->c_rn->rn_lock);
-	made = rds_lanes_make(conn, want);
+	made = rds_mp_make(conn, want);
 	if (made)
-		WRITE_ONCE(conn->c_wanted, want);
+		WRITE_ONCE(conn->c_npaths_wanted, want);
 	mutex_unlock(&conn->c_rn->rn_lock);
 	return made;
 }
 
-/* How many lanes follow from what the peer says? */
-static unsigned int rds_lanes_want(const struct rds_conn *conn,
-				   const struct rds_hello *hello)
+/* How many paths follow from what the peer says? */
+static unsigned int rds_mp_want(const struct rds_conn *conn,
+				const struct rds_handshake *hs)
 {
-	unsigned int n = min_t(unsigned int, hello->npaths, RDS_MAX_PATHS);
+	unsigned int n = min_t(unsigned int, hs->npaths, RDS_MAX_PATHS);
 
-	if (!hello->in_use)
-		n = min(n, rds_lanes_offer(conn));
+	if (!hs->in_use)
+		n = min(n, rds_mp_offer(conn));
 	return rounddown_pow_of_two(n);
 }
 
 /* From one to many, once in a life of the peer: a pair of sockets that has more
- * than one lane to come from has no order to keep. Returns whether there is
- * anything to be done with the lanes that there are now.
+ * than one path to come from has no order to keep. Returns whether there is
+ * anything to be done with the paths that there are now.
  */
-static bool rds_lanes_adapt(struct rds_cpath *cp,
-			    const struct rds_hello *hello)
-	__must_hold(&cp->cp_conn->c_lane_lock)
+static bool rds_mp_adapt(struct rds_cpath *cp,
+			 const struct rds_handshake *hs)
+	__must_hold(&cp->cp_conn->c_mp_lock)
 {
 	struct rds_conn *conn = cp->cp_conn;
-	unsigned int want = rds_lanes_want(conn, hello);
+	unsigned int want = rds_mp_want(conn, hs);
 	bool made;
 
-	lockdep_assert_held(&conn->c_lane_lock);
+	lockdep_assert_held(&conn->c_mp_lock);
 
-	if (want <= conn->c_wanted)
+	if (want <= conn->c_npaths_wanted)
 		return !cp->cp_pub.index;
 
-	if (conn->c_wanted == 1)
-		made = rds_lanes_grow(conn, want);
+	if (conn->c_npaths_wanted == 1)
+		made = rds_mp_grow(conn, want);
 	else
-		made = rds_lanes_widen(conn, want);
+		made = rds_mp_widen(conn, want);
 	if (!made) {
-		set_bit(RDS_PF_NEWS, &cp->cp_flags);
-		rds_cpath_kick(cp, RDS_LANES_NOMEM_DELAY);
+		set_bit(RDS_PF_HANDSHAKE, &cp->cp_flags);
+		rds_cpath_kick(cp, RDS_MP_NOMEM_DELAY);
 	}
 	return made;
 }
 
-static void rds_lanes_news(struct rds_cpath *cp)
-	__must_hold(&cp->cp_conn->c_lane_lock)
+static void rds_mp_apply(struct rds_cpath *cp)
+	__must_hold(&cp->cp_conn->c_mp_lock)
 {
 	struct rds_conn *conn = cp->cp_conn;
-	struct rds_hello hello;
+	struct rds_handshake hs;
 	bool changed;
 
-	lockdep_assert_held(&conn->c_lane_lock);
+	lockdep_assert_held(&conn->c_mp_lock);
 
 	spin_lock_bh(&cp->cp_lock);
-	hello = cp->cp_hello;
+	hs = cp->cp_handshake;
 	spin_unlock_bh(&cp->cp_lock);
 
-	if (conn->c_greeted &&
-	    rds_hello_gen(&hello) != rds_hello_gen(&conn->c_peer))
-		rds_lanes_restart(cp, &hello);
-	conn->c_peer = hello;
-	if (!conn->c_greeted) {
-		/* Pairs with the acquire in rds_soft_is_greeted(). */
-		smp_store_release(&conn->c_greeted, true);
+	if (conn->c_has_handshake &&
+	    rds_handshake_gen(&hs) != rds_handshake_gen(&conn->c_peer_hs))
+		rds_mp_restart(cp, &hs);
+	conn->c_peer_hs = hs;
+	if (!conn->c_has_handshake) {
+		/* Pairs with the acquire in rds_sw_peer_is_known(). */
+		smp_store_release(&conn->c_has_handshake, true);
 		wake_up_all(&conn->c_fcong->cm_waitq);
 	}
-	changed = rds_lanes_adapt(cp, &hello);
-	/* Pairs with the acquire in rds_gate_awaits_greeting(). */
+	changed = rds_mp_adapt(cp, &hs);
+	/* Pairs with the acquire in rds_gate_awaits_handshake(). */
 	smp_store_release(&cp->cp_known, true);
 	if (!changed)
 		return;
 	/* It may have lost one that it is not ours to dial. */
-	if (conn->c_wanted > 1 && rds_path_is_lower(&cp->cp_pub))
-		rds_lanes_dial(conn);
-	rds_lanes_kick_all(conn);
+	if (conn->c_npaths_wanted > 1 && rds_path_is_lower(&cp->cp_pub))
+		rds_mp_dial(conn);
+	rds_mp_kick_all(conn);
 }
 
-static void rds_lanes_open(struct rds_conn *conn)
-	__must_hold(&conn->c_lane_lock)
+static void rds_mp_open(struct rds_conn *conn)
+	__must_hold(&conn->c_mp_lock)
 {
-	lockdep_assert_held(&conn->c_lane_lock);
+	lockdep_assert_held(&conn->c_mp_lock);
 	WRITE_ONCE(conn->c_fan, RDS_FAN_OPEN);
-	rds_lanes_kick_all(conn);
+	rds_mp_kick_all(conn);
 }
 
 /* What was acknowledged and is not answered may have gone to another life of
  * the peer, or the answer with a connection.
  */
-static void rds_lanes_ask_again(struct rds_cpath *cp)
-	__must_hold(&cp->cp_conn->c_lane_lock)
+static void rds_mp_probe_again(struct rds_cpath *cp)
+	__must_hold(&cp->cp_conn->c_mp_lock)
 {
 	struct rds_conn *conn = cp->cp_conn;
 
-	lockdep_assert_held(&conn->c_lane_lock);
+	lockdep_assert_held(&conn->c_mp_lock);
 	if (time_before_eq(jiffies, conn->c_fan_at + RDS_FAN_PATIENCE) ||
 	    !rds_send_all_acked(cp, conn->c_fan_ticket))
 		return;
@@ -642,36 +644,36 @@ static void rds_lanes_ask_again(struct rds_cpath *cp)
 	set_bit(RDS_PF_PROBE, &cp->cp_flags);
 }
 
-static void rds_lanes_check_barrier(struct rds_cpath *cp)
-	__must_hold(&cp->cp_conn->c_lane_lock)
+static void rds_mp_check_barrier(struct rds_cpath *cp)
+	__must_hold(&cp->cp_conn->c_mp_lock)
 {
 	struct rds_conn *conn = cp->cp_conn;
 
-	lockdep_assert_held(&conn->c_lane_lock);
+	lockdep_assert_held(&conn->c_mp_lock);
 
 	if (conn->c_fan != RDS_FAN_BARRIER || cp != conn->c_fan_path)
 		return;
-	if (conn->c_peer.ours ?
+	if (conn->c_peer_hs.ours ?
 	    READ_ONCE(conn->c_fan_echo) == conn->c_fan_tag :
 	    rds_legacy_is_past_barrier(cp))
-		rds_lanes_open(conn);
-	else if (conn->c_peer.ours)
-		rds_lanes_ask_again(cp);
+		rds_mp_open(conn);
+	else if (conn->c_peer_hs.ours)
+		rds_mp_probe_again(cp);
 }
 
 /**
- * rds_lanes_wait() - does a barrier want to be looked at again?
+ * rds_mp_wait() - does a barrier want to be looked at again?
  * @conn: the connection
  *
  * Context: any.
  * Return: true if it does.
  */
-bool rds_lanes_wait(const struct rds_conn *conn)
+bool rds_mp_wait(const struct rds_conn *conn)
 {
 	return READ_ONCE(conn->c_fan) == RDS_FAN_BARRIER;
 }
 
-static void rds_lanes_queue_probe(struct rds_cpath *cp)
+static void rds_mp_queue_probe(struct rds_cpath *cp)
 {
 	struct rds_conn *conn = cp->cp_conn;
 	struct rds_message *msg;
@@ -680,10 +682,10 @@ static void rds_lanes_queue_probe(struct rds_cpath *cp)
 	    atomic_read(&cp->cp_nprobes) >= RDS_MAX_PROBES)
 		return;
 
-	msg = rds_lanes_new_probe(cp);
+	msg = rds_mp_new_probe(cp);
 	if (!msg) {
 		set_bit(RDS_PF_PROBE, &cp->cp_flags);
-		rds_cpath_kick(cp, RDS_LANES_NOMEM_DELAY);
+		rds_cpath_kick(cp, RDS_MP_NOMEM_DELAY);
 		return;
 	}
 	/* The answer may be here before this returns. */
@@ -693,7 +695,7 @@ static void rds_lanes_queue_probe(struct rds_cpath *cp)
 	conn->c_first_probe = false;
 }
 
-static void rds_lanes_queue_replies(struct rds_cpath *cp)
+static void rds_mp_queue_replies(struct rds_cpath *cp)
 {
 	struct rds_message *msg;
 
@@ -705,79 +707,79 @@ static void rds_lanes_queue_replies(struct rds_cpath *cp)
 		}
 		msg = rds_send_new_control(cp);
 		if (!msg) {
-			rds_cpath_kick(cp, RDS_LANES_NOMEM_DELAY);
+			rds_cpath_kick(cp, RDS_MP_NOMEM_DELAY);
 			return;
 		}
 		atomic_dec(&cp->cp_replies);
 		atomic_inc(&cp->cp_nreplies);
 		msg->m_kind = RDS_MSG_REPLY;
-		rds_lanes_write_reply(cp, msg);
+		rds_mp_write_reply(cp, msg);
 		rds_send_control(cp, msg, false);
 	}
 }
 
 /* Not before the answers, which may have said it already. */
-static void rds_lanes_offer_again(struct rds_conn *conn)
-	__must_hold(&conn->c_lane_lock)
+static void rds_mp_offer_again(struct rds_conn *conn)
+	__must_hold(&conn->c_mp_lock)
 {
-	lockdep_assert_held(&conn->c_lane_lock);
-	if (conn->c_greeted && READ_ONCE(conn->c_offered) &&
-	    (conn->c_offered != rds_lanes_offer(conn) ||
-	     conn->c_offered_use != rds_lanes_are_in_use(conn)))
-		rds_lanes_probe_soon(rds_conn_lane(conn, 0));
+	lockdep_assert_held(&conn->c_mp_lock);
+	if (conn->c_has_handshake && READ_ONCE(conn->c_npaths_offered) &&
+	    (conn->c_npaths_offered != rds_mp_offer(conn) ||
+	     conn->c_npaths_offered_in_use != rds_mp_are_in_use(conn)))
+		rds_mp_probe_soon(rds_conn_path(conn, 0));
 }
 
-static void rds_lanes_learn(struct rds_cpath *cp)
+static void rds_mp_learn(struct rds_cpath *cp)
 {
 	struct rds_conn *conn = cp->cp_conn;
 	bool news, turn;
 
-	mutex_lock(&conn->c_lane_lock);
+	mutex_lock(&conn->c_mp_lock);
 	/* Only of the connection that it came by, while that lasts. */
 	news = rds_cpath_state(cp) == RDS_PATH_UP &&
-	       test_and_clear_bit(RDS_PF_NEWS, &cp->cp_flags);
+	       test_and_clear_bit(RDS_PF_HANDSHAKE, &cp->cp_flags);
 	/* Before the greeting is looked at: another may come while it is. */
 	turn = news && test_and_clear_bit(RDS_PF_RX_TURN, &cp->cp_flags);
 	if (news)
-		rds_lanes_news(cp);
+		rds_mp_apply(cp);
 	if (turn)
 		set_bit(RDS_PF_RX, &cp->cp_flags);
-	rds_lanes_check_barrier(cp);
-	rds_lanes_queue_replies(cp);
+	rds_mp_check_barrier(cp);
+	rds_mp_queue_replies(cp);
 	if (news && !test_bit(RDS_PF_REPLY_NOW, &cp->cp_flags))
-		rds_lanes_offer_again(conn);
-	mutex_unlock(&conn->c_lane_lock);
+		rds_mp_offer_again(conn);
+	mutex_unlock(&conn->c_mp_lock);
 
 	if (news && cp->cp_trans->conn->accept_again)
 		cp->cp_trans->conn->accept_again(cp->cp_pub.net);
 }
 
 /**
- * rds_lanes_last_news() - act on what the peer said last on a connection
+ * rds_mp_apply_last() - act on what the peer said last on a connection
  * @cp: the path; its transport is shut down
  *
  * What is said while a connection is shut down is as true as ever: if the peer
  * is another, what was delivered behind that is its own, and so are answers.
  *
- * Context: process, the path's work item, may sleep. Takes c_lane_lock,
+ * Context: process, the path's work item, may sleep. Takes c_mp_lock,
  * rn_lock.
  */
-void rds_lanes_last_news(struct rds_cpath *cp)
+void rds_mp_apply_last(struct rds_cpath *cp)
 {
 	struct rds_conn *conn = cp->cp_conn;
 
-	if (!test_bit(RDS_PF_NEWS, &cp->cp_flags))
+	if (!test_bit(RDS_PF_HANDSHAKE, &cp->cp_flags))
 		return;
-	mutex_lock(&conn->c_lane_lock);
-	if (test_and_clear_bit(RDS_PF_NEWS, &cp->cp_flags))
-		rds_lanes_news(cp);
-	mutex_unlock(&conn->c_lane_lock);
+	mutex_lock(&conn->c_mp_lock);
+	if (test_and_clear_bit(RDS_PF_HANDSHAKE, &cp->cp_flags))
+		rds_mp_apply(cp);
+	mutex_unlock(&conn->c_mp_lock);
 }
 
 /* What was for the peer's former self. A connection that has been dropped is
  * shut down first.
  */
-static void rds_lanes_flush(struct rds_cpath *cp)
+static void rds_mp_flush(struct rds_cpath *cp)
 {
 	if (rds_cpath_state(cp) == RDS_PATH_ERROR)
 		return;
@@ -787,19 +789,19 @@ static void rds_lanes_flush(struct rds_cpath *cp)
 }
 
 /**
- * rds_lanes_work() - the lanes' part in the work of a path
+ * rds_mp_work() - the paths' part in the work of a path
  * @cp: the path
  *
- * Context: process, the path's work item, may sleep. Takes c_lane_lock,
+ * Context: process, the path's work item, may sleep. Takes c_mp_lock,
  * rn_lock, the transmit lock.
  */
-void rds_lanes_work(struct rds_cpath *cp)
+void rds_mp_work(struct rds_cpath *cp)
 {
-	if (test_bit(RDS_PF_NEWS, &cp->cp_flags) ||
+	if (test_bit(RDS_PF_HANDSHAKE, &cp->cp_flags) ||
 	    atomic_read(&cp->cp_replies) ||
 	    READ_ONCE(cp->cp_conn->c_fan) == RDS_FAN_BARRIER)
-		rds_lanes_learn(cp);
+		rds_mp_learn(cp);
 	if (test_bit(RDS_PF_FLUSH, &cp->cp_flags))
-		rds_lanes_flush(cp);
-	rds_lanes_queue_probe(cp);
+		rds_mp_flush(cp);
+	rds_mp_queue_probe(cp);
 }

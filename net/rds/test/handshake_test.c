@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What peers tell each other of themselves, net/rds/core/hello.c. */
+/* What peers tell each other of themselves, net/rds/core/handshake.c. */
 #include <kunit/test.h>
 
-#include "../core/hello.h"
+#include "../core/handshake.h"
 
 static void ours_fills_the_room(struct kunit *test)
 {
@@ -12,19 +12,19 @@ static void ours_fills_the_room(struct kunit *test)
 		RDS_EXTHDR_SPORT_IDX, 0,
 		RDS_EXTHDR_OURS, 0, 0xab, 0xcd, 0xef, 0x03,
 	};
-	const struct rds_hello_self self = {
+	const struct rds_handshake_self self = {
 		.npaths = 8, .gen = 0x12345678, .epoch = 0xabcdef,
 	};
 	u8 exthdr[RDS_EXTHDR_SPACE];
 
 	memset(exthdr, 0xee, sizeof(exthdr));
-	rds_hello_write(exthdr, &self);
+	rds_handshake_write(exthdr, &self);
 	KUNIT_EXPECT_EQ(test, memcmp(exthdr, expected, sizeof(exthdr)), 0);
 }
 
 struct round_trip_row {
 	const char		*name;
-	struct rds_hello_self	self;
+	struct rds_handshake_self	self;
 	u64			id;
 };
 
@@ -35,7 +35,7 @@ static const struct round_trip_row round_trips[] = {
 	  0x1122334455667703ULL },
 	{ "barrier", { 8, false, 5, 0x11223344, 0x556677 },
 	  0x1122334455667703ULL },
-	{ "one_lane", { 1, false, 0, 1, 1 }, 0x0000000100000103ULL },
+	{ "one_path", { 1, false, 0, 1, 1 }, 0x0000000100000103ULL },
 	{ "greatest", { 255, true, 127, ~0, 0xffffff }, 0xffffffffffffff03ULL },
 	/* Never 0, which stands for a peer that says nothing. */
 	{ "least", { 1, false, 0, 0, 0 }, 3 },
@@ -52,23 +52,23 @@ static void round_trip(struct kunit *test)
 {
 	const struct round_trip_row *row = test->param_value;
 	u8 exthdr[RDS_EXTHDR_SPACE];
-	struct rds_hello hello;
+	struct rds_handshake hs;
 
-	rds_hello_write(exthdr, &row->self);
-	rds_hello_read(exthdr, &hello);
-	KUNIT_EXPECT_EQ(test, hello.npaths, row->self.npaths);
-	KUNIT_EXPECT_EQ(test, hello.in_use, row->self.in_use);
-	KUNIT_EXPECT_EQ(test, hello.tag, row->self.tag);
-	KUNIT_EXPECT_EQ(test, hello.id, row->id);
-	KUNIT_EXPECT_TRUE(test, hello.names_lanes);
-	KUNIT_EXPECT_TRUE(test, hello.ours);
-	KUNIT_EXPECT_TRUE(test, hello.soft_rdma);
+	rds_handshake_write(exthdr, &row->self);
+	rds_handshake_read(exthdr, &hs);
+	KUNIT_EXPECT_EQ(test, hs.npaths, row->self.npaths);
+	KUNIT_EXPECT_EQ(test, hs.in_use, row->self.in_use);
+	KUNIT_EXPECT_EQ(test, hs.tag, row->self.tag);
+	KUNIT_EXPECT_EQ(test, hs.id, row->id);
+	KUNIT_EXPECT_TRUE(test, hs.names_paths);
+	KUNIT_EXPECT_TRUE(test, hs.ours);
+	KUNIT_EXPECT_TRUE(test, hs.sw_rdma);
 }
 
 struct read_row {
 	const char		*name;
 	u8			exthdr[RDS_EXTHDR_SPACE];
-	struct rds_hello	hello;
+	struct rds_handshake	hs;
 };
 
 #define NPATHS(n)	RDS_EXTHDR_NPATHS, (n) >> 8, (n) & 0xff
@@ -88,44 +88,44 @@ static const struct read_row reads[] = {
 	{ "gen_only", { GEN(7) }, { .npaths = 1, .id = ID(7) } },
 	{ "gen_0", { NPATHS(2), GEN(0) }, { .npaths = 2 } },
 	{ "all_but_ours", { NPATHS(8), GEN(7), NAMES },
-	  { .npaths = 8, .id = ID(7), .names_lanes = true } },
+	  { .npaths = 8, .id = ID(7), .names_paths = true } },
 	{ "all", { NPATHS(8), GEN(7), NAMES, OURS(1) },
-	  { .npaths = 8, .id = ID(7) | 0x901, .names_lanes = true,
+	  { .npaths = 8, .id = ID(7) | 0x901, .names_paths = true,
 	    .ours = true } },
 	{ "all_turned_round", { OURS(1), NAMES, GEN(7), NPATHS(8) },
-	  { .npaths = 8, .id = ID(7) | 0x901, .names_lanes = true,
+	  { .npaths = 8, .id = ID(7) | 0x901, .names_paths = true,
 	    .ours = true } },
 	{ "ours_and_more_capabilities",
 	  { NPATHS(8), GEN(7), NAMES, OURS(0x81) },
-	  { .npaths = 8, .id = ID(7) | 0x981, .names_lanes = true,
+	  { .npaths = 8, .id = ID(7) | 0x981, .names_paths = true,
 	    .ours = true } },
 	{ "ours_and_rdma",
 	  { NPATHS(8), GEN(7), NAMES, OURS(3) },
-	  { .npaths = 8, .id = ID(7) | 0x903, .names_lanes = true,
-	    .ours = true, .soft_rdma = true } },
+	  { .npaths = 8, .id = ID(7) | 0x903, .names_paths = true,
+	    .ours = true, .sw_rdma = true } },
 	{ "ours_without_the_capability",
 	  { NPATHS(8), GEN(7), NAMES, OURS(0xfe) },
-	  { .npaths = 8, .id = ID(7), .names_lanes = true } },
+	  { .npaths = 8, .id = ID(7), .names_paths = true } },
 	{ "ours_that_is_not_it", { RDS_EXTHDR_OURS, 1, 0, 0, 9, 1, NPATHS(2) },
 	  { .npaths = 2 } },
 	{ "ours_in_use", { NPATHS(0x8004), GEN(7), NAMES, OURS(1) },
 	  { .npaths = 4, .in_use = true, .id = ID(7) | 0x901,
-	    .names_lanes = true, .ours = true } },
+	    .names_paths = true, .ours = true } },
 	{ "ours_in_use_turned_round", { OURS(1), NPATHS(0x8004) },
 	  { .npaths = 4, .in_use = true, .id = 0x901, .ours = true } },
 	{ "ours_with_a_barrier", { NPATHS(0x8508), GEN(7), NAMES, OURS(1) },
 	  { .npaths = 8, .in_use = true, .tag = 5, .id = ID(7) | 0x901,
-	    .names_lanes = true, .ours = true } },
+	    .names_paths = true, .ours = true } },
 	{ "ours_none_in_use", { NPATHS(0x8000), OURS(1) },
 	  { .npaths = 1, .in_use = true, .id = 0x901, .ours = true } },
 	{ "in_use_of_others", { NPATHS(0x8004), GEN(7), NAMES },
-	  { .npaths = 0x8004, .id = ID(7), .names_lanes = true } },
+	  { .npaths = 0x8004, .id = ID(7), .names_paths = true } },
 	{ "ours_only", { OURS(1) },
 	  { .npaths = 1, .id = 0x901, .ours = true } },
 	{ "unknown_in_front", { 9, 13, NPATHS(4), NAMES },
-	  { .npaths = 4, .names_lanes = true } },
+	  { .npaths = 4, .names_paths = true } },
 	{ "unknown_between", { NPATHS(4), 12, GEN(7), 10, NAMES },
-	  { .npaths = 4, .id = ID(7), .names_lanes = true } },
+	  { .npaths = 4, .id = ID(7), .names_paths = true } },
 	{ "known_and_ignored",
 	  { RDS_EXTHDR_CAP_BITS, 1, 2, 3, 4, RDS_EXTHDR_VERSION, 5, 6, 7, 8,
 	    NPATHS(4) },
@@ -163,31 +163,31 @@ KUNIT_ARRAY_PARAM(reads, reads, read_desc);
 static void read_what_is_there(struct kunit *test)
 {
 	const struct read_row *row = test->param_value;
-	struct rds_hello hello;
+	struct rds_handshake hs;
 
-	memset(&hello, 0xee, sizeof(hello));
-	rds_hello_read(row->exthdr, &hello);
-	KUNIT_EXPECT_EQ(test, hello.npaths, row->hello.npaths);
-	KUNIT_EXPECT_EQ(test, hello.in_use, row->hello.in_use);
-	KUNIT_EXPECT_EQ(test, hello.tag, row->hello.tag);
-	KUNIT_EXPECT_EQ(test, hello.id, row->hello.id);
-	KUNIT_EXPECT_EQ(test, hello.names_lanes, row->hello.names_lanes);
-	KUNIT_EXPECT_EQ(test, hello.ours, row->hello.ours);
-	KUNIT_EXPECT_EQ(test, hello.soft_rdma, row->hello.soft_rdma);
+	memset(&hs, 0xee, sizeof(hs));
+	rds_handshake_read(row->exthdr, &hs);
+	KUNIT_EXPECT_EQ(test, hs.npaths, row->hs.npaths);
+	KUNIT_EXPECT_EQ(test, hs.in_use, row->hs.in_use);
+	KUNIT_EXPECT_EQ(test, hs.tag, row->hs.tag);
+	KUNIT_EXPECT_EQ(test, hs.id, row->hs.id);
+	KUNIT_EXPECT_EQ(test, hs.names_paths, row->hs.names_paths);
+	KUNIT_EXPECT_EQ(test, hs.ours, row->hs.ours);
+	KUNIT_EXPECT_EQ(test, hs.sw_rdma, row->hs.sw_rdma);
 }
 
 static void ports_tell_what_it_is(struct kunit *test)
 {
 	const __be16 ping = htons(RDS_PORT_PING), probe = htons(RDS_PORT_PROBE);
 
-	KUNIT_EXPECT_TRUE(test, rds_hello_is_probe(probe, ping));
-	KUNIT_EXPECT_FALSE(test, rds_hello_is_probe(ping, probe));
-	KUNIT_EXPECT_FALSE(test, rds_hello_is_probe(ping, ping));
-	KUNIT_EXPECT_FALSE(test, rds_hello_is_probe(htons(2), ping));
-	KUNIT_EXPECT_TRUE(test, rds_hello_is_reply(ping, probe));
-	KUNIT_EXPECT_FALSE(test, rds_hello_is_reply(probe, ping));
-	KUNIT_EXPECT_FALSE(test, rds_hello_is_reply(probe, probe));
-	KUNIT_EXPECT_FALSE(test, rds_hello_is_reply(ping, htons(2)));
+	KUNIT_EXPECT_TRUE(test, rds_handshake_is_probe(probe, ping));
+	KUNIT_EXPECT_FALSE(test, rds_handshake_is_probe(ping, probe));
+	KUNIT_EXPECT_FALSE(test, rds_handshake_is_probe(ping, ping));
+	KUNIT_EXPECT_FALSE(test, rds_handshake_is_probe(htons(2), ping));
+	KUNIT_EXPECT_TRUE(test, rds_handshake_is_reply(ping, probe));
+	KUNIT_EXPECT_FALSE(test, rds_handshake_is_reply(probe, ping));
+	KUNIT_EXPECT_FALSE(test, rds_handshake_is_reply(probe, probe));
+	KUNIT_EXPECT_FALSE(test, rds_handshake_is_reply(ping, htons(2)));
 }
 
 static struct kunit_case hello_cases[] = {
@@ -199,7 +199,7 @@ static struct kunit_case hello_cases[] = {
 };
 
 static struct kunit_suite hello_suite = {
-	.name		= "rds_hello",
+	.name		= "rds_handshake",
 	.test_cases	= hello_cases,
 };
 

@@ -13,8 +13,8 @@
  * reference; the last one to go destroys the queue pair. A work request that
  * never ends keeps its slot, so that a late completion finds nobody else there.
  *
- * dv_regq_lock is held while a queue pair is made, not while one is waited for.
- * rq_lock is a leaf.
+ * dv_reg_qp_lock is held while a queue pair is made, not while one is waited
+ * for. rp_lock is a leaf.
  */
 #include <linux/error-injection.h>
 #include <linux/random.h>
@@ -25,22 +25,22 @@
 #include "ib.h"
 
 /* Work requests in flight by one queue pair, at most */
-#define RDS_IB_REGQ_SLOTS	64
+#define RDS_IB_REG_QP_SLOTS	64
 
 /* A local work request that takes longer never ends. */
-#define RDS_IB_REGQ_TIMEOUT	(10 * HZ)
+#define RDS_IB_REG_QP_TIMEOUT	(10 * HZ)
 
 /* So often a work request is flushed, because others fail, before it fails */
-#define RDS_IB_REGQ_FLUSHES	8
+#define RDS_IB_REG_QP_FLUSHES	8
 
 /**
- * struct rds_ib_regq_slot - a work request in flight
- * @qs_item: on &rds_ib_regq.rq_idle if there is none
+ * struct rds_ib_reg_qp_slot - a work request in flight
+ * @qs_item: on &rds_ib_reg_qp.rp_idle if there is none
  * @qs_cqe: its completion
  * @qs_status: how it has ended
  * @qs_done: that it has
  */
-struct rds_ib_regq_slot {
+struct rds_ib_reg_qp_slot {
 	struct list_head	qs_item;
 	struct ib_cqe		qs_cqe;
 	enum ib_wc_status	qs_status;
@@ -48,66 +48,66 @@ struct rds_ib_regq_slot {
 };
 
 /**
- * struct rds_ib_regq - a queue pair of the device's own, for registrations
- * @rq_refs: the device's, and one for each caller
- * @rq_cq: its completions
- * @rq_qp: the queue pair
- * @rq_failed: it is not the device's any more
- * @rq_lock: guards @rq_idle
- * @rq_idle: slots that nobody uses
- * @rq_wait: callers wait for one
- * @rq_slots: all of them
+ * struct rds_ib_reg_qp - a queue pair of the device's own, for registrations
+ * @rp_refs: the device's, and one for each caller
+ * @rp_cq: its completions
+ * @rp_qp: the queue pair
+ * @rp_failed: it is not the device's any more
+ * @rp_lock: guards @rp_idle
+ * @rp_idle: slots that nobody uses
+ * @rp_wait: callers wait for one
+ * @rp_slots: all of them
  */
-struct rds_ib_regq {
-	refcount_t		rq_refs;
-	struct ib_cq		*rq_cq;
-	struct ib_qp		*rq_qp;
-	bool			rq_failed;
-	spinlock_t		rq_lock;	/* idle slots */
-	struct list_head	rq_idle;
-	wait_queue_head_t	rq_wait;
-	struct rds_ib_regq_slot	rq_slots[RDS_IB_REGQ_SLOTS];
+struct rds_ib_reg_qp {
+	refcount_t		rp_refs;
+	struct ib_cq		*rp_cq;
+	struct ib_qp		*rp_qp;
+	bool			rp_failed;
+	spinlock_t		rp_lock;	/* idle slots */
+	struct list_head	rp_idle;
+	wait_queue_head_t	rp_wait;
+	struct rds_ib_reg_qp_slot	rp_slots[RDS_IB_REG_QP_SLOTS];
 };
 
 /**
- * rds_ib_regq_init() - before anything is registered
+ * rds_ib_reg_qp_init() - before anything is registered
  * @d: the device
  *
  * Context: any.
  */
-void rds_ib_regq_init(struct rds_ib_device *d)
+void rds_ib_reg_qp_init(struct rds_ib_device *d)
 {
-	mutex_init(&d->dv_regq_lock);
+	mutex_init(&d->dv_reg_qp_lock);
 }
 
-static void rds_ib_regq_put(struct rds_ib_regq *rq)
+static void rds_ib_reg_qp_put(struct rds_ib_reg_qp *rq)
 {
-	if (!refcount_dec_and_test(&rq->rq_refs))
+	if (!refcount_dec_and_test(&rq->rp_refs))
 		return;
-	if (rq->rq_qp)
-		ib_destroy_qp(rq->rq_qp);
-	if (rq->rq_cq)
-		ib_free_cq(rq->rq_cq);
+	if (rq->rp_qp)
+		ib_destroy_qp(rq->rp_qp);
+	if (rq->rp_cq)
+		ib_free_cq(rq->rp_cq);
 	kfree(rq);
 }
 
 /**
- * rds_ib_regq_destroy() - nothing is registered any more
+ * rds_ib_reg_qp_destroy() - nothing is registered any more
  * @d: the device; nobody uses it
  *
  * Context: process, may sleep.
  */
-void rds_ib_regq_destroy(struct rds_ib_device *d)
+void rds_ib_reg_qp_destroy(struct rds_ib_device *d)
 {
-	if (d->dv_regq)
-		rds_ib_regq_put(d->dv_regq);
-	d->dv_regq = NULL;
-	mutex_destroy(&d->dv_regq_lock);
+	if (d->dv_reg_qp)
+		rds_ib_reg_qp_put(d->dv_reg_qp);
+	d->dv_reg_qp = NULL;
+	mutex_destroy(&d->dv_reg_qp_lock);
 }
 
 /* The first port that is up */
-static int rds_ib_regq_find_port(struct ib_device *dev, u32 *found,
-				 struct ib_port_attr *attr)
+static int rds_ib_reg_qp_find_port(struct ib_device *dev, u32 *found,
+				   struct ib_port_attr *attr)
 {
 	u32 port;
 
@@ -121,7 +121,7 @@ static int rds_ib_regq_find_port(struct ib_device *dev, u32 *found,
 	return -ENETDOWN;
 }
 
-static int rds_ib_regq_to_init(struct ib_qp *qp, u32 port)
+static int rds_ib_reg_qp_to_init(struct ib_qp *qp, u32 port)
 {
 	struct ib_qp_attr attr = {
 		.qp_state	= IB_QPS_INIT,
@@ -135,7 +135,7 @@ static int rds_ib_regq_to_init(struct ib_qp *qp, u32 port)
 /* The link-local one of a RoCE device is better not held: it has a place of its
  * own, which has to be free when the interface gets another.
  */
-static bool rds_ib_regq_may_hold(const struct ib_gid_attr *gid)
+static bool rds_ib_reg_qp_may_hold(const struct ib_gid_attr *gid)
 {
 	const struct in6_addr *addr = (const void *)gid->gid.raw;
 
@@ -143,8 +143,8 @@ static bool rds_ib_regq_may_hold(const struct ib_gid_attr *gid)
 	       !(ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL);
 }
 
-static int rds_ib_regq_use_gid(struct rdma_ah_attr *ah,
-			       const struct ib_gid_attr *gid)
+static int rds_ib_reg_qp_use_gid(struct rdma_ah_attr *ah,
+				 const struct ib_gid_attr *gid)
 {
 	union ib_gid dgid = gid->gid;
 
@@ -155,8 +155,8 @@ static int rds_ib_regq_use_gid(struct rdma_ah_attr *ah,
 }
 
 /* One of the port's own addresses */
-static int rds_ib_regq_find_gid(struct ib_device *dev, u32 port, int count,
-				struct rdma_ah_attr *ah)
+static int rds_ib_reg_qp_find_gid(struct ib_device *dev, u32 port, int count,
+				  struct rdma_ah_attr *ah)
 {
 	const struct ib_gid_attr *gid;
 	int i, ret = -EADDRNOTAVAIL;
@@ -165,15 +165,15 @@ static int rds_ib_regq_find_gid(struct ib_device *dev, u32 port, int count,
 		gid = rdma_get_gid_attr(dev, port, i);
 		if (IS_ERR(gid))
 			continue;
-		if (rds_ib_regq_may_hold(gid))
-			ret = rds_ib_regq_use_gid(ah, gid);
+		if (rds_ib_reg_qp_may_hold(gid))
+			ret = rds_ib_reg_qp_use_gid(ah, gid);
 		rdma_put_gid_attr(gid);
 	}
 	return ret;
 }
 
-static int rds_ib_regq_to_rtr(struct ib_qp *qp, u32 port, u32 psn,
-			      const struct ib_port_attr *port_attr)
+static int rds_ib_reg_qp_to_rtr(struct ib_qp *qp, u32 port, u32 psn,
+				const struct ib_port_attr *port_attr)
 {
 	struct ib_qp_attr attr = {
 		.qp_state		= IB_QPS_RTR,
@@ -187,8 +187,8 @@ static int rds_ib_regq_to_rtr(struct ib_qp *qp, u32 port, u32 psn,
 	attr.ah_attr.type = rdma_ah_find_type(qp->device, port);
 	rdma_ah_set_port_num(&attr.ah_attr, port);
 	rdma_ah_set_dlid(&attr.ah_attr, port_attr->lid);
-	ret = rds_ib_regq_find_gid(qp->device, port, port_attr->gid_tbl_len,
-				   &attr.ah_attr);
+	ret = rds_ib_reg_qp_find_gid(qp->device, port, port_attr->gid_tbl_len,
+				     &attr.ah_attr);
 	if (ret)
 		return ret;
 	return ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_AV |
@@ -196,7 +196,7 @@ static int rds_ib_regq_to_rtr(struct ib_qp *qp, u32 port, u32 psn,
 			    IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
 }
 
-static int rds_ib_regq_to_rts(struct ib_qp *qp, u32 psn)
+static int rds_ib_reg_qp_to_rts(struct ib_qp *qp, u32 psn)
 {
 	struct ib_qp_attr attr = {
 		.qp_state	= IB_QPS_RTS,
@@ -209,33 +209,33 @@ static int rds_ib_regq_to_rts(struct ib_qp *qp, u32 psn)
 			    IB_QP_MAX_QP_RD_ATOMIC);
 }
 
-static noinline int rds_ib_regq_connect(struct ib_qp *qp)
+static noinline int rds_ib_reg_qp_connect(struct ib_qp *qp)
 {
 	u32 port, psn = get_random_u32() & 0xffffff;
 	struct ib_port_attr attr;
 	int ret;
 
-	ret = rds_ib_regq_find_port(qp->device, &port, &attr);
+	ret = rds_ib_reg_qp_find_port(qp->device, &port, &attr);
 	if (!ret)
-		ret = rds_ib_regq_to_init(qp, port);
+		ret = rds_ib_reg_qp_to_init(qp, port);
 	if (!ret)
-		ret = rds_ib_regq_to_rtr(qp, port, psn, &attr);
+		ret = rds_ib_reg_qp_to_rtr(qp, port, psn, &attr);
 	if (!ret)
-		ret = rds_ib_regq_to_rts(qp, psn);
+		ret = rds_ib_reg_qp_to_rts(qp, psn);
 	return ret;
 }
 
-ALLOW_ERROR_INJECTION(rds_ib_regq_connect, ERRNO);
+ALLOW_ERROR_INJECTION(rds_ib_reg_qp_connect, ERRNO);
 
-static noinline int rds_ib_regq_create(struct rds_ib_regq *rq,
-				       struct rds_ib_device *d)
+static noinline int rds_ib_reg_qp_create(struct rds_ib_reg_qp *rq,
+					 struct rds_ib_device *d)
 {
 	struct ib_qp_init_attr attr = {
 		.sq_sig_type	= IB_SIGNAL_REQ_WR,
 		.qp_type	= IB_QPT_RC,
 		.cap = {
 			/* One more, which is being completed. */
-			.max_send_wr	= RDS_IB_REGQ_SLOTS + 1,
+			.max_send_wr	= RDS_IB_REG_QP_SLOTS + 1,
 			.max_recv_wr	= 1,
 			.max_send_sge	= 1,
 			.max_recv_sge	= 1,
@@ -244,56 +244,55 @@ static noinline int rds_ib_regq_create(struct rds_ib_regq *rq,
 	struct ib_cq *cq;
 	struct ib_qp *qp;
 
-	cq = ib_alloc_cq_any(d->dv_dev, rq, RDS_IB_REGQ_SLOTS + 2,
+	cq = ib_alloc_cq_any(d->dv_dev, rq, RDS_IB_REG_QP_SLOTS + 2,
 			     IB_POLL_SOFTIRQ);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
-	rq->rq_cq = cq;
+	rq->rp_cq = cq;
 
 	attr.send_cq = cq;
 	attr.recv_cq = cq;
 	qp = ib_create_qp(d->dv_pd, &attr);
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
-	rq->rq_qp = qp;
-	return rds_ib_regq_connect(qp);
+	rq->rp_qp = qp;
+	return rds_ib_reg_qp_connect(qp);
 }
 
-ALLOW_ERROR_INJECTION(rds_ib_regq_create, ERRNO);
+ALLOW_ERROR_INJECTION(rds_ib_reg_qp_create, ERRNO);
 
-static void rds_ib_regq_done(struct ib_cq *cq, struct ib_wc *wc)
+static void rds_ib_reg_qp_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct rds_ib_regq_slot *slot = container_of(wc->wr_cqe,
-						     struct rds_ib_regq_slot,
-						     qs_cqe);
+	struct rds_ib_reg_qp_slot *slot;
 
+	slot = container_of(wc->wr_cqe, struct rds_ib_reg_qp_slot, qs_cqe);
 	slot->qs_status = wc->status;
 	complete(&slot->qs_done);
 }
 
-static struct rds_ib_regq *rds_ib_regq_new(struct rds_ib_device *d)
+static struct rds_ib_reg_qp *rds_ib_reg_qp_new(struct rds_ib_device *d)
 {
-	struct rds_ib_regq_slot *slot;
-	struct rds_ib_regq *rq;
+	struct rds_ib_reg_qp_slot *slot;
+	struct rds_ib_reg_qp *rq;
 	int ret;
 
 	rq = kzalloc(sizeof(*rq), GFP_KERNEL);
 	if (!rq)
 		return ERR_PTR(-ENOMEM);
-	refcount_set(&rq->rq_refs, 1);
-	spin_lock_init(&rq->rq_lock);
-	INIT_LIST_HEAD(&rq->rq_idle);
-	init_waitqueue_head(&rq->rq_wait);
-	for (slot = rq->rq_slots; slot < rq->rq_slots + RDS_IB_REGQ_SLOTS;
+	refcount_set(&rq->rp_refs, 1);
+	spin_lock_init(&rq->rp_lock);
+	INIT_LIST_HEAD(&rq->rp_idle);
+	init_waitqueue_head(&rq->rp_wait);
+	for (slot = rq->rp_slots; slot < rq->rp_slots + RDS_IB_REG_QP_SLOTS;
 	     slot++) {
-		slot->qs_cqe.done = rds_ib_regq_done;
+		slot->qs_cqe.done = rds_ib_reg_qp_done;
 		init_completion(&slot->qs_done);
-		list_add_tail(&slot->qs_item, &rq->rq_idle);
+		list_add_tail(&slot->qs_item, &rq->rp_idle);
 	}
 
-	ret = rds_ib_regq_create(rq, d);
+	ret = rds_ib_reg_qp_create(rq, d);
 	if (ret) {
-		rds_ib_regq_put(rq);
+		rds_ib_reg_qp_put(rq);
 		/* That is not what the driver says to a work request. */
 		return ERR_PTR(ret == -EINVAL ? -EIO : ret);
 	}
@@ -301,89 +300,94 @@ static struct rds_ib_regq *rds_ib_regq_new(struct rds_ib_device *d)
 }
 
 /* Get the device's queue pair. If there is none, make one, which @fresh tells;
- * if @fresh is NULL, make none. Returns a reference, for rds_ib_regq_put(), or
- * an errno as a pointer.
+ * if @fresh is NULL, make none. Returns a reference, for rds_ib_reg_qp_put(),
+ * or an errno as a pointer.
  */
-static struct rds_ib_regq *rds_ib_regq_get(struct rds_ib_device *d, bool *fresh)
+static struct rds_ib_reg_qp *rds_ib_reg_qp_get(struct rds_ib_device *d,
+					       bool *fresh)
 {
-	struct rds_ib_regq *rq;
+	struct rds_ib_reg_qp *rq;
 
-	if (mutex_lock_killable(&d->dv_regq_lock))
+	if (mutex_lock_killable(&d->dv_reg_qp_lock))
 		return ERR_PTR(-EINTR);
-	rq = d->dv_regq;
+	rq = d->dv_reg_qp;
 	if (fresh)
 		*fresh = !rq;
 	if (READ_ONCE(d->dv_removed)) {
 		rq = ERR_PTR(-EADDRNOTAVAIL);
 	} else if (!rq) {
-		rq = fresh ? rds_ib_regq_new(d) : ERR_PTR(-ENOTCONN);
+		rq = fresh ? rds_ib_reg_qp_new(d) : ERR_PTR(-ENOTCONN);
 		if (!IS_ERR(rq))
-			d->dv_regq = rq;
+			d->dv_reg_qp = rq;
 	}
 	if (!IS_ERR(rq))
-		refcount_inc(&rq->rq_refs);
-	mutex_unlock(&d->dv_regq_lock);
+		refcount_inc(&rq->rp_refs);
+	mutex_unlock(&d->dv_reg_qp_lock);
 	return rq;
 }
 
 /* Use the queue pair no more. It is in the error state, or comes there now. */
-static void rds_ib_regq_fail(struct rds_ib_regq *rq, struct rds_ib_device *d)
+static void rds_ib_reg_qp_fail(struct rds_ib_reg_qp *rq,
+			       struct rds_ib_device *d)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	bool was_first;
 
-	mutex_lock(&d->dv_regq_lock);
-	was_first = d->dv_regq == rq;
+	mutex_lock(&d->dv_reg_qp_lock);
+	was_first = d->dv_reg_qp == rq;
 	if (was_first)
-		d->dv_regq = NULL;
-	mutex_unlock(&d->dv_regq_lock);
+		d->dv_reg_qp = NULL;
+	mutex_unlock(&d->dv_reg_qp_lock);
 	if (!was_first)
 		return;
 
-	WRITE_ONCE(rq->rq_failed, true);
-	wake_up_all(&rq->rq_wait);
-	ib_modify_qp(rq->rq_qp, &attr, IB_QP_STATE);
-	rds_ib_regq_put(rq);
+	WRITE_ONCE(rq->rp_failed, true);
+	wake_up_all(&rq->rp_wait);
+	ib_modify_qp(rq->rp_qp, &attr, IB_QP_STATE);
+	rds_ib_reg_qp_put(rq);
 }
 
 /* Try to take a slot. Returns false if the caller has to wait for one; if the
  * queue pair has failed there is none, and nothing to wait for.
  */
-static bool rds_ib_regq_take(struct rds_ib_regq *rq,
-			     struct rds_ib_regq_slot **slot)
+static bool rds_ib_reg_qp_take(struct rds_ib_reg_qp *rq,
+			       struct rds_ib_reg_qp_slot **slot)
 {
 	*slot = NULL;
-	if (READ_ONCE(rq->rq_failed))
+	if (READ_ONCE(rq->rp_failed))
 		return true;
-	spin_lock(&rq->rq_lock);
-	*slot = list_first_entry_or_null(&rq->rq_idle, struct rds_ib_regq_slot,
+	spin_lock(&rq->rp_lock);
+	*slot = list_first_entry_or_null(&rq->rp_idle,
+					 struct rds_ib_reg_qp_slot,
 					 qs_item);
 	if (*slot)
 		list_del(&(*slot)->qs_item);
-	spin_unlock(&rq->rq_lock);
+	spin_unlock(&rq->rp_lock);
 	return *slot;
 }
 
-static void rds_ib_regq_give_back(struct rds_ib_regq *rq,
-				  struct rds_ib_regq_slot *slot)
+static void rds_ib_reg_qp_give_back(struct rds_ib_reg_qp *rq,
+				    struct rds_ib_reg_qp_slot *slot)
 {
-	spin_lock(&rq->rq_lock);
-	list_add(&slot->qs_item, &rq->rq_idle);
-	spin_unlock(&rq->rq_lock);
-	wake_up(&rq->rq_wait);
+	spin_lock(&rq->rp_lock);
+	list_add(&slot->qs_item, &rq->rp_idle);
+	spin_unlock(&rq->rp_lock);
+	wake_up(&rq->rp_wait);
 }
 
-static int rds_ib_regq_await(struct rds_ib_regq *rq, struct rds_ib_device *d,
-			     struct rds_ib_regq_slot *slot)
+static int rds_ib_reg_qp_await(struct rds_ib_reg_qp *rq,
+			       struct rds_ib_device *d,
+			       struct rds_ib_reg_qp_slot *slot)
 {
-	if (!wait_for_completion_timeout(&slot->qs_done, RDS_IB_REGQ_TIMEOUT)) {
+	if (!wait_for_completion_timeout(&slot->qs_done,
+					 RDS_IB_REG_QP_TIMEOUT)) {
 		/* The caller gives the registration back to the device next.
 		 * When the work request has been flushed, the device does not
 		 * touch that any more.
 		 */
-		rds_ib_regq_fail(rq, d);
+		rds_ib_reg_qp_fail(rq, d);
 		wait_for_completion_timeout(&slot->qs_done,
-					    RDS_IB_REGQ_TIMEOUT);
+					    RDS_IB_REG_QP_TIMEOUT);
 		return -ETIMEDOUT;
 	}
 	switch (slot->qs_status) {
@@ -397,14 +401,14 @@ static int rds_ib_regq_await(struct rds_ib_regq *rq, struct rds_ib_device *d,
 }
 
 /* -EAGAIN if another has failed */
-static noinline int rds_ib_regq_post(struct rds_ib_regq *rq,
-				     struct rds_ib_device *d,
-				     struct ib_send_wr *wr)
+static noinline int rds_ib_reg_qp_post(struct rds_ib_reg_qp *rq,
+				       struct rds_ib_device *d,
+				       struct ib_send_wr *wr)
 {
-	struct rds_ib_regq_slot *slot;
+	struct rds_ib_reg_qp_slot *slot;
 	int ret;
 
-	if (wait_event_killable(rq->rq_wait, rds_ib_regq_take(rq, &slot)))
+	if (wait_event_killable(rq->rp_wait, rds_ib_reg_qp_take(rq, &slot)))
 		return -EINTR;
 	if (!slot)
 		return -EAGAIN;
@@ -412,54 +416,54 @@ static noinline int rds_ib_regq_post(struct rds_ib_regq *rq,
 	wr->wr_cqe = &slot->qs_cqe;
 	wr->send_flags |= IB_SEND_SIGNALED;
 	reinit_completion(&slot->qs_done);
-	ret = rds_ib_post(rq->rq_qp, wr);
+	ret = rds_ib_post(rq->rp_qp, wr);
 	if (ret)
 		ret = ret == -EINVAL ? ret : -EIO;
 	else
-		ret = rds_ib_regq_await(rq, d, slot);
+		ret = rds_ib_reg_qp_await(rq, d, slot);
 	if (ret != -ETIMEDOUT)
-		rds_ib_regq_give_back(rq, slot);
+		rds_ib_reg_qp_give_back(rq, slot);
 	return ret;
 }
 
-ALLOW_ERROR_INJECTION(rds_ib_regq_post, ERRNO);
+ALLOW_ERROR_INJECTION(rds_ib_reg_qp_post, ERRNO);
 
-static int rds_ib_regq_try(struct rds_ib_device *d, struct ib_send_wr *wr,
-			   bool *fresh)
+static int rds_ib_reg_qp_try(struct rds_ib_device *d, struct ib_send_wr *wr,
+			     bool *fresh)
 {
-	struct rds_ib_regq *rq;
+	struct rds_ib_reg_qp *rq;
 	int ret;
 
-	rq = rds_ib_regq_get(d, fresh);
+	rq = rds_ib_reg_qp_get(d, fresh);
 	if (IS_ERR(rq))
 		return PTR_ERR(rq);
-	ret = rds_ib_regq_post(rq, d, wr);
+	ret = rds_ib_reg_qp_post(rq, d, wr);
 	if (ret && ret != -EINTR)
-		rds_ib_regq_fail(rq, d);
-	rds_ib_regq_put(rq);
+		rds_ib_reg_qp_fail(rq, d);
+	rds_ib_reg_qp_put(rq);
 	return ret;
 }
 
 /**
- * rds_ib_regq_run() - have a local work request done
+ * rds_ib_reg_qp_run() - have a local work request done
  * @d: the device
  * @wr: the work request, one; its completion is set here
  *
- * Context: process, may sleep. Takes dv_regq_lock.
+ * Context: process, may sleep. Takes dv_reg_qp_lock.
  * Return: 0 when it is done; -EINTR if the caller is to die first; -ENETDOWN if
  * no port is up; -EADDRNOTAVAIL if the device is going, or has no address;
  * -EINVAL if its driver does not take it; -ETIMEDOUT if the device does not end
  * it; or another errno.
  */
-int rds_ib_regq_run(struct rds_ib_device *d, struct ib_send_wr *wr)
+int rds_ib_reg_qp_run(struct rds_ib_device *d, struct ib_send_wr *wr)
 {
 	unsigned int flushes = 0;
 	bool again = true, fresh;
 	int ret;
 
 	for (;;) {
-		ret = rds_ib_regq_try(d, wr, &fresh);
-		if (ret == -EAGAIN && ++flushes < RDS_IB_REGQ_FLUSHES)
+		ret = rds_ib_reg_qp_try(d, wr, &fresh);
+		if (ret == -EAGAIN && ++flushes < RDS_IB_REG_QP_FLUSHES)
 			continue;
 		/* An older queue pair may have failed by itself, meanwhile. */
 		if ((ret != -EIO && ret != -EINVAL) || fresh || !again)
@@ -470,16 +474,16 @@ int rds_ib_regq_run(struct rds_ib_device *d, struct ib_send_wr *wr)
 }
 
 /**
- * rds_ib_regq_run_once() - have a local work request done, if that is easy
+ * rds_ib_reg_qp_run_once() - have a local work request done, if that is easy
  * @d: the device
- * @wr: as for rds_ib_regq_run()
+ * @wr: as for rds_ib_reg_qp_run()
  *
  * If there is no queue pair, none is made; if it fails, nothing is tried again.
  *
- * Context: process, may sleep. Takes dv_regq_lock.
+ * Context: process, may sleep. Takes dv_reg_qp_lock.
  * Return: 0 when it is done; or an errno, and then it may have been done, too.
  */
-int rds_ib_regq_run_once(struct rds_ib_device *d, struct ib_send_wr *wr)
+int rds_ib_reg_qp_run_once(struct rds_ib_device *d, struct ib_send_wr *wr)
 {
-	return rds_ib_regq_try(d, wr, NULL);
+	return rds_ib_reg_qp_try(d, wr, NULL);
 }

@@ -325,12 +325,12 @@ int rds_tcp_path_alloc(struct rds_path *path)
 void rds_tcp_path_free(struct rds_path *path)
 {
 	struct rds_tcp_path *tp = path->data;
-	struct rds_tcp_stranger *ts, *next;
+	struct rds_tcp_pending *pa, *next;
 
-	list_for_each_entry_safe(ts, next, &tp->tp_offers, ts_item) {
-		list_del(&ts->ts_item);
+	list_for_each_entry_safe(pa, next, &tp->tp_offers, pa_item) {
+		list_del(&pa->pa_item);
 		rds_tcp_stat_inc(tp->tp_tn, tcp_listen_closed_stale);
-		rds_tcp_stranger_close(ts);
+		rds_tcp_pending_close(pa);
 	}
 	kfree(tp);
 }
@@ -346,19 +346,19 @@ void rds_tcp_path_free(struct rds_path *path)
 int rds_tcp_path_offer(struct rds_path *path, void *offer)
 {
 	struct rds_tcp_path *tp = path->data;
-	struct rds_tcp_stranger *ts = offer;
+	struct rds_tcp_pending *pa = offer;
 	bool raced;
 
 	/* Only this function adds, under tn_lock. */
 	if (READ_ONCE(tp->tp_noffers) >= RDS_TCP_MAX_OFFERS)
 		return -EBUSY;
 
-	rds_tcp_stranger_detach(ts);
-	list_del(&ts->ts_item);
-	ts->ts_tn->tn_nstrangers--;
+	rds_tcp_pending_detach(pa);
+	list_del(&pa->pa_item);
+	pa->pa_tn->tn_npending--;
 
 	spin_lock_bh(&tp->tp_lock);
-	list_add_tail(&ts->ts_item, &tp->tp_offers);
+	list_add_tail(&pa->pa_item, &tp->tp_offers);
 	WRITE_ONCE(tp->tp_noffers, tp->tp_noffers + 1);
 	raced = tp->tp_sock && tp->tp_dialed && !READ_ONCE(tp->tp_up);
 	spin_unlock_bh(&tp->tp_lock);

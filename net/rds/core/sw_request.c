@@ -14,7 +14,7 @@
  *
  * As with a device, an operation belongs to one connection: if that is lost
  * before the answer, the operation is DROPPED, and nothing is sent again. If no
- * answer has come for a while that is given up (rds_soft_watch()). A
+ * answer has come for a while that is given up (rds_sw_watch()). A
  * message that waits for what it fetches has the path wait, as the fence does
  * that a device is given. Answers and all else that goes ahead of messages do
  * not wait for it, so that two who wait for each other's answers get them.
@@ -22,9 +22,9 @@
  * A claim is an operation that the peer has not answered. It has a reference
  * to the message, and so to the local pages. Whoever takes it off so_ops, which
  * happens once, ends it: the answer, or the end of the connection. At most
- * RDS_SOFT_DEPTH are out on a path at a time.
+ * RDS_SW_DEPTH are out on a path at a time.
  *
- * How a peer's requests are answered is told in soft_job.c.
+ * How a peer's requests are answered is told in sw_response.c.
  *
  * Who has not said on the connection that it does operations itself is not
  * listened to.
@@ -34,77 +34,77 @@
 #include <linux/slab.h>
 #include <linux/uio.h>
 
-#include "bag.h"
+#include "payload.h"
 #include "compat.h"
 #include "cong.h"
 #include "conn.h"
 #include "message.h"
 #include "op.h"
 #include "send.h"
-#include "soft_frame.h"
-#include "soft_job.h"
-#include "soft_mr.h"
-#include "soft_op.h"
+#include "sw_frame.h"
+#include "sw_response.h"
+#include "sw_mr.h"
+#include "sw_request.h"
 
 /* How long a peer may take to say what it is. Who is there, and has not said so
  * by then, is none of ours.
  */
-#define RDS_SOFT_PATIENCE	(2 * HZ)
+#define RDS_SW_PATIENCE	(2 * HZ)
 
 /**
- * struct rds_soft_claim - an operation that the peer has not answered
- * @sc_item: on &rds_soft.so_ops
+ * struct rds_sw_request - an operation that the peer has not answered
+ * @sc_item: on &rds_sw.so_ops
  * @sc_id: what it is known by
  * @sc_msg: its message, referenced
  */
-struct rds_soft_claim {
+struct rds_sw_request {
 	struct list_head	sc_item;
 	u32			sc_id;
 	struct rds_message	*sc_msg;
 };
 
-static bool rds_soft_is_fetch(const struct rds_op *op)
+static bool rds_sw_is_fetch(const struct rds_op *op)
 {
 	return op->op_kind != RDS_OP_WRITE;
 }
 
-static bool rds_soft_is_atomic(const struct rds_op *op)
+static bool rds_sw_is_atomic(const struct rds_op *op)
 {
 	return op->op_kind != RDS_OP_WRITE && op->op_kind != RDS_OP_READ;
 }
 
-static bool rds_soft_is_greeted(const struct rds_conn *conn)
+static bool rds_sw_peer_is_known(const struct rds_conn *conn)
 {
-	/* Pairs with the release in rds_lanes_news(). */
-	return smp_load_acquire(&conn->c_greeted);
+	/* Pairs with the release in rds_mp_apply(). */
+	return smp_load_acquire(&conn->c_has_handshake);
 }
 
 /* Whoever is not there is waited for once, not by each message anew. */
-static long rds_soft_patience(struct rds_conn *conn)
+static long rds_sw_patience(struct rds_conn *conn)
 {
-	unsigned long at = READ_ONCE(conn->c_asked_at);
+	unsigned long at = READ_ONCE(conn->c_handshake_wait_at);
 
 	if (!at) {
 		at = jiffies | 1;
-		WRITE_ONCE(conn->c_asked_at, at);
+		WRITE_ONCE(conn->c_handshake_wait_at, at);
 	}
-	return (long)(at + RDS_SOFT_PATIENCE - jiffies);
+	return (long)(at + RDS_SW_PATIENCE - jiffies);
 }
 
-static int rds_soft_await_greeting(struct rds_conn *conn, long *timeo)
+static int rds_sw_await_handshake(struct rds_conn *conn, long *timeo)
 {
 	long wait, left;
 
-	if (likely(rds_soft_is_greeted(conn)))
+	if (likely(rds_sw_peer_is_known(conn)))
 		return 0;
 	rds_cpath_connect_soon(&conn->c_path);
 	if (!*timeo)
 		return 0;
-	wait = min(*timeo, rds_soft_patience(conn));
+	wait = min(*timeo, rds_sw_patience(conn));
 	if (wait <= 0)
 		return 0;
 	left = wait_event_interruptible_timeout(conn->c_fcong->cm_waitq,
-						rds_soft_is_greeted(conn),
+						rds_sw_peer_is_known(conn),
 						wait);
 	if (left < 0)
 		return sock_intr_errno(*timeo);
@@ -115,7 +115,7 @@ static int rds_soft_await_greeting(struct rds_conn *conn, long *timeo)
 }
 
 /**
- * rds_soft_admit() - can memory be reached over a connection without a device?
+ * rds_sw_admit() - can memory be reached over a connection without a device?
  * @conn: the connection
  * @timeo: how long it may take to learn what the peer is, in jiffies; what it
  *	takes is subtracted
@@ -126,7 +126,7 @@ static int rds_soft_await_greeting(struct rds_conn *conn, long *timeo)
  * Context: process, may sleep.
  * Return: 0; -EOPNOTSUPP if not; -EINTR or -ERESTARTSYS.
  */
-int rds_soft_admit(struct rds_conn *conn, long *timeo)
+int rds_sw_admit(struct rds_conn *conn, long *timeo)
 {
 	int ret;
 
@@ -136,18 +136,18 @@ int rds_soft_admit(struct rds_conn *conn, long *timeo)
 		return 0;
 	if (!conn->c_path.cp_multi)
 		return -EOPNOTSUPP;
-	ret = rds_soft_await_greeting(conn, timeo);
+	ret = rds_sw_await_handshake(conn, timeo);
 	if (ret)
 		return ret;
-	if (rds_soft_is_greeted(conn) && !READ_ONCE(conn->c_peer.soft_rdma))
+	if (rds_sw_peer_is_known(conn) && !READ_ONCE(conn->c_peer_hs.sw_rdma))
 		return -EOPNOTSUPP;
 	return 0;
 }
-EXPORT_SYMBOL_RDS_KUNIT(rds_soft_admit);
+EXPORT_SYMBOL_RDS_KUNIT(rds_sw_admit);
 
 /* Between our pages and a stretch of others, as much as that has */
-static bool rds_soft_copy(const struct rds_op *op, struct iov_iter *iter,
-			  bool to_iter)
+static bool rds_sw_copy(const struct rds_op *op, struct iov_iter *iter,
+			bool to_iter)
 {
 	size_t len, done;
 	unsigned int i;
@@ -174,7 +174,7 @@ static bool rds_soft_copy(const struct rds_op *op, struct iov_iter *iter,
 	return true;
 }
 
-static bool rds_soft_put_result(const struct rds_op *op, u64 old)
+static bool rds_sw_put_result(const struct rds_op *op, u64 old)
 {
 	struct iov_iter iter;
 
@@ -183,33 +183,33 @@ static bool rds_soft_put_result(const struct rds_op *op, u64 old)
 }
 
 /* Do an operation on memory of this host. */
-static bool rds_soft_do(struct rds_soft_mr *sm, const struct rds_op *op)
+static bool rds_sw_do(struct rds_sw_mr *sm, const struct rds_op *op)
 {
 	bool write = op->op_kind == RDS_OP_WRITE;
 	struct iov_iter iter;
 	u64 old;
 
-	if (rds_soft_is_atomic(op))
-		return rds_soft_mr_atomic(sm, op, &old) &&
-		       rds_soft_put_result(op, old);
-	return rds_soft_mr_view(sm, write, op->op_addr, op->op_bytes, &iter) &&
-	       rds_soft_copy(op, &iter, write);
+	if (rds_sw_is_atomic(op))
+		return rds_sw_mr_atomic(sm, op, &old) &&
+		       rds_sw_put_result(op, old);
+	return rds_sw_mr_view(sm, write, op->op_addr, op->op_bytes, &iter) &&
+	       rds_sw_copy(op, &iter, write);
 }
 
 /* Both ends are here. Returns 0, or -ECANCELED if it is given up. */
-static int rds_soft_do_here(struct rds_cpath *cp, struct rds_message *msg)
+static int rds_sw_do_here(struct rds_cpath *cp, struct rds_message *msg)
 {
 	struct rds_path *path = &cp->cp_pub;
-	struct rds_soft_mr *sm;
+	struct rds_sw_mr *sm;
 	bool done = false;
 
 	if (!rds_op_begin(msg))
 		return -ECANCELED;
-	sm = rds_soft_mr_get(cp->cp_conn->c_rn, msg->m_op->op_key,
-			     &path->faddr, path->ifindex);
+	sm = rds_sw_mr_get(cp->cp_conn->c_rn, msg->m_op->op_key,
+			   &path->faddr, path->ifindex);
 	if (sm) {
-		done = rds_soft_do(sm, msg->m_op);
-		rds_soft_mr_put(sm);
+		done = rds_sw_do(sm, msg->m_op);
+		rds_sw_mr_put(sm);
 	}
 	/* The message lives until it has been read. */
 	rds_op_unpin(msg);
@@ -217,73 +217,73 @@ static int rds_soft_do_here(struct rds_cpath *cp, struct rds_message *msg)
 	return done ? 0 : -ECANCELED;
 }
 
-static u32 rds_soft_request_len(const struct rds_op *op)
+static u32 rds_sw_request_len(const struct rds_op *op)
 {
 	if (op->op_kind == RDS_OP_WRITE)
 		return op->op_bytes;
-	return op->op_kind == RDS_OP_READ ? sizeof(struct rds_soft_length) :
-					    sizeof(struct rds_soft_operands);
+	return op->op_kind == RDS_OP_READ ? sizeof(struct rds_sw_length) :
+					    sizeof(struct rds_sw_operands);
 }
 
-static bool rds_soft_fill_request(struct rds_message *frame,
-				  const struct rds_op *op)
+static bool rds_sw_fill_request(struct rds_message *frame,
+				const struct rds_op *op)
 {
-	struct rds_soft_length *length = (void *)frame->m_bag.data;
+	struct rds_sw_length *length = (void *)frame->m_payload.data;
 	struct iov_iter from;
 
 	if (op->op_kind == RDS_OP_READ) {
 		length->len = cpu_to_be32(op->op_bytes);
 		return true;
 	}
-	if (rds_soft_is_atomic(op)) {
-		rds_soft_operands_write((void *)frame->m_bag.data, op);
+	if (rds_sw_is_atomic(op)) {
+		rds_sw_operands_write((void *)frame->m_payload.data, op);
 		return true;
 	}
 	iov_iter_bvec(&from, ITER_SOURCE, op->op_bvec, op->op_nr, op->op_bytes);
-	return !rds_bag_copy_in(&frame->m_bag, &from);
+	return !rds_payload_copy_in(&frame->m_payload, &from);
 }
 
 /* An address beyond what a frame can name is beyond any memory, too. */
-static struct rds_message *rds_soft_new_request(const struct rds_message *msg)
+static struct rds_message *rds_sw_new_request(const struct rds_message *msg)
 {
 	const struct rds_op *op = msg->m_op;
-	const struct rds_soft_frame says = {
-		.sf_kind	= rds_soft_kind_of(op->op_kind),
+	const struct rds_sw_frame says = {
+		.sf_kind	= rds_sw_kind_of(op->op_kind),
 		.sf_id		= lower_32_bits(msg->m_seq),
 		.sf_key		= op->op_key,
 		.sf_addr	= min_t(u64, op->op_addr, U32_MAX),
 	};
 	struct rds_message *frame;
 
-	frame = rds_soft_new_frame(&says, rds_soft_request_len(op));
-	if (frame && !rds_soft_fill_request(frame, op)) {
+	frame = rds_sw_new_frame(&says, rds_sw_request_len(op));
+	if (frame && !rds_sw_fill_request(frame, op)) {
 		rds_message_put(frame);
 		return NULL;
 	}
 	return frame;
 }
 
-static void rds_soft_count(struct rds_soft *so, const struct rds_op *op,
-			   int by)
+static void rds_sw_count(struct rds_sw *so, const struct rds_op *op,
+			 int by)
 	__must_hold(&so->so_lock)
 {
 	lockdep_assert_held(&so->so_lock);
 	so->so_nr_ops += by;
-	so->so_nr_fetches += rds_soft_is_fetch(op) ? by : 0;
+	so->so_nr_fetches += rds_sw_is_fetch(op) ? by : 0;
 	so->so_nr_reads += op->op_kind == RDS_OP_READ ? by : 0;
 }
 
-static unsigned long rds_soft_limit(const struct rds_cpath *cp)
+static unsigned long rds_sw_limit(const struct rds_cpath *cp)
 {
 	const struct rds_sysctl *ctl = &cp->cp_conn->c_rn->rn_sysctl;
 
 	return msecs_to_jiffies(READ_ONCE(ctl->op_timeout_ms));
 }
 
-static void rds_soft_claim_add(struct rds_cpath *cp, struct rds_soft_claim *sc,
+static void rds_sw_request_add(struct rds_cpath *cp, struct rds_sw_request *sc,
 			       struct rds_message *msg)
 {
-	struct rds_soft *so = &cp->cp_soft;
+	struct rds_sw *so = &cp->cp_sw;
 	bool first;
 
 	sc->sc_id = lower_32_bits(msg->m_seq);
@@ -293,15 +293,15 @@ static void rds_soft_claim_add(struct rds_cpath *cp, struct rds_soft_claim *sc,
 	if (first)
 		so->so_since = jiffies;
 	list_add_tail(&sc->sc_item, &so->so_ops);
-	rds_soft_count(so, msg->m_op, 1);
+	rds_sw_count(so, msg->m_op, 1);
 	spin_unlock_bh(&so->so_lock);
 
 	/* Each answer has the path's work run, which looks for the next. */
 	if (first)
-		rds_cpath_kick(cp, rds_soft_limit(cp));
+		rds_cpath_kick(cp, rds_sw_limit(cp));
 }
 
-static void rds_soft_claim_end(struct rds_soft_claim *sc, int status)
+static void rds_sw_request_end(struct rds_sw_request *sc, int status)
 {
 	rds_op_done(sc->sc_msg, status);
 	rds_message_put(sc->sc_msg);
@@ -311,12 +311,12 @@ static void rds_soft_claim_end(struct rds_soft_claim *sc, int status)
 /* Is there room for one more, and has what it must not overtake been done? What
  * is written might come before what is read earlier.
  */
-static bool rds_soft_has_room(struct rds_soft *so, const struct rds_op *op)
+static bool rds_sw_has_room(struct rds_sw *so, const struct rds_op *op)
 {
 	bool room;
 
 	spin_lock_bh(&so->so_lock);
-	room = so->so_nr_ops < RDS_SOFT_DEPTH &&
+	room = so->so_nr_ops < RDS_SW_DEPTH &&
 	       !(op->op_fence && so->so_nr_fetches) &&
 	       !(op->op_kind != RDS_OP_READ && so->so_nr_reads);
 	spin_unlock_bh(&so->so_lock);
@@ -326,15 +326,15 @@ static bool rds_soft_has_room(struct rds_soft *so, const struct rds_op *op)
 /* Can the peer do it? -EAGAIN if it has not said on this connection what it is;
  * when it does, or time is up, the path looks again.
  */
-static int rds_soft_check_peer(struct rds_cpath *cp)
+static int rds_sw_check_peer(struct rds_cpath *cp)
 {
 	long left;
 	int ret;
 
 	spin_lock_bh(&cp->cp_lock);
-	left = (long)(cp->cp_since + RDS_SOFT_PATIENCE - jiffies);
-	if (cp->cp_greeted)
-		ret = cp->cp_hello.soft_rdma ? 0 : -EOPNOTSUPP;
+	left = (long)(cp->cp_since + RDS_SW_PATIENCE - jiffies);
+	if (cp->cp_has_handshake)
+		ret = cp->cp_handshake.sw_rdma ? 0 : -EOPNOTSUPP;
 	else
 		ret = left > 0 ? -EAGAIN : -EOPNOTSUPP;
 	spin_unlock_bh(&cp->cp_lock);
@@ -345,7 +345,7 @@ static int rds_soft_check_peer(struct rds_cpath *cp)
 }
 
 /* Nobody there to do it, although it seemed so when the message was queued */
-static int rds_soft_refuse(struct rds_message *msg)
+static int rds_sw_refuse(struct rds_message *msg)
 {
 	if (rds_op_begin(msg))
 		rds_op_done(msg, RDS_RDMA_OTHER_ERROR);
@@ -355,7 +355,7 @@ static int rds_soft_refuse(struct rds_message *msg)
 /* No message goes out until the peer has answered, or said what it is; what
  * went before is not to wait for that, and least of all an answer of ours.
  */
-static int rds_soft_wait(struct rds_cpath *cp)
+static int rds_sw_wait(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
 	const struct rds_data_ops *ops = cp->cp_trans->data;
@@ -367,35 +367,35 @@ static int rds_soft_wait(struct rds_cpath *cp)
 /* A peer does nothing for who has not greeted it on this connection. What we
  * have to say may be queued behind the message.
  */
-static int rds_soft_tell(struct rds_cpath *cp)
+static int rds_sw_send_handshake(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
 	set_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);
 	rds_cpath_kick(cp, 0);
-	return rds_soft_wait(cp);
+	return rds_sw_wait(cp);
 }
 
 /* Returns 0 when the request is ready to be sent. */
-static int rds_soft_begin(struct rds_cpath *cp, struct rds_message *msg)
+static int rds_sw_begin(struct rds_cpath *cp, struct rds_message *msg)
 	__must_hold(&cp->cp_xmit_lock)
 {
-	struct rds_soft *so = &cp->cp_soft;
+	struct rds_sw *so = &cp->cp_sw;
 	struct rds_message *frame;
-	struct rds_soft_claim *sc;
+	struct rds_sw_request *sc;
 	int ret;
 
-	ret = rds_soft_check_peer(cp);
+	ret = rds_sw_check_peer(cp);
 	if (ret)
-		return ret == -EAGAIN ? rds_soft_wait(cp) :
-					rds_soft_refuse(msg);
-	if (!so->so_told)
-		return rds_soft_tell(cp);
+		return ret == -EAGAIN ? rds_sw_wait(cp) :
+					rds_sw_refuse(msg);
+	if (!so->so_handshake_sent)
+		return rds_sw_send_handshake(cp);
 	/* The next answer has the path look again. */
-	if (!rds_soft_has_room(so, msg->m_op))
-		return rds_soft_wait(cp);
+	if (!rds_sw_has_room(so, msg->m_op))
+		return rds_sw_wait(cp);
 
 	sc = kmalloc(sizeof(*sc), GFP_NOFS);
-	frame = sc ? rds_soft_new_request(msg) : NULL;
+	frame = sc ? rds_sw_new_request(msg) : NULL;
 	if (!frame) {
 		kfree(sc);
 		return -ENOMEM;
@@ -405,41 +405,41 @@ static int rds_soft_begin(struct rds_cpath *cp, struct rds_message *msg)
 		kfree(sc);
 		return -ECANCELED;
 	}
-	rds_soft_claim_add(cp, sc, msg);
+	rds_sw_request_add(cp, sc, msg);
 	so->so_request = frame;
 	return 0;
 }
 
-static int rds_soft_ask(struct rds_cpath *cp, struct rds_message *msg)
+static int rds_sw_send_request(struct rds_cpath *cp, struct rds_message *msg)
 	__must_hold(&cp->cp_xmit_lock)
 {
-	struct rds_soft *so = &cp->cp_soft;
+	struct rds_sw *so = &cp->cp_sw;
 	int ret = 0;
 
 	if (!so->so_request)
-		ret = rds_soft_begin(cp, msg);
+		ret = rds_sw_begin(cp, msg);
 	if (!ret)
-		ret = rds_soft_send(cp, &so->so_request);
+		ret = rds_sw_send(cp, &so->so_request);
 	if (!ret)
 		so->so_posted = msg->m_seq;
 	return ret;
 }
 
 /* Has the peer not been asked yet? */
-static bool rds_soft_is_to_do(const struct rds_soft *so,
-			      const struct rds_message *msg)
+static bool rds_sw_is_to_do(const struct rds_sw *so,
+			    const struct rds_message *msg)
 {
 	return so->so_posted != msg->m_seq && !rds_op_is_over(msg->m_op);
 }
 
 /* What it fetches is to be here before the message goes out. */
-static bool rds_soft_is_in_order(const struct rds_op *op)
+static bool rds_sw_is_in_order(const struct rds_op *op)
 {
-	return op->op_bare || !rds_soft_is_fetch(op);
+	return op->op_bare || !rds_sw_is_fetch(op);
 }
 
 /**
- * rds_soft_waits() - does a message that is being sent wait for its operation?
+ * rds_sw_waits() - does a message that is being sent wait for its operation?
  * @cp: the path, of a transport without RDMA
  * @msg: the message, with an operation
  *
@@ -448,17 +448,17 @@ static bool rds_soft_is_in_order(const struct rds_op *op)
  * Context: process; cp_xmit_lock is held.
  * Return: true if it does.
  */
-bool rds_soft_waits(struct rds_cpath *cp, const struct rds_message *msg)
+bool rds_sw_waits(struct rds_cpath *cp, const struct rds_message *msg)
 	__must_hold(&cp->cp_xmit_lock)
 {
-	const struct rds_soft *so = &cp->cp_soft;
+	const struct rds_sw *so = &cp->cp_sw;
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
 	return !so->so_request && so->so_passed != msg->m_seq;
 }
 
 /**
- * rds_soft_xmit() - do the operation of a message that is to be sent
+ * rds_sw_xmit() - do the operation of a message that is to be sent
  * @cp: the path, of a transport without RDMA
  * @msg: the message, with an operation
  *
@@ -467,10 +467,10 @@ bool rds_soft_waits(struct rds_cpath *cp, const struct rds_message *msg)
  * operation; -EAGAIN if it has to wait, until the path is kicked; otherwise as
  * &rds_data_ops.xmit.
  */
-int rds_soft_xmit(struct rds_cpath *cp, struct rds_message *msg)
+int rds_sw_xmit(struct rds_cpath *cp, struct rds_message *msg)
 	__must_hold(&cp->cp_xmit_lock)
 {
-	struct rds_soft *so = &cp->cp_soft;
+	struct rds_sw *so = &cp->cp_sw;
 	int ret = 0;
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
@@ -478,15 +478,15 @@ int rds_soft_xmit(struct rds_cpath *cp, struct rds_message *msg)
 	/* What has begun to be sent is sent, whatever comes. */
 	if (so->so_passed == msg->m_seq)
 		return 0;
-	if (so->so_request || rds_soft_is_to_do(so, msg))
-		ret = cp->cp_loops ? rds_soft_do_here(cp, msg) :
-				     rds_soft_ask(cp, msg);
+	if (so->so_request || rds_sw_is_to_do(so, msg))
+		ret = cp->cp_loops ? rds_sw_do_here(cp, msg) :
+				     rds_sw_send_request(cp, msg);
 	if (ret)
 		return ret;
 	/* How it has ended is known only when it has. */
 	if (!rds_op_is_over(msg->m_op)) {
-		if (!rds_soft_is_in_order(msg->m_op))
-			return rds_soft_wait(cp);
+		if (!rds_sw_is_in_order(msg->m_op))
+			return rds_sw_wait(cp);
 	} else if (rds_op_outlook(msg) == RDS_OP_GIVE_UP) {
 		return -ECANCELED;
 	}
@@ -494,9 +494,9 @@ int rds_soft_xmit(struct rds_cpath *cp, struct rds_message *msg)
 	return 0;
 }
 
-static struct rds_soft_claim *rds_soft_claim_take(struct rds_soft *so, u32 id)
+static struct rds_sw_request *rds_sw_request_take(struct rds_sw *so, u32 id)
 {
-	struct rds_soft_claim *sc, *found = NULL;
+	struct rds_sw_request *sc, *found = NULL;
 
 	spin_lock(&so->so_lock);
 	list_for_each_entry(sc, &so->so_ops, sc_item) {
@@ -507,7 +507,7 @@ static struct rds_soft_claim *rds_soft_claim_take(struct rds_soft *so, u32 id)
 		if (list_is_first(&sc->sc_item, &so->so_ops))
 			so->so_since = jiffies;
 		list_del(&sc->sc_item);
-		rds_soft_count(so, sc->sc_msg->m_op, -1);
+		rds_sw_count(so, sc->sc_msg->m_op, -1);
 		break;
 	}
 	spin_unlock(&so->so_lock);
@@ -515,44 +515,44 @@ static struct rds_soft_claim *rds_soft_claim_take(struct rds_soft *so, u32 id)
 }
 
 /* Put what the peer has sent where it was asked for. */
-static bool rds_soft_take_result(const struct rds_op *op,
-				 struct rds_incoming *inc)
+static bool rds_sw_take_result(const struct rds_op *op,
+			       struct rds_incoming *inc)
 {
 	struct iov_iter to;
 	__be64 old;
 
-	if (inc->i_len != (rds_soft_is_fetch(op) ? op->op_bytes : 0))
+	if (inc->i_len != (rds_sw_is_fetch(op) ? op->op_bytes : 0))
 		return false;
-	if (rds_soft_is_atomic(op))
-		return rds_soft_read_payload(inc, &old, sizeof(old)) &&
-		       rds_soft_put_result(op, be64_to_cpu(old));
+	if (rds_sw_is_atomic(op))
+		return rds_sw_read_payload(inc, &old, sizeof(old)) &&
+		       rds_sw_put_result(op, be64_to_cpu(old));
 	iov_iter_bvec(&to, ITER_DEST, op->op_bvec, op->op_nr, op->op_bytes);
 	return !inc->i_len || !inc->i_ops->copy(inc, inc->i_len, &to);
 }
 
 /* Returns 0, or -EPROTO. */
-static int rds_soft_answered(struct rds_cpath *cp, struct rds_incoming *inc,
-			     const struct rds_soft_frame *says)
+static int rds_sw_completed(struct rds_cpath *cp, struct rds_incoming *inc,
+			    const struct rds_sw_frame *says)
 {
-	struct rds_soft_claim *sc = rds_soft_claim_take(&cp->cp_soft,
+	struct rds_sw_request *sc = rds_sw_request_take(&cp->cp_sw,
 							says->sf_id);
 	int status = RDS_RDMA_REMOTE_ERROR;
 	bool sane = true;
 
 	if (!sc)
 		return -EPROTO;
-	if (says->sf_status == RDS_SOFT_OK) {
-		sane = rds_soft_take_result(sc->sc_msg->m_op, inc);
+	if (says->sf_status == RDS_SW_OK) {
+		sane = rds_sw_take_result(sc->sc_msg->m_op, inc);
 		status = sane ? RDS_RDMA_SUCCESS : RDS_RDMA_OTHER_ERROR;
 	}
-	rds_soft_claim_end(sc, status);
+	rds_sw_request_end(sc, status);
 	rds_send_ack_again(cp);
 	rds_cpath_kick(cp, 0);
 	return sane ? 0 : -EPROTO;
 }
 
 /**
- * rds_soft_receive() - is it a frame about an operation? Then heed it.
+ * rds_sw_receive() - is it a frame about an operation? Then heed it.
  * @cp: the path that it came by
  * @inc: what has arrived, without a number; stays the caller's
  *
@@ -562,18 +562,18 @@ static int rds_soft_answered(struct rds_cpath *cp, struct rds_incoming *inc,
  * Context: deliver context, serial per path.
  * Return: true if it was.
  */
-bool rds_soft_receive(struct rds_cpath *cp, struct rds_incoming *inc)
+bool rds_sw_receive(struct rds_cpath *cp, struct rds_incoming *inc)
 {
-	struct rds_soft_frame says;
+	struct rds_sw_frame says;
 	int ret;
 
-	if (!cp->cp_soft.so_known ||
-	    !rds_soft_frame_read(inc->i_exthdr, &says))
+	if (!cp->cp_sw.so_known ||
+	    !rds_sw_frame_read(inc->i_exthdr, &says))
 		return false;
-	if (says.sf_kind == RDS_SOFT_ANSWER)
-		ret = rds_soft_answered(cp, inc, &says);
+	if (says.sf_kind == RDS_SW_RESPONSE)
+		ret = rds_sw_completed(cp, inc, &says);
 	else
-		ret = rds_soft_asked(cp, inc, &says);
+		ret = rds_sw_requested(cp, inc, &says);
 	if (ret)
 		rds_path_drop(&cp->cp_pub, ret == -ENOMEM ?
 			      RDS_DROP_NO_MEMORY : RDS_DROP_PROTOCOL);
@@ -581,16 +581,16 @@ bool rds_soft_receive(struct rds_cpath *cp, struct rds_incoming *inc)
 }
 
 /**
- * rds_soft_listen() - the path is read again
+ * rds_sw_listen() - the path is read again
  * @cp: the path
  *
  * From now on the peer has as long as ever to answer.
  *
  * Context: process. Takes so_lock.
  */
-void rds_soft_listen(struct rds_cpath *cp)
+void rds_sw_listen(struct rds_cpath *cp)
 {
-	struct rds_soft *so = &cp->cp_soft;
+	struct rds_sw *so = &cp->cp_sw;
 
 	spin_lock_bh(&so->so_lock);
 	so->so_since = jiffies;
@@ -598,7 +598,7 @@ void rds_soft_listen(struct rds_cpath *cp)
 }
 
 /**
- * rds_soft_watch() - does the peer answer?
+ * rds_sw_watch() - does the peer answer?
  * @cp: the path
  *
  * If it has not for too long the connection is given up, as a device's is. But
@@ -607,9 +607,9 @@ void rds_soft_listen(struct rds_cpath *cp)
  * Context: process, the path's work item. Takes so_lock, cp_lock.
  * Return: in how many jiffies to look again; LONG_MAX if a kick will come.
  */
-long rds_soft_watch(struct rds_cpath *cp)
+long rds_sw_watch(struct rds_cpath *cp)
 {
-	struct rds_soft *so = &cp->cp_soft;
+	struct rds_sw *so = &cp->cp_sw;
 	long left = LONG_MAX;
 
 	if (test_bit(RDS_PF_RX_STOPPED, &cp->cp_flags))
@@ -617,7 +617,7 @@ long rds_soft_watch(struct rds_cpath *cp)
 
 	spin_lock_bh(&so->so_lock);
 	if (so->so_nr_ops)
-		left = (long)(so->so_since + rds_soft_limit(cp) - jiffies);
+		left = (long)(so->so_since + rds_sw_limit(cp) - jiffies);
 	spin_unlock_bh(&so->so_lock);
 	/* It may just now be to be read again. */
 	if (left > 0 || test_bit(RDS_PF_RX, &cp->cp_flags))
@@ -628,25 +628,25 @@ long rds_soft_watch(struct rds_cpath *cp)
 }
 
 /**
- * rds_soft_reset() - the connection is gone, and what belonged to it
+ * rds_sw_reset() - the connection is gone, and what belonged to it
  * @cp: the path; its transport is shut down
  *
  * Context: process; cp_xmit_lock is held. Takes so_lock, cp_lock, rs_lock.
  */
-void rds_soft_reset(struct rds_cpath *cp)
+void rds_sw_reset(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
-	struct rds_soft *so = &cp->cp_soft;
-	struct rds_soft_claim *sc, *next;
+	struct rds_sw *so = &cp->cp_sw;
+	struct rds_sw_request *sc, *next;
 	LIST_HEAD(ops);
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
-	rds_soft_jobs_drop(cp);
+	rds_sw_responses_drop(cp);
 	if (so->so_request)
 		rds_message_put(so->so_request);
 	so->so_request = NULL;
-	so->so_told = false;
+	so->so_handshake_sent = false;
 	so->so_posted = 0;
 	so->so_passed = 0;
 
@@ -658,5 +658,5 @@ void rds_soft_reset(struct rds_cpath *cp)
 	spin_unlock_bh(&so->so_lock);
 
 	list_for_each_entry_safe(sc, next, &ops, sc_item)
-		rds_soft_claim_end(sc, RDS_RDMA_DROPPED);
+		rds_sw_request_end(sc, RDS_RDMA_DROPPED);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Registrations in flight: net/rds/ib/regq.c, as it is, on a device that keeps
- * what it is given until a test ends it. Callers are work items.
+ * Registrations in flight: net/rds/ib/reg_qp.c, as it is, on a device that
+ * keeps what it is given until a test ends it. Callers are work items.
  */
 #include <kunit/test.h>
 #include <linux/jiffies.h>
@@ -37,7 +37,7 @@ struct caller {
 };
 
 /**
- * struct ib_regq_rig - the fixture
+ * struct ib_reg_qp_rig - the fixture
  * @dev: the device
  * @dv: our part of it
  * @gid: its address
@@ -49,7 +49,7 @@ struct caller {
  * @cqs: completion queues that there are
  * @refuses: what the driver says to a work request
  */
-struct ib_regq_rig {
+struct ib_reg_qp_rig {
 	struct ib_device	dev;
 	struct rds_ib_device	dv;
 	struct ib_gid_attr	gid;
@@ -62,9 +62,9 @@ struct ib_regq_rig {
 	int			refuses;
 };
 
-static struct ib_regq_rig *rig;
+static struct ib_reg_qp_rig *rig;
 
-static void ib_regq_end(struct caller *caller, enum ib_wc_status status)
+static void ib_reg_qp_end(struct caller *caller, enum ib_wc_status status)
 {
 	struct ib_wc wc = { .status = status };
 
@@ -75,7 +75,7 @@ static void ib_regq_end(struct caller *caller, enum ib_wc_status status)
 	wc.wr_cqe->done(NULL, &wc);
 }
 
-static int ib_regq_take(struct ib_qp *qp, struct ib_send_wr *wr)
+static int ib_reg_qp_take(struct ib_qp *qp, struct ib_send_wr *wr)
 {
 	struct caller *caller = container_of(wr, struct caller, wr);
 
@@ -89,7 +89,7 @@ static int ib_regq_take(struct ib_qp *qp, struct ib_send_wr *wr)
 }
 
 /* In the error state what is in flight is flushed. */
-static int ib_regq_modify(struct ib_qp *qp, const struct ib_qp_attr *attr)
+static int ib_reg_qp_modify(struct ib_qp *qp, const struct ib_qp_attr *attr)
 {
 	struct caller *caller;
 
@@ -97,12 +97,12 @@ static int ib_regq_modify(struct ib_qp *qp, const struct ib_qp_attr *attr)
 		return 0;
 	for (caller = rig->callers; caller < rig->callers + CALLERS; caller++) {
 		if (READ_ONCE(caller->by) == qp && !caller->stuck)
-			ib_regq_end(caller, IB_WC_WR_FLUSH_ERR);
+			ib_reg_qp_end(caller, IB_WC_WR_FLUSH_ERR);
 	}
 	return 0;
 }
 
-static struct ib_qp *ib_regq_make(void)
+static struct ib_qp *ib_reg_qp_make(void)
 {
 	struct ib_qp *qp = kzalloc(sizeof(*qp), GFP_KERNEL);
 
@@ -117,7 +117,7 @@ static struct ib_qp *ib_regq_make(void)
 }
 
 /* Nobody comes back to it, nor to a slot. */
-static int ib_regq_unmake(struct ib_qp *qp)
+static int ib_reg_qp_unmake(struct ib_qp *qp)
 {
 	struct caller *caller;
 
@@ -130,7 +130,7 @@ static int ib_regq_unmake(struct ib_qp *qp)
 	return 0;
 }
 
-static unsigned long ib_regq_patience(const struct ib_cqe *cqe)
+static unsigned long ib_reg_qp_patience(const struct ib_cqe *cqe)
 {
 	const struct caller *caller;
 
@@ -141,7 +141,7 @@ static unsigned long ib_regq_patience(const struct ib_cqe *cqe)
 	return PATIENCE;
 }
 
-static int ib_regq_query_port(struct ib_port_attr *attr)
+static int ib_reg_qp_query_port(struct ib_port_attr *attr)
 {
 	attr->state = IB_PORT_ACTIVE;
 	attr->gid_tbl_len = 1;
@@ -150,7 +150,7 @@ static int ib_regq_query_port(struct ib_port_attr *attr)
 
 #undef rdma_for_each_port
 #define rdma_for_each_port(dev, port)	for ((port) = 1; (port) == 1; (port)++)
-#define ib_query_port(dev, port, attr)	ib_regq_query_port(attr)
+#define ib_query_port(dev, port, attr)	ib_reg_qp_query_port(attr)
 #define rdma_get_gid_attr(dev, port, i)	(&rig->gid)
 #define rdma_put_gid_attr(gid)		((void)(gid))
 #define rdma_ah_find_type(dev, port)	RDMA_AH_ATTR_TYPE_IB
@@ -158,48 +158,49 @@ static int ib_regq_query_port(struct ib_port_attr *attr)
 #define ib_alloc_cq_any(dev, ctx, nr, poll)				\
 	(rig->cqs++, (struct ib_cq *)rig)
 #define ib_free_cq(cq)			(rig->cqs--)
-#define ib_create_qp(pd, attr)		((void)(attr), ib_regq_make())
-#define ib_destroy_qp(qp)		ib_regq_unmake(qp)
-#define ib_modify_qp(qp, attr, mask)	ib_regq_modify(qp, attr)
-#define rds_ib_post(qp, wr)		ib_regq_take(qp, wr)
+#define ib_create_qp(pd, attr)		((void)(attr), ib_reg_qp_make())
+#define ib_destroy_qp(qp)		ib_reg_qp_unmake(qp)
+#define ib_modify_qp(qp, attr, mask)	ib_reg_qp_modify(qp, attr)
+#define rds_ib_post(qp, wr)		ib_reg_qp_take(qp, wr)
 #define wait_for_completion_timeout(done, timeout)			\
-	wait_for_completion_timeout(done, ib_regq_patience(		\
-		&container_of(done, struct rds_ib_regq_slot, qs_done)->qs_cqe))
+	wait_for_completion_timeout(done, ib_reg_qp_patience(		\
+		&container_of(done, struct rds_ib_reg_qp_slot,		\
+			      qs_done)->qs_cqe))
 
-#include "../ib/regq.c"
+#include "../ib/reg_qp.c"
 
-static void ib_regq_call(struct work_struct *work)
+static void ib_reg_qp_call(struct work_struct *work)
 {
 	struct caller *caller = container_of(work, struct caller, work);
 
 	caller->ret = caller->once ?
-		      rds_ib_regq_run_once(&rig->dv, &caller->wr) :
-		      rds_ib_regq_run(&rig->dv, &caller->wr);
+		      rds_ib_reg_qp_run_once(&rig->dv, &caller->wr) :
+		      rds_ib_reg_qp_run(&rig->dv, &caller->wr);
 	/* Of what has been done, the result is seen. */
 	smp_store_release(&caller->done, true);
 }
 
-static int ib_regq_test_init(struct kunit *test)
+static int ib_reg_qp_test_init(struct kunit *test)
 {
 	unsigned int i;
 
 	rig = kunit_kzalloc(test, sizeof(*rig), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, rig);
-	rig->wq = alloc_workqueue("rds_ib_regq_test", WQ_UNBOUND, CALLERS);
+	rig->wq = alloc_workqueue("rds_ib_reg_qp_test", WQ_UNBOUND, CALLERS);
 	KUNIT_ASSERT_NOT_NULL(test, rig->wq);
 	spin_lock_init(&rig->lock);
 	for (i = 0; i < CALLERS; i++)
-		INIT_WORK(&rig->callers[i].work, ib_regq_call);
+		INIT_WORK(&rig->callers[i].work, ib_reg_qp_call);
 	rig->gid.device = &rig->dev;
 	rig->dv.dv_dev = &rig->dev;
-	rds_ib_regq_init(&rig->dv);
+	rds_ib_reg_qp_init(&rig->dv);
 	return 0;
 }
 
-static void ib_regq_test_exit(struct kunit *test)
+static void ib_reg_qp_test_exit(struct kunit *test)
 {
 	destroy_workqueue(rig->wq);
-	rds_ib_regq_destroy(&rig->dv);
+	rds_ib_reg_qp_destroy(&rig->dv);
 	KUNIT_EXPECT_EQ(test, rig->qps, 0);
 	KUNIT_EXPECT_EQ(test, rig->cqs, 0);
 }
@@ -244,7 +245,8 @@ static void end_all(void)
 
 	for (caller = rig->callers; caller < rig->callers + CALLERS; caller++) {
 		if (READ_ONCE(caller->by))
-			ib_regq_end(caller, caller->fails ? IB_WC_LOC_PROT_ERR :
+			ib_reg_qp_end(caller, caller->fails ?
+				      IB_WC_LOC_PROT_ERR :
 							    IB_WC_SUCCESS);
 	}
 }
@@ -300,7 +302,7 @@ static void failure_of_one_is_not_that_of_others(struct kunit *test)
 	call(2, CALLERS - 2);
 	await(test, in_flight(), (unsigned int)SLOTS);
 	rig->callers[1].fails = true;
-	ib_regq_end(&rig->callers[1], IB_WC_LOC_PROT_ERR);
+	ib_reg_qp_end(&rig->callers[1], IB_WC_LOC_PROT_ERR);
 	end_until_done(test);
 
 	/* It may have been the queue pair, so it had another chance. */
@@ -319,7 +321,7 @@ static void others_fail_so_often(struct kunit *test)
 	for (i = 1; i <= 8; i++) {
 		await(test, rig->callers[0].tries, i);
 		await(test, in_flight(), 1U);
-		ib_regq_end(&rig->callers[0], IB_WC_WR_FLUSH_ERR);
+		ib_reg_qp_end(&rig->callers[0], IB_WC_WR_FLUSH_ERR);
 	}
 	await(test, nr_done(), 1U);
 	KUNIT_EXPECT_EQ(test, rig->callers[0].ret, -EIO);
@@ -335,7 +337,7 @@ static void stuck_one_is_left_behind(struct kunit *test)
 	call(1, 1);
 	/* When its caller gives up the other one goes by the next. */
 	await(test, rig->callers[1].tries, 2U);
-	ib_regq_end(&rig->callers[1], IB_WC_SUCCESS);
+	ib_reg_qp_end(&rig->callers[1], IB_WC_SUCCESS);
 	await(test, nr_done(), 2U);
 	KUNIT_EXPECT_EQ(test, rig->callers[0].ret, -ETIMEDOUT);
 	KUNIT_EXPECT_EQ(test, rig->callers[1].ret, 0);
@@ -354,7 +356,7 @@ static void nobody_else_comes_to_a_stuck_one(struct kunit *test)
 	await(test, in_flight(), 2U);
 	KUNIT_EXPECT_PTR_NE(test, READ_ONCE(rig->callers[0].by),
 			    READ_ONCE(rig->callers[1].by));
-	ib_regq_end(&rig->callers[1], IB_WC_SUCCESS);
+	ib_reg_qp_end(&rig->callers[1], IB_WC_SUCCESS);
 	await(test, nr_done(), 2U);
 	KUNIT_EXPECT_EQ(test, rig->callers[1].ret, 0);
 }
@@ -392,7 +394,7 @@ static void none_on_a_device_that_is_going(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->made, 0U);
 }
 
-static struct kunit_case ib_regq_cases[] = {
+static struct kunit_case ib_reg_qp_cases[] = {
 	KUNIT_CASE(many_at_a_time),
 	KUNIT_CASE(no_more_than_there_is_room_for),
 	KUNIT_CASE(failure_of_one_is_not_that_of_others),
@@ -405,11 +407,11 @@ static struct kunit_case ib_regq_cases[] = {
 	{}
 };
 
-static struct kunit_suite ib_regq_suite = {
-	.name		= "rds_ib_regq",
-	.init		= ib_regq_test_init,
-	.exit		= ib_regq_test_exit,
-	.test_cases	= ib_regq_cases,
+static struct kunit_suite ib_reg_qp_suite = {
+	.name		= "rds_ib_reg_qp",
+	.init		= ib_reg_qp_test_init,
+	.exit		= ib_reg_qp_test_exit,
+	.test_cases	= ib_reg_qp_cases,
 };
 
-kunit_test_suite(ib_regq_suite);
+kunit_test_suite(ib_reg_qp_suite);

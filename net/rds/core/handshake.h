@@ -1,44 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What peers tell each other of themselves: the multipath handshake. */
-#ifndef _RDS_CORE_HELLO_H
-#define _RDS_CORE_HELLO_H
+#ifndef _RDS_CORE_HANDSHAKE_H
+#define _RDS_CORE_HANDSHAKE_H
 
 #include <linux/types.h>
 #include <net/rds/wire.h>
 
 /* Tags of barriers, from 1 */
-#define RDS_HELLO_TAGS	127
+#define RDS_HANDSHAKE_TAGS	127
 
 /**
- * struct rds_hello - what a handshake frame says of its sender
+ * struct rds_handshake - what a handshake frame says of its sender
  * @id: its identity: generation number and epoch; 0 if it announces none
- * @npaths: lanes that it offers, at least 1
+ * @npaths: paths that it offers, at least 1
  * @in_use: so many it uses, and goes on to; said by this implementation only
  * @tag: of the barrier that this is the probe of, or that has arrived where the
  *	answer comes from; 0 if there is none. Likewise
- * @names_lanes: its ports name the lanes
+ * @names_paths: its ports name the paths
  * @ours: it is this implementation, and keeps sequence numbers strictly
- * @soft_rdma: it does operations on its memory that it is asked for
+ * @sw_rdma: it does operations on its memory that it is asked for
  */
-struct rds_hello {
+struct rds_handshake {
 	u64	id;
 	u16	npaths;
 	bool	in_use;
 	u8	tag;
-	bool	names_lanes;
+	bool	names_paths;
 	bool	ours;
-	bool	soft_rdma;
+	bool	sw_rdma;
 };
 
 /**
- * struct rds_hello_self - what we say
- * @npaths: lanes that we offer
+ * struct rds_handshake_self - what we say
+ * @npaths: paths that we offer
  * @in_use: so many are in use; only for peers of this implementation
- * @tag: a barrier's, likewise; up to RDS_HELLO_TAGS
+ * @tag: a barrier's, likewise; up to RDS_HANDSHAKE_TAGS
  * @gen: our generation number
  * @epoch: 24 bits that differ from one life of the connection to the next
  */
-struct rds_hello_self {
+struct rds_handshake_self {
 	u16	npaths;
 	bool	in_use;
 	u8	tag;
@@ -46,47 +46,47 @@ struct rds_hello_self {
 	u32	epoch;
 };
 
-void rds_hello_write(u8 *exthdr, const struct rds_hello_self *self);
-void rds_hello_read(const u8 *exthdr, struct rds_hello *hello);
+void rds_handshake_write(u8 *exthdr, const struct rds_handshake_self *self);
+void rds_handshake_read(const u8 *exthdr, struct rds_handshake *hs);
 
 /**
- * rds_hello_gen() - the generation in an identity
- * @hello: what a peer has said
+ * rds_handshake_gen() - the generation in an identity
+ * @hs: what a peer has said
  *
  * Context: any.
  * Return: the generation number; 0 if it announces none.
  */
-static inline u32 rds_hello_gen(const struct rds_hello *hello)
+static inline u32 rds_handshake_gen(const struct rds_handshake *hs)
 {
-	return hello->id >> 32;
+	return hs->id >> 32;
 }
 
 /**
- * rds_hello_is_probe() - do these ports belong to a probe?
+ * rds_handshake_is_probe() - do these ports belong to a probe?
  * @sport: sending port
  * @dport: receiving port
  *
  * Context: any.
  * Return: true if they do.
  */
-static inline bool rds_hello_is_probe(__be16 sport, __be16 dport)
+static inline bool rds_handshake_is_probe(__be16 sport, __be16 dport)
 {
 	return sport == cpu_to_be16(RDS_PORT_PROBE) &&
 	       dport == cpu_to_be16(RDS_PORT_PING);
 }
 
 /**
- * rds_hello_is_reply() - do these ports belong to the answer to a probe?
+ * rds_handshake_is_reply() - do these ports belong to the answer to a probe?
  * @sport: sending port
  * @dport: receiving port
  *
  * Context: any.
  * Return: true if they do.
  */
-static inline bool rds_hello_is_reply(__be16 sport, __be16 dport)
+static inline bool rds_handshake_is_reply(__be16 sport, __be16 dport)
 {
 	return sport == cpu_to_be16(RDS_PORT_PING) &&
 	       dport == cpu_to_be16(RDS_PORT_PROBE);
 }
 
-#endif /* _RDS_CORE_HELLO_H */
+#endif /* _RDS_CORE_HANDSHAKE_H */

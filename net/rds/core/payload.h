@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Bags: the memory that holds a payload. */
+#ifndef _RDS_CORE_PAYLOAD_H
+#define _RDS_CORE_PAYLOAD_H
+
+#include <linux/uio.h>
+#include <net/rds/transport.h>
+
+unsigned int rds_payload_max_bvecs(u32 len);
+int rds_payload_alloc_pages(struct rds_payload *payload, struct bio_vec *bvec,
+			    u32 len);
+int rds_payload_copy_in_pages(struct rds_payload *payload,
+			      struct iov_iter *from);
+int rds_payload_copy_out_pages(const struct rds_payload *payload, u32 len,
+			       struct iov_iter *to);
+int rds_payload_add_user_pages(struct rds_payload *payload, unsigned int max,
+			       struct iov_iter *from);
+bool rds_payload_is_stretch(const struct rds_payload *payload);
+u32 rds_payload_truesize(const struct rds_payload *payload);
+void rds_payload_put_pages(const struct rds_payload *payload);
+
+/**
+ * rds_payload_init_inline() - use memory of the owner
+ * @payload: the bag
+ * @data: the memory, which lives as long as the bag
+ * @len: bytes of payload
+ *
+ * Context: any.
+ */
+static inline void rds_payload_init_inline(struct rds_payload *payload,
+					   void *data, u32 len)
+{
+	payload->kind = len ? RDS_PAYLOAD_INLINE : RDS_PAYLOAD_EMPTY;
+	payload->nr = 0;
+	payload->len = len;
+	payload->data = data;
+}
+
+/**
+ * rds_payload_copy_in() - fill a bag from user memory
+ * @payload: the bag
+ * @from: where from; at least &rds_payload.len bytes
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -EFAULT.
+ */
+static inline int rds_payload_copy_in(struct rds_payload *payload,
+				      struct iov_iter *from)
+{
+	if (payload->kind == RDS_PAYLOAD_INLINE)
+		return copy_from_iter_full(payload->data, payload->len, from) ?
+		       0 : -EFAULT;
+	return rds_payload_copy_in_pages(payload, from);
+}
+
+/**
+ * rds_payload_copy_out() - copy a payload to user memory
+ * @payload: the bag
+ * @len: how many bytes of it, at most &rds_payload.len
+ * @to: where to
+ *
+ * Context: process, may sleep.
+ * Return: 0, or -EFAULT if less than @len bytes could be copied.
+ */
+static inline int rds_payload_copy_out(const struct rds_payload *payload,
+				       u32 len,
+				       struct iov_iter *to)
+{
+	if (payload->kind == RDS_PAYLOAD_INLINE)
+		return copy_to_iter(payload->data, len,
+				    to) == len ? 0 : -EFAULT;
+	return rds_payload_copy_out_pages(payload, len, to);
+}
+
+/**
+ * rds_payload_release() - give the memory back
+ * @payload: the bag; empty afterwards
+ *
+ * Context: any, including softirq.
+ */
+static inline void rds_payload_release(struct rds_payload *payload)
+{
+	if (payload->kind == RDS_PAYLOAD_KERNEL ||
+	    payload->kind == RDS_PAYLOAD_USER)
+		rds_payload_put_pages(payload);
+	payload->kind = RDS_PAYLOAD_EMPTY;
+	payload->nr = 0;
+	payload->len = 0;
+}
+
+#endif /* _RDS_CORE_PAYLOAD_H */
