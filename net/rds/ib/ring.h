@@ -17,6 +17,9 @@
 #include <linux/types.h>
 #include <asm/barrier.h>
 
+/* A header's place in memory that the device reads or writes */
+#define RDS_IB_HDR_STRIDE	64
+
 /**
  * struct rds_ib_ring - a ring of slots
  * @rg_size: how many there are

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Connections, the paths that have them, and connecting. */
+#ifndef _RDS_IB_CONN_H
+#define _RDS_IB_CONN_H
+
+#include <linux/completion.h>
+#include <net/ipv6.h>
+#include <rdma/ib_cm.h>
+#include <rdma/rdma_cm.h>
+
+#include "cm_table.h"
+#include "credits.h"
+#include "privdata.h"
+#include "rx.h"
+#include "tx.h"
+
+struct rds_ib_device;
+
+#define RDS_IB_PORT_V4		18634
+#define RDS_IB_PORT_V6		16385
+
+/**
+ * struct rds_ib_watchdog - what the watchdog saw when it looked last
+ * @w_seen: &rds_ib_conn.ic_completed
+ * @w_head: slots handed out
+ * @w_stalls: looks without any completion
+ */
+struct rds_ib_watchdog {
+	int		w_seen;
+	u32		w_head;
+	unsigned int	w_stalls;
+};
+
+/**
+ * struct rds_ib_conn - a connection, or an attempt at one
+ * @ic_item: in the queue of accept.c, or at the end in that of cm_deferred.c
+ * @ic_id: the connection manager's part
+ * @ic_dev: the device; NULL until the address is resolved
+ * @ic_dev_item: on &rds_ib_device.dv_conns
+ * @ic_ip: the path, once it has one; changed under dv_lock
+ * @ic_state: changed under the handler mutex only
+ * @ic_request: who has made it, if the peer has
+ * @ic_priv: what the peer said while connecting
+ * @ic_version: the version to speak
+ * @ic_responder: RDMA reads that the peer's request offers us
+ * @ic_initiator: those that it wants to make
+ * @ic_retries: how often packets are sent again, as it says
+ * @ic_credits_told: buffers that we told the peer of while connecting
+ * @ic_cq: completions of both queues
+ * @ic_drained_sq: the send queue is empty
+ * @ic_drained_rq: the receive queue is empty
+ * @ic_drain_sqe: tells so
+ * @ic_drain_rqe: tells so
+ * @ic_watchdog: gives up an attempt that takes too long, and a connection on
+ *	which nothing is completed
+ * @ic_watch: what the watchdog saw last
+ * @ic_signaled: completions that were asked for
+ * @ic_completed: those that have come
+ * @ic_dropped: core knows that it is over
+ * @ic_tx_lock: guards @ic_ack, @ic_credits, and posting an ack
+ * @ic_closing: nothing is posted any more; under both locks
+ * @ic_ack: acknowledgments
+ * @ic_credits: flow control
+ * @ic_tx: sending
+ * @ic_rx_lock: guards @ic_rx
+ * @ic_rx: receiving
+ */
+struct rds_ib_conn {
+	struct list_head	ic_item;
+	struct rdma_cm_id	*ic_id;
+	struct rds_ib_device	*ic_dev;
+	struct list_head	ic_dev_item;
+	struct rds_ib_path	*ic_ip;
+	enum rds_ib_state	ic_state;
+	struct rds_conn_request	ic_request;
+	struct rds_ib_priv	ic_priv;
+	u16			ic_version;
+	u8			ic_responder;
+	u8			ic_initiator;
+	u8			ic_retries;
+	u32			ic_credits_told;
+	struct ib_cq		*ic_cq;
+	struct completion	ic_drained_sq;
+	struct completion	ic_drained_rq;
+	struct ib_cqe		ic_drain_sqe;
+	struct ib_cqe		ic_drain_rqe;
+	struct delayed_work	ic_watchdog;
+	struct rds_ib_watchdog	ic_watch;
+	atomic_t		ic_signaled;
+	atomic_t		ic_completed;
+	bool			ic_dropped;
+
+	spinlock_t		ic_tx_lock;	/* acks and credits */
+	bool			ic_closing;
+	struct rds_ib_ack	ic_ack;
+	struct rds_ib_credits	ic_credits;
+	struct rds_ib_tx	ic_tx;
+
+	spinlock_t		ic_rx_lock;	/* receiving */
+	struct rds_ib_rx	ic_rx;
+};
+
+/**
+ * struct rds_ib_path - the transport's part of a path
+ * @ip_path: core's
+ * @ip_lock: guards @ip_offer, and changes of @ip_conn against those who only
+ *	want to look at it
+ * @ip_conn: the connection, or the attempt at one; changed by the path's work
+ *	only
+ * @ip_offer: a connection that the peer has made
+ * @ip_heard: a peer has said what it is
+ * @ip_epoch: the peer's, as it said last
+ * @ip_knows_epoch: it did
+ */
+struct rds_ib_path {
+	struct rds_path		*ip_path;
+	spinlock_t		ip_lock;	/* offer, and ip_conn */
+	struct rds_ib_conn	*ip_conn;
+	struct rds_ib_conn	*ip_offer;
+	bool			ip_heard;
+	u32			ip_epoch;
+	bool			ip_knows_epoch;
+};
+
+/**
+ * rds_ib_is_v6() - does a path use IPv6?
+ * @path: the path
+ *
+ * Context: any.
+ * Return: true if it does.
+ */
+static inline bool rds_ib_is_v6(const struct rds_path *path)
+{
+	return !ipv6_addr_v4mapped(&path->laddr);
+}
+
+/* path.c */
+extern struct work_struct rds_ib_accept_work;
+void rds_ib_refuse(struct rds_ib_conn *ic);
+void rds_ib_take_refused(struct list_head *refused);
+void rds_ib_path_set_conn(struct rds_ib_path *ip, struct rds_ib_conn *ic);
+bool rds_ib_path_is_conn(struct rds_ib_path *ip, const struct rds_ib_conn *ic);
+bool rds_ib_path_dialed(struct rds_ib_path *ip);
+bool rds_ib_path_withdraw_offer(struct rds_ib_path *ip,
+				struct rds_ib_conn *ic);
+struct rds_ib_conn *rds_ib_path_take_offer(struct rds_ib_path *ip);
+struct rds_ib_conn *rds_ib_path_use_offer(struct rds_ib_path *ip);
+void rds_ib_path_disown(struct rds_ib_conn *ic);
+
+/* drop.c */
+void rds_ib_watchdog_start(struct rds_ib_conn *ic);
+void rds_ib_drop_locked(struct rds_ib_conn *ic, enum rds_drop_reason reason);
+void rds_ib_drop(struct rds_ib_conn *ic, enum rds_drop_reason reason);
+
+/* watchdog.c */
+void rds_ib_watchdog_work(struct work_struct *work);
+
+/* cm_deferred.c */
+void rds_ib_deferred_exit(void);
+bool rds_ib_cm_must_defer(const struct rds_ib_conn *ic,
+			  enum rds_ib_state state);
+void rds_ib_cm_defer(struct rds_ib_conn *ic);
+void rds_ib_deferred_look(void);
+void rds_ib_conn_end(struct rds_ib_conn *ic);
+
+/* conn.c */
+struct rds_ib_conn *rds_ib_conn_alloc(void);
+int rds_ib_conn_set_up(struct rds_ib_conn *ic);
+void rds_ib_conn_free(struct rds_ib_conn *ic);
+
+/* accept.c */
+void rds_ib_accept_init(void);
+void rds_ib_accept_exit(void);
+int rds_ib_accept_request(struct rdma_cm_id *id,
+			  const struct rdma_conn_param *param);
+
+/* cm.c */
+int rds_ib_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
+int rds_ib_dial(struct rds_ib_path *ip);
+int rds_ib_accept(struct rds_ib_path *ip, struct rds_ib_conn *ic);
+
+/* path_ops.c */
+int rds_ib_path_alloc(struct rds_path *path);
+void rds_ib_path_free(struct rds_path *path);
+int rds_ib_path_offer(struct rds_path *path, void *offer);
+int rds_ib_path_connect(struct rds_path *path);
+unsigned long rds_ib_path_shutdown(struct rds_path *path, bool abort);
+
+/* listen.c */
+int rds_ib_listen(void);
+void rds_ib_listen_stop(void);
+void rds_ib_listen_exit(void);
+void rds_ib_listen_again(void);
+void rds_ib_unlisten_device(const struct ib_device *dev);
+
+#endif /* _RDS_IB_CONN_H */

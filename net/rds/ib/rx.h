@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The receiving half of a connection. */
+#ifndef _RDS_IB_RX_H
+#define _RDS_IB_RX_H
+
+#include <linux/list.h>
+#include <net/rds/transport.h>
+#include <rdma/ib_verbs.h>
+
+#include "frag.h"
+#include "ring.h"
+
+struct rds_ib_conn;
+struct rds_ib_incoming;
+
+/* Scatter elements: the header, and the payload of a fragment */
+#define RDS_IB_RECV_SGE		2
+
+/* Receive slots are made by so many. */
+#define RDS_IB_RX_CHUNK		32
+
+/**
+ * struct rds_ib_rx_slot - a receive buffer
+ * @rb_cqe: its completion
+ * @rb_item: in the backlog, or among the spare
+ * @rb_wr: its work request
+ * @rb_sge: header and payload, as the device sees them
+ * @rb_page: for the payload; NULL if it went with a message, or is not needed
+ * @rb_hdr: for the header
+ * @rb_bytes: what has come
+ */
+struct rds_ib_rx_slot {
+	struct ib_cqe		rb_cqe;
+	struct list_head	rb_item;
+	struct ib_recv_wr	rb_wr;
+	struct ib_sge		rb_sge[RDS_IB_RECV_SGE];
+	struct page		*rb_page;
+	struct rds_header	*rb_hdr;
+	u32			rb_bytes;
+};
+
+/**
+ * struct rds_ib_rx_chunk - receive buffers that are made together
+ * @rk_item: on &rds_ib_rx.rx_chunks
+ * @rk_hdrs: their headers
+ * @rk_hdrs_dma: those, as the device sees them
+ * @rk_slots: the buffers
+ */
+struct rds_ib_rx_chunk {
+	struct list_head	rk_item;
+	void			*rk_hdrs;
+	u64			rk_hdrs_dma;
+	struct rds_ib_rx_slot	rk_slots[RDS_IB_RX_CHUNK];
+};
+
+/**
+ * struct rds_ib_rx - the receiving half of a connection
+ * @rx_done: what is called when a buffer has been used
+ * @rx_chunks: all slots
+ * @rx_spare: slots that are not posted
+ * @rx_backlog: slots with what could not be taken yet, in order
+ * @rx_slots: how many slots there are
+ * @rx_posted: how many are posted
+ * @rx_target: how many should be
+ * @rx_max: how many may be
+ * @rx_min: and how many there are in any case
+ * @rx_tick: the tick in which @rx_used are counted
+ * @rx_used: buffers used up in it
+ * @rx_peak: the most that were used up in a tick since @rx_since
+ * @rx_since: when @rx_target was looked at last
+ * @rx_stopped: the receiver waits for rx_resume()
+ * @rx_broken: the rest makes no sense
+ * @rx_reasm: the message that is coming in
+ * @rx_inc: the same, its memory; NULL between messages
+ * @rx_map: congestion map that is coming in; NULL if none is
+ * @rx_acked: the peer's last ack
+ * @rx_seq: number of the last message that has come by this connection, new or
+ *	not; 0 if none has
+ */
+struct rds_ib_rx {
+	void			(*rx_done)(struct ib_cq *cq, struct ib_wc *wc);
+	struct list_head	rx_chunks;
+	struct list_head	rx_spare;
+	struct list_head	rx_backlog;
+	u32			rx_slots;
+	u32			rx_posted;
+	u32			rx_target;
+	u32			rx_max;
+	u32			rx_min;
+	unsigned long		rx_tick;
+	u32			rx_used;
+	u32			rx_peak;
+	unsigned long		rx_since;
+	bool			rx_stopped;
+	bool			rx_broken;
+	struct rds_ib_reasm	rx_reasm;
+	struct rds_ib_incoming	*rx_inc;
+	u8			*rx_map;
+	u64			rx_acked;
+	u64			rx_seq;
+};
+
+extern atomic_long_t rds_ib_rx_pages;
+
+/* page.c */
+struct page *rds_ib_page_get(gfp_t gfp);
+void rds_ib_pages_put(struct page **pages, u32 nr);
+void rds_ib_pages_exit(void);
+
+/* incoming.c */
+bool rds_ib_incoming_is_small(u32 len);
+struct rds_ib_incoming *rds_ib_incoming_alloc(const struct rds_header *hdr);
+void rds_ib_incoming_copy_in(struct rds_ib_incoming *ii, const void *from,
+			     u32 len);
+void rds_ib_incoming_add_page(struct rds_ib_incoming *ii, struct page *page);
+struct rds_incoming *rds_ib_incoming_end(struct rds_ib_incoming *ii);
+void rds_ib_incoming_drop(struct rds_ib_incoming *ii);
+
+/* rx_ring.c */
+int rds_ib_rx_init(struct rds_ib_conn *ic, u32 max);
+void rds_ib_rx_refill(struct rds_ib_conn *ic, gfp_t gfp);
+void rds_ib_rx_count(struct rds_ib_conn *ic);
+void rds_ib_rx_release(struct rds_ib_conn *ic);
+void rds_ib_rx_give_back(struct rds_ib_conn *ic, struct rds_ib_rx_slot *slot);
+struct page *rds_ib_rx_take_page(struct rds_ib_conn *ic,
+				 struct rds_ib_rx_slot *slot);
+
+/* recv.c */
+void rds_ib_recv_done(struct ib_cq *cq, struct ib_wc *wc);
+void rds_ib_rx_go_on(struct rds_ib_conn *ic);
+void rds_ib_rx_resume(struct rds_path *path);
+
+#endif /* _RDS_IB_RX_H */
