@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs between kernels for core and transports alike, by the name of
- * the feature. What only one of them needs is in its own compat.h.
+ * Kernel version differences that concern both core and transports, named after
+ * the feature that differs. Differences that concern one module only are in the
+ * compat.h of that module.
  */
 #ifndef _NET_RDS_COMPAT_H
 #define _NET_RDS_COMPAT_H
@@ -10,7 +11,7 @@
 #include <linux/version.h>
 #include <net/net_namespace.h>
 
-/* Since 6.11 a handler sees its table as const and needs no end marker. */
+/* Since 6.11, a handler gets its table as const. Tables need no end marker. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define RDS_CTL_CONST		const
 #define RDS_SYSCTL_END_MARKERS	0
@@ -33,7 +34,7 @@ rds_register_net_sysctl(struct net *net, const char *path,
 }
 #endif
 
-/* Since 6.19 addresses given to a socket have no fixed size. */
+/* Since 6.19, socket operations take addresses of unspecified size. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
 #define rds_sockaddr	sockaddr_unsized
 #else

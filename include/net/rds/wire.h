@@ -3,8 +3,10 @@
  * The RDS wire format: message header, extension headers, checksum.
  *
  * RDS Wire Specification 3.1, with the header size as deployed: 48 bytes.
- * Every multi-byte field is big-endian. Nothing in this file keeps state or
- * trusts what it reads; the parsers bound every access by the structure.
+ * Every multi-byte field is big-endian. The functions in this file keep no
+ * state and do not trust their input: no access goes beyond the structure.
+ *
+ * "Our implementation" means this one. Peers may run another.
  */
 #ifndef _NET_RDS_WIRE_H
 #define _NET_RDS_WIRE_H
@@ -23,18 +25,19 @@
 #define RDS_CONG_MAP_BITS	65536
 #define RDS_MAX_MSG_SIZE	SZ_1M
 
-/* Ports with a meaning of their own; the rest belong to sockets. */
+/* Reserved ports. Sockets may bind all others. */
 enum rds_port {
-	RDS_PORT_PING	= 0,	/* to it: a ping; from it: a pong */
+	RDS_PORT_PING	= 0,	/* destination: ping; source: pong */
 	RDS_PORT_PROBE	= 1,	/* multipath handshake */
 };
 
 /**
  * enum rds_wire_flag - bits of &rds_header.h_flags
- * @RDS_FLAG_CONG_BITMAP: the payload is a congestion map; recognised only
- *	when it is the sole flag
- * @RDS_FLAG_ACK_REQUIRED: the receiver is to acknowledge soon
- * @RDS_FLAG_RETRANSMITTED: was sent before, on an earlier connection
+ * @RDS_FLAG_CONG_BITMAP: the payload is a congestion map; valid only if no
+ *	other flag is set
+ * @RDS_FLAG_ACK_REQUIRED: the sender asks for an ack soon
+ * @RDS_FLAG_RETRANSMITTED: the message was sent before, on an earlier
+ *	connection
  */
 enum rds_wire_flag {
 	RDS_FLAG_CONG_BITMAP	= 0x01,
@@ -43,9 +46,10 @@ enum rds_wire_flag {
 };
 
 /**
- * struct rds_header - what precedes every message or fragment
- * @h_sequence: number of the message on its path, from 1; 0 if unnumbered
- * @h_ack: last sequence received in order (RC transports only)
+ * struct rds_header - header of every message or fragment
+ * @h_sequence: sequence number of the message on its path, from 1; 0 if the
+ *	message is unnumbered
+ * @h_ack: last sequence number received in order (RC transports only)
  * @h_len: bytes of payload of the whole message
  * @h_sport: port of the sending socket
  * @h_dport: port of the receiving socket
@@ -79,8 +83,7 @@ static_assert(offsetof(struct rds_header, h_csum) == 30);
 static_assert(offsetof(struct rds_header, h_exthdr) == 32);
 
 /**
- * enum rds_exthdr_type - extension headers: a type byte and a payload whose
- *	size the type fixes, see rds_exthdr_size()
+ * enum rds_exthdr_type - types of extension headers
  * @RDS_EXTHDR_NONE: ends the list
  * @RDS_EXTHDR_VERSION: never sent, ignored
  * @RDS_EXTHDR_RDMA: the rkey that the preceding RDMA operation used
@@ -90,11 +93,16 @@ static_assert(offsetof(struct rds_header, h_exthdr) == 32);
  * @RDS_EXTHDR_GEN_NUM: generation number of the sender
  * @RDS_EXTHDR_CAP_BITS: capabilities in some vendor kernels, ignored
  * @RDS_EXTHDR_SPORT_IDX: the sender's TCP source ports name the path
- * @RDS_EXTHDR_SW_RDMA: of this implementation, to its like only: an operation
- *	on the receiver's memory, or the answer; see Documentation/protocol.rst
- * @RDS_EXTHDR_OURS: of this implementation: capabilities and epoch, see
- *	Documentation/protocol.rst
+ * @RDS_EXTHDR_SW_RDMA: software RDMA request or response: an operation on the
+ *	receiver's memory, or its result. Only our implementation sends it, and
+ *	only to a peer that runs our implementation; see
+ *	Documentation/protocol.rst.
+ * @RDS_EXTHDR_OURS: capabilities and epoch of the sender. Only our
+ *	implementation sends it; see Documentation/protocol.rst.
  * @RDS_EXTHDR_MAX: types from here on end the list
+ *
+ * An extension header is a type byte and a payload. The type fixes the size of
+ * the payload, see rds_exthdr_size().
  */
 enum rds_exthdr_type {
 	RDS_EXTHDR_NONE		= 0,
@@ -112,15 +120,15 @@ enum rds_exthdr_type {
 };
 
 /**
- * rds_exthdr_size() - bytes of payload behind an extension header's type byte
+ * rds_exthdr_size() - Get the payload size of an extension header type
  * @type: the type byte
  *
- * A type that nobody has given a size is a bare type byte. That is what makes
- * old parsers survive new types: those begin with a zero byte, which ends
- * parsing.
+ * An unknown type is a bare type byte without payload. This lets old parsers
+ * survive new types: the payload of a new type begins with a zero byte, which
+ * ends parsing.
  *
- * Context: any.
- * Return: the size in bytes, 0 for unknown types.
+ * Context: Any context.
+ * Return: the size in bytes, without the type byte; 0 for unknown types.
  */
 static inline unsigned int rds_exthdr_size(u8 type)
 {
@@ -147,14 +155,14 @@ static inline unsigned int rds_exthdr_size(u8 type)
 }
 
 /**
- * rds_exthdr_next() - step through the extension headers
+ * rds_exthdr_next() - Step through the extension headers
  * @area: the RDS_EXTHDR_SPACE bytes of &rds_header.h_exthdr
- * @pos: where to look; 0 to begin with; moved behind what was found
+ * @pos: position to parse, 0 for the first call; advanced past the header found
  * @payload: set to the payload of the header found, inside @area
  *
- * Context: any.
- * Return: the type found, or RDS_EXTHDR_NONE at the end of the list, which is
- * also a type out of range or a payload that does not fit.
+ * Context: Any context.
+ * Return: the type of the header found; RDS_EXTHDR_NONE at the end of the list.
+ * A type out of range and a payload that does not fit also end the list.
  */
 static inline u8 rds_exthdr_next(const u8 *area, unsigned int *pos,
 				 const u8 **payload)
@@ -179,14 +187,14 @@ static inline u8 rds_exthdr_next(const u8 *area, unsigned int *pos,
 }
 
 /**
- * rds_exthdr_add() - append an extension header
+ * rds_exthdr_add() - Append an extension header
  * @area: the RDS_EXTHDR_SPACE bytes, zeroed before the first call
- * @pos: first free byte; moved behind what was added
+ * @pos: first free byte; advanced past the new header
  * @type: the type byte
  * @payload: rds_exthdr_size(@type) bytes
  *
- * Context: any.
- * Return: true if it was added, false if there is no room for it.
+ * Context: Any context.
+ * Return: true if the header was added; false if there is no room for it.
  */
 static inline bool rds_exthdr_add(u8 *area, unsigned int *pos, u8 type,
 				  const void *payload)
@@ -203,10 +211,10 @@ static inline bool rds_exthdr_add(u8 *area, unsigned int *pos, u8 type,
 }
 
 /**
- * rds_header_set_csum() - compute the checksum of a finished header
+ * rds_header_set_csum() - Compute the checksum of a finished header
  * @hdr: the header
  *
- * Context: any.
+ * Context: Any context.
  */
 static inline void rds_header_set_csum(struct rds_header *hdr)
 {
@@ -215,11 +223,11 @@ static inline void rds_header_set_csum(struct rds_header *hdr)
 }
 
 /**
- * rds_header_csum_ok() - verify the checksum of a header, if it has one
+ * rds_header_csum_ok() - Verify the checksum of a header, if it has one
  * @hdr: the header
  *
- * Context: any.
- * Return: true if the field is zero or the sum is right.
+ * Context: Any context.
+ * Return: true if the checksum is correct, or if its field is 0.
  */
 static inline bool rds_header_csum_ok(const struct rds_header *hdr)
 {
@@ -227,11 +235,11 @@ static inline bool rds_header_csum_ok(const struct rds_header *hdr)
 }
 
 /**
- * rds_header_is_cong_map() - does a congestion map follow?
+ * rds_header_is_cong_map() - Check whether the payload is a congestion map
  * @hdr: the header
  *
- * Context: any.
- * Return: true if the congestion flag is the only one set.
+ * Context: Any context.
+ * Return: true if %RDS_FLAG_CONG_BITMAP is the only flag set.
  */
 static inline bool rds_header_is_cong_map(const struct rds_header *hdr)
 {

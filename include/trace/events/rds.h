@@ -58,7 +58,7 @@ TRACE_DEFINE_ENUM(RDS_XMIT_DELIVERED);
 #define rds_show_drop(reason)	__print_symbolic(reason, RDS_DROP_REASONS)
 #define rds_show_fate(fate)	__print_symbolic(fate, RDS_MSG_FATES)
 
-/* As enum rds_path_state and enum rds_path_event number them */
+/* Same numbers as enum rds_path_state and enum rds_path_event */
 #define rds_show_state(state)			\
 	__print_symbolic(state,			\
 			 { 0, "DOWN" },		\

@@ -2,11 +2,11 @@
 /*
  * RDS - Reliable Datagram Sockets: the interface to user space.
  *
- * socket(AF_RDS, SOCK_SEQPACKET, 0) gives a socket that talks reliably, in
- * order and with whole messages to any number of peers. See rds(7).
+ * socket(AF_RDS, SOCK_SEQPACKET, 0) creates a socket that exchanges whole
+ * messages with any number of peers, reliably and in order. See rds(7).
  *
- * Every size here is part of the ABI; the kernel build asserts it
- * (net/rds/core/abi.c).
+ * The size of every structure is part of the ABI. The kernel build asserts the
+ * sizes (net/rds/core/abi.c).
  */
 #ifndef _UAPI_LINUX_RDS_H
 #define _UAPI_LINUX_RDS_H
@@ -42,7 +42,7 @@
 /* getsockopt() only: the socket is bound to the loopback transport */
 #define RDS_TRANS_LOOP			3
 
-/* ioctls; the argument points to one byte */
+/* ioctls; the argument points to one byte, an rds_tos_t */
 #define SIOCRDSSETTOS			(SIOCPROTOPRIVATE)
 #define SIOCRDSGETTOS			(SIOCPROTOPRIVATE + 1)
 
@@ -63,9 +63,9 @@ typedef __u8 rds_tos_t;
 #define RDS_CMSG_ZCOPY_COMPLETION	13
 
 /*
- * getsockopt() at level SOL_RDS: lists. Success returns the size of one
- * record, and stores the size of all in *optlen. ENOSPC stores what is
- * needed there.
+ * Lists, by getsockopt() at level SOL_RDS. On success, the call returns the
+ * size of one record and stores the size of all records in *optlen. If it
+ * fails with ENOSPC, it stores the size that it needs in *optlen.
  */
 #define RDS_INFO_FIRST			10000
 #define RDS_INFO_COUNTERS		10000
@@ -87,7 +87,7 @@ typedef __u8 rds_tos_t;
 #define RDS6_INFO_TCP_SOCKETS		10016
 #define RDS6_INFO_IB_CONNECTIONS	10017
 #define RDS_INFO_LAST			10017
-/* Of this implementation: one record for each lane of each connection */
+/* Only in this implementation: one record per path of each connection */
 #define RDS6_INFO_PATHS			10100
 
 #define TRANSNAMSIZ			16
@@ -191,7 +191,7 @@ struct rds6_info_tcp_socket {
 } __attribute__((packed));
 
 /* state: 0 down, 1 connecting, 2 disconnecting, 3 up, 4 resetting, 5 error.
- * drop_reason: see rds-info(1); 0 if it never was dropped.
+ * drop_reason: see rds-info(1); 0 if the path has never been dropped.
  */
 struct rds6_info_path {
 	struct in6_addr	laddr;
@@ -243,7 +243,7 @@ struct rds6_info_rdma_connection {
 	__u32		cache_allocs;
 };
 
-/* SO_RDS_MSG_RXPATH_LATENCY: which points of the receive path to time */
+/* SO_RDS_MSG_RXPATH_LATENCY: latencies that can be measured */
 enum rds_message_rxpath_latency {
 	RDS_MSG_RX_HDR_TO_DGRAM_START = 0,
 	RDS_MSG_RX_DGRAM_REASSEMBLE,
@@ -264,8 +264,8 @@ struct rds_cmsg_rx_trace {
 };
 
 /*
- * Congestion monitoring: a 64-bit mask in which each bit stands for the
- * ports of one residue class.
+ * Congestion monitoring: a 64-bit mask. Bit n stands for all ports whose number
+ * is n modulo 64.
  */
 #define RDS_CONG_MONITOR_SIZE		64
 #define RDS_CONG_MONITOR_BIT(port)	\

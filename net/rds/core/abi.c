@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The sizes that user space was compiled against. A change here is a change
- * of the ABI, and the build fails.
+ * Assertions on the sizes and offsets that user space was compiled against. If
+ * a structure changes, the ABI changes, and the build fails.
  */
 #include <linux/build_bug.h>
 #include <linux/stddef.h>

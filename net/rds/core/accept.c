@@ -2,30 +2,48 @@
 /*
  * Connections that the peer makes.
  *
- * Of two peers the lower address dials. What it dials is offered to a path:
- * the one that its port names, if it has said that its ports do; otherwise the
- * first that is free, once the ones before it have proved to be alive. Until it
- * has said anything only one of its connections finds a place, and others wait
- * with the transport, as do those of paths that we have not heard of yet: a
- * path must not change under the numbers of its messages. So do those for a
- * path that is in use; a probe on its connection finds out whether the peer
- * still knows that one. And so do all while path 0 is about to tell who is
- * there. When it has told, and neither end has spoken of so many paths, there
- * will be no place: better to say so at once.
+ * On a transport with RDS_CAP_LOWER_DIALS, the end with the lower address
+ * dials. A connection dialed by the peer is offered to a path:
  *
- * The higher address cannot but knock, and is called back.
+ * - If the peer has announced that its ports name paths, the offer goes to the
+ *   path that the port names.
+ * - Otherwise it goes to path 0 if that is free. If path 0 is in use, and has
+ *   proved to be alive, it goes to the first other path that is free.
  *
- * Over a transport without paths both may dial, and when both do at once, it is
- * the lower one's connection that is kept; the higher one gives up its own. But
- * not every peer knows that rule. What one of those offers, or the higher one,
- * is kept until our own attempt has ended. To give that up as soon as there is
- * an offer is not enough: the peer may find our request when its own connection
- * is UP already. For a peer that connects while there is a connection has lost
- * that one, unless it asked before it said yes to what we have dialed. A
- * connection of an address with itself has two ends here: what is accepted
- * belongs to the passive one.
+ * In these cases the connection waits in the transport instead:
  *
- * All of it runs under rn_lock, so that no connection is destroyed meanwhile.
+ * - Before the peer has sent a handshake frame, path 0 takes one connection,
+ *   and all others wait.
+ * - A connection for a path that is not known yet waits. Its messages carry the
+ *   sequence numbers of one path, so it must not change the path later.
+ * - A connection for a path that is in use waits. A probe on the connection in
+ *   use finds out whether the peer still has that connection.
+ * - A connection for a path other than 0 waits while path 0 is UP and the
+ *   peer's handshake on it has not been processed, if the handshake may show
+ *   that the peer is another incarnation (see rds_legacy_is_early()).
+ *
+ * If the handshake on path 0 has been processed, and neither end has announced
+ * so many paths, waiting is in vain. The connection is refused at once.
+ *
+ * The end with the higher address can only knock, and is dialed back
+ * (rds_path_knock()).
+ *
+ * On a transport without paths both ends may dial. In a duel, the connection
+ * dialed by the lower address is kept, and the higher address drops its own.
+ * Not every peer follows this rule. If the peer does not, or if it has the
+ * higher address, its offer is kept until our own attempt has ended. Otherwise
+ * our attempt is dropped for the offer.
+ *
+ * It is not enough always to drop our attempt when an offer arrives: the peer
+ * may read our request when its own connection is UP already. It then assumes
+ * that we have lost that connection, because a request beside a connection
+ * means that. We assume the same of the peer, except if it made its request
+ * before it accepted the connection that we dialed.
+ *
+ * A connection of an address to itself has both ends on this host. The accepted
+ * end belongs to the passive connection.
+ *
+ * All of this runs under rn_lock, so that no connection is destroyed meanwhile.
  */
 #include <net/ipv6.h>
 
@@ -33,14 +51,14 @@
 #include "conn_get.h"
 #include "conn_idle.h"
 #include "conn_table.h"
-#include "multipath.h"
 #include "legacy.h"
+#include "multipath.h"
 #include "path_connect.h"
 #include "transport.h"
 
-/* Nothing is made for who says nothing. But paths of some peers are silent
- * until there is a message for them; those that are known for it, and name
- * them, are taken at their word.
+/* Do not create state for a peer that has sent no data. But some stock peers
+ * send nothing on a path until they have a message for it. If the connection
+ * exists, and its peer is a stock peer whose ports name paths, trust the port.
  */
 static struct rds_conn *rds_accept_silent(struct rds_net *rn,
 					  const struct rds_conn_key *key)
@@ -54,8 +72,8 @@ static struct rds_conn *rds_accept_silent(struct rds_net *rn,
 	return ERR_PTR(-EAGAIN);
 }
 
-/* Anybody can write our address into a request. But who connects an address
- * with itself is us, and waits for the answer.
+/* Any host can put our address into a request. A request from our own address
+ * is genuine only if we are dialing ourselves and wait for the reply.
  */
 static bool rds_accept_is_our_own(struct rds_net *rn,
 				  const struct rds_conn_key *key)
@@ -88,7 +106,7 @@ static struct rds_conn *rds_accept_conn(struct rds_net *rn,
 
 	lockdep_assert_held(&rn->rn_lock);
 
-	/* Its connections are about to be destroyed, or have been. */
+	/* Its connections are being destroyed, or have been destroyed. */
 	if (!rds_transport_is_registered(trans))
 		return ERR_PTR(-ESHUTDOWN);
 	if (key.passive && !rds_accept_is_our_own(rn, &key))
@@ -98,8 +116,8 @@ static struct rds_conn *rds_accept_conn(struct rds_net *rn,
 	return rds_accept_silent(rn, &key);
 }
 
-/* No connection, or only an attempt of our own at one. One word is read, so
- * that an offer just being taken is seen.
+/* A path is free if it has no connection, or only an attempt of our own. Read
+ * both flags in one load, so that an offer which is just being taken is seen.
  */
 static bool rds_accept_is_free(const struct rds_cpath *cp)
 {
@@ -113,9 +131,10 @@ static bool rds_accept_is_free(const struct rds_cpath *cp)
 	       rds_cpath_state(cp) == RDS_PATH_CONNECTING;
 }
 
-/* A peer that makes another connection: has it lost the one that there is, or
- * does it want one more? What it said before that does not tell, and in the
- * same jiffy it may have said it before; if it is alive, it says more.
+/* A peer that makes another connection has either lost the existing one, or
+ * wants one more. A handshake frame that arrived before the request does not
+ * tell which, and a frame of the same jiffy may have arrived before it. If the
+ * existing connection is alive, another frame follows on it.
  */
 static bool rds_accept_is_alive(const struct rds_cpath *cp,
 				const struct rds_conn_request *peer)
@@ -125,7 +144,7 @@ static bool rds_accept_is_alive(const struct rds_cpath *cp,
 	       time_after(READ_ONCE(cp->cp_handshake_at), peer->since);
 }
 
-/* A path that is in use may be so for us only. */
+/* The path may be in use only from our point of view. Probe the peer. */
 static int rds_accept_wait(struct rds_cpath *cp,
 			   const struct rds_conn_request *peer)
 {
@@ -135,7 +154,9 @@ static int rds_accept_wait(struct rds_cpath *cp,
 	return -EAGAIN;
 }
 
-/* Path 0 of the peer that there is has greeted, and that was acted on. */
+/* Check whether the current peer has sent its handshake on path 0, and whether
+ * the path's work item has processed it.
+ */
 static bool rds_accept_is_known(const struct rds_cpath *first)
 {
 	return rds_cpath_state(first) == RDS_PATH_UP &&
@@ -154,7 +175,7 @@ static int rds_accept_place_unnamed(const struct rds_conn *conn,
 		return 0;
 	if (!rds_accept_is_alive(first, peer))
 		return rds_accept_wait(first, peer);
-	/* It may just have said that it names its paths. */
+	/* Wait: the handshake may announce that the peer's ports name paths. */
 	if (!rds_accept_is_known(first))
 		return -EAGAIN;
 
@@ -165,8 +186,8 @@ static int rds_accept_place_unnamed(const struct rds_conn *conn,
 	return -EAGAIN;
 }
 
-/* A path that we have not agreed on. What we have offered the peer may have
- * accepted, and is about to say so by path 0.
+/* The two ends have not agreed on this path. The peer may have accepted our
+ * offer, and may be about to say so on path 0. Then the connection waits.
  */
 static int rds_accept_unagreed(const struct rds_conn *conn, u8 named)
 {
@@ -177,7 +198,7 @@ static int rds_accept_unagreed(const struct rds_conn *conn, u8 named)
 	return -EAGAIN;
 }
 
-/* Number of the path, or an errno. */
+/* Returns the number of the path, or a negative errno. */
 static int rds_accept_place(const struct rds_conn *conn,
 			    const struct rds_conn_request *peer)
 {
@@ -205,8 +226,8 @@ static int rds_accept_offer(struct rds_conn *conn,
 
 	lockdep_assert_held(&conn->c_rn->rn_lock);
 
-	/* What it means for the connection that there is, is the path's work's
-	 * to see: that is what takes offers.
+	/* The path's work item decides what the offer means for an existing
+	 * connection, because it is the one that takes offers.
 	 */
 	if (!cp->cp_multi) {
 		assign_bit(RDS_PF_NO_DUELS, &cp->cp_flags, !peer->knows_duels);
@@ -220,7 +241,7 @@ static int rds_accept_offer(struct rds_conn *conn,
 	if (!cp)
 		return -ENOMEM;
 
-	/* @peer may be gone with @offer as soon as that is taken. */
+	/* Read @peer first: it may be freed with @offer, once that is taken. */
 	WRITE_ONCE(cp->cp_named, peer->index);
 	ret = cp->cp_trans->conn->path_offer(&cp->cp_pub, offer);
 	if (!ret)
@@ -229,21 +250,24 @@ static int rds_accept_offer(struct rds_conn *conn,
 }
 
 /**
- * rds_path_accept() - find a path for a connection that the peer has made
+ * rds_path_accept() - Find a path for a connection that the peer has made
  * @net: the namespace
  * @trans: the transport
- * @peer: who; with RDS_CAP_LOWER_DIALS the one with the lower address
+ * @peer: the peer's request; with RDS_CAP_LOWER_DIALS the peer has the lower
+ *	address
  * @offer: the connection, passed to conn_ops.path_offer(); @peer may be part
- * of it
+ *	of it
  *
- * The rds connection is made if there is none. It goes by itself if no socket
- * comes to use it before it is disconnected.
+ * If there is no RDS connection yet, it is created. When it is disconnected, it
+ * is destroyed unless a socket has used it by then.
  *
- * Context: process, may sleep. Takes rn_lock.
- * Return: 0 if a path has taken @offer; -EAGAIN to ask again when told by
- * conn_ops.accept_again(); any other errno if there is no place for it:
- * -ENOMEM, -ENETDOWN, -ESHUTDOWN, -ECONNREFUSED from our own address if it is
- * not us, or what path_offer() returned.
+ * Context: Process context, may sleep. Takes rn_lock.
+ * Return: 0 if a path has taken @offer; -EAGAIN if the transport is to try
+ * again when conn_ops.accept_again() is called; any other errno if @offer gets
+ * no path: -ENOMEM; -ENETDOWN if the namespace is going away; -ESHUTDOWN if
+ * @trans is not registered; -ECONNREFUSED if the request comes from our own
+ * address but not from us, or names a path that neither end has announced; or
+ * the error of path_alloc() or path_offer().
  */
 int rds_path_accept(struct net *net, const struct rds_transport *trans,
 		    const struct rds_conn_request *peer, void *offer)
@@ -259,7 +283,7 @@ int rds_path_accept(struct net *net, const struct rds_transport *trans,
 		goto out;
 	}
 	ret = rds_accept_offer(conn, peer, offer);
-	/* It may be new, and nobody else would notice. */
+	/* If the connection is new, nothing else schedules the reaper. */
 	if (ret && ret != -EAGAIN)
 		rds_conn_reap_later(rn);
 	rds_conn_put(conn);
@@ -270,13 +294,15 @@ out:
 EXPORT_SYMBOL_GPL(rds_path_accept);
 
 /**
- * rds_path_knock() - a peer that may not dial wants to be called
+ * rds_path_knock() - Dial a peer that has knocked and must not dial itself
  * @net: the namespace
  * @trans: the transport
- * @peer: who; the one with the higher address
+ * @peer: the peer's request; the peer has the higher address
  *
- * Context: process, may sleep. Takes rn_lock.
- * Return: 0; 1 if we are connected, or at it, already; or an errno as
+ * If path 0 is UP, a probe tests whether the peer still has that connection.
+ *
+ * Context: Process context, may sleep. Takes rn_lock.
+ * Return: 0; 1 if path 0 is UP or connecting already; or an errno as
  * rds_path_accept().
  */
 int rds_path_knock(struct net *net, const struct rds_transport *trans,

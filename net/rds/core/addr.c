@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Socket addresses as RDS keeps them: IPv6, with IPv4 in its mapped form, so
- * that an IPv4 socket and a mapped IPv6 socket are the same socket.
+ * Socket addresses as RDS stores them: IPv6, with IPv4 in its mapped form. An
+ * IPv4 address and the IPv6 address mapped from it therefore name the same
+ * socket.
  */
 #include <linux/in.h>
 #include <linux/inet.h>
@@ -44,14 +45,14 @@ static enum rds_addr_fault rds_addr_parse_v6(const struct sockaddr_in6 *sin6,
 }
 
 /**
- * rds_addr_parse() - read a socket address from user space
+ * rds_addr_parse() - Parse a socket address from user space
  * @sa: the address, already copied into the kernel
- * @len: its length in bytes as the user gave it
- * @addr: where to store it; wholly initialised, also on error
+ * @len: its length in bytes, as passed by the user
+ * @addr: set to the result; fully initialized, also on error
  *
- * Context: any.
- * Return: %RDS_ADDR_OK or what is wrong with it; callers map that to the
- * errno of their system call.
+ * Context: Any context.
+ * Return: %RDS_ADDR_OK, or the fault. Callers map the fault to the errno of
+ * their system call.
  */
 enum rds_addr_fault rds_addr_parse(const void *sa, int len,
 				   struct rds_addr *addr)
@@ -81,12 +82,12 @@ enum rds_addr_fault rds_addr_parse(const void *sa, int len,
 EXPORT_SYMBOL_RDS_KUNIT(rds_addr_parse);
 
 /**
- * rds_addr_format() - write a socket address for user space
- * @addr: the address; with an unspecified address the result is AF_UNSPEC
+ * rds_addr_format() - Write a socket address for user space
+ * @addr: the address; if it is unspecified, the result is AF_UNSPEC
  * @sa: room for a struct sockaddr_in6
  *
- * Context: any.
- * Return: the length in bytes, all of them initialised.
+ * Context: Any context.
+ * Return: the length in bytes; all of them are initialized.
  */
 int rds_addr_format(const struct rds_addr *addr, void *sa)
 {
@@ -116,10 +117,10 @@ int rds_addr_format(const struct rds_addr *addr, void *sa)
 EXPORT_SYMBOL_RDS_KUNIT(rds_addr_format);
 
 /**
- * rds_addr_is_loopback() - is this 127.0.0.0/8 or ::1?
+ * rds_addr_is_loopback() - Check whether an address is in 127.0.0.0/8 or is ::1
  * @ip: the address
  *
- * Context: any.
+ * Context: Any context.
  * Return: true if it is.
  */
 bool rds_addr_is_loopback(const struct in6_addr *ip)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Socket addresses as RDS keeps them. Pure. */
+/* Socket addresses as RDS stores them. Pure functions without state. */
 #ifndef _RDS_CORE_ADDR_H
 #define _RDS_CORE_ADDR_H
 
@@ -10,7 +10,7 @@
 
 /**
  * struct rds_addr - address and port of a socket
- * @ip: the address, IPv4 in its mapped form
+ * @ip: the address; IPv4 in its mapped form
  * @ifindex: scope of a link-local address, otherwise 0
  * @port: the port
  * @pad: zero; the structure is a hash key
@@ -23,13 +23,13 @@ struct rds_addr {
 };
 
 /**
- * enum rds_addr_fault - what is wrong with a socket address
- * @RDS_ADDR_OK: nothing
- * @RDS_ADDR_SHORT: shorter than its family needs
- * @RDS_ADDR_FAMILY: neither IPv4 nor IPv6
- * @RDS_ADDR_ANY: the IPv4 wildcard
- * @RDS_ADDR_NOT_UNICAST: not the address of one host
- * @RDS_ADDR_NO_SCOPE: link-local, and no interface named
+ * enum rds_addr_fault - result of parsing a socket address
+ * @RDS_ADDR_OK: the address is valid
+ * @RDS_ADDR_SHORT: it is shorter than its family requires
+ * @RDS_ADDR_FAMILY: it is neither IPv4 nor IPv6
+ * @RDS_ADDR_ANY: it is the IPv4 wildcard
+ * @RDS_ADDR_NOT_UNICAST: it is not the address of one host
+ * @RDS_ADDR_NO_SCOPE: it is link-local, and names no interface
  */
 enum rds_addr_fault {
 	RDS_ADDR_OK,
@@ -41,11 +41,11 @@ enum rds_addr_fault {
 };
 
 /**
- * rds_addr_scope() - the scope of an address
+ * rds_addr_scope() - Get the scope of an address
  * @ip: the address
- * @ifindex: scope of whatever it belongs to
+ * @ifindex: scope of the socket, path or message that the address belongs to
  *
- * Context: any.
+ * Context: Any context.
  * Return: @ifindex for a link-local address, otherwise 0.
  */
 static inline u32 rds_addr_scope(const struct in6_addr *ip, u32 ifindex)

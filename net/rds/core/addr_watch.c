@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whether addresses have come or gone.
+ * Detects that local addresses have been added or removed.
  *
- * A socket keeps the connection that it used last, and need not ask again which
- * transport reaches the peer. But an address may move to this host, where
- * loopback is the way, or from it. One counter for all namespaces will do: such
- * changes are rare, and to ask again costs a look-up.
+ * A socket caches the connection that it used last, so that it need not look up
+ * for each message which transport reaches the peer. This cache becomes stale
+ * when an address moves to this host, where the loopback transport reaches it,
+ * or away from this host. A counter tells sockets that they have to look up
+ * again. One counter for all namespaces is enough: changes are rare, and one
+ * more lookup is cheap.
  */
 #include <linux/inetdevice.h>
 #include <linux/notifier.h>
@@ -15,12 +17,13 @@
 #include "addr_watch.h"
 #include "rds_net.h"
 
-/* How long an IPv6 address may be tentative, at the longest that is usual. It
- * is not this host's until then, and nobody tells when that is over.
+/* Usual upper limit of the time for which an IPv6 address stays tentative. The
+ * address does not belong to this host before that time ends, and no notifier
+ * reports the end.
  */
 #define RDS_ADDR_SETTLES	(10 * HZ)
 
-/* Counts changes. */
+/* Counts changes of addresses, in all namespaces. */
 atomic_t rds_addr_changes = ATOMIC_INIT(0);
 
 static unsigned long rds_addr_settle_until;
@@ -60,7 +63,7 @@ static int rds_addr6_changed(struct notifier_block *nb, unsigned long event,
 	return rds_addr_changed(nb, event, data);
 }
 
-/* After the routing tables, which are changed from the same chain */
+/* Run after the routing tables, which are updated from the same chain. */
 static struct notifier_block rds_inetaddr_notifier = {
 	.notifier_call	= rds_addr_changed,
 	.priority	= -1,
@@ -72,10 +75,10 @@ static struct notifier_block rds_inet6addr_notifier = {
 };
 
 /**
- * rds_addr_watch_start() - begin to count changes of addresses
+ * rds_addr_watch_start() - Start counting changes of addresses
  *
- * Context: process, may sleep.
- * Return: 0 or an errno.
+ * Context: Process context, may sleep.
+ * Return: 0, or an errno if a notifier could not be registered.
  */
 int rds_addr_watch_start(void)
 {
@@ -90,9 +93,9 @@ int rds_addr_watch_start(void)
 }
 
 /**
- * rds_addr_watch_stop() - count no more
+ * rds_addr_watch_stop() - Stop counting changes of addresses
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  */
 void rds_addr_watch_stop(void)
 {

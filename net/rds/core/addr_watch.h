@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whether addresses have come or gone. */
+/* Detects that local addresses have been added or removed. */
 #ifndef _RDS_CORE_ADDR_WATCH_H
 #define _RDS_CORE_ADDR_WATCH_H
 
@@ -8,14 +8,16 @@
 extern atomic_t rds_addr_changes;
 
 /**
- * rds_addr_state() - number that changes when an address comes or goes
+ * rds_addr_state() - Read the counter of local address changes
  *
- * Context: any.
- * Return: the number; of all namespaces.
+ * Context: Any context.
+ * Return: the counter, which is shared by all namespaces.
  */
 static inline int rds_addr_state(void)
 {
-	/* What is looked up after it is not older. */
+	/* A lookup that follows sees addresses that are no older than the
+	 * counter. Pairs with the barrier in rds_addr_count().
+	 */
 	return atomic_read_acquire(&rds_addr_changes);
 }
 

@@ -2,10 +2,10 @@
 /*
  * The table of bound sockets: per namespace, by address, port and scope.
  *
- * Look-ups run under RCU in deliver context and take a reference only if the
- * socket still has one; sockets are freed after a grace period
- * (SOCK_RCU_FREE). Insertion is from process context, so that the table can
- * grow. A socket leaves the table when it is closed, and at no other time.
+ * Lookups run under RCU, in deliver context. A lookup takes a reference only if
+ * the socket still has one. Sockets are freed after an RCU grace period
+ * (SOCK_RCU_FREE). Sockets are inserted in process context, so that the table
+ * can grow. A socket leaves the table only when it is closed.
  */
 #include <linux/jhash.h>
 #include <linux/random.h>
@@ -94,15 +94,15 @@ static int rds_bind_any_port(struct rds_sock *rs, const struct rds_addr *addr)
 }
 
 /**
- * rds_bind_add() - enter a socket
+ * rds_bind_add() - Add a socket to the table
  * @rs: the socket, not in the table
- * @addr: where; port 0 picks a free one at random
+ * @addr: address and port; for port 0, pick a free port at random
  *
- * From the moment of success on messages may arrive.
+ * Messages may arrive as soon as the socket is in the table.
  *
- * Context: process, may sleep; the socket lock is held.
- * Return: 0 with &rds_sock.rs_bound set; -EADDRINUSE; -ENOMEM; -EINTR while
- * looking for a free port.
+ * Context: Process context, may sleep. The socket lock is held.
+ * Return: 0 with &rds_sock.rs_bound set; -EADDRINUSE; -ENOMEM; -EINTR if a
+ * signal interrupted the search for a free port.
  */
 int rds_bind_add(struct rds_sock *rs, const struct rds_addr *addr)
 {
@@ -118,12 +118,13 @@ int rds_bind_add(struct rds_sock *rs, const struct rds_addr *addr)
 }
 
 /**
- * rds_bind_del() - take a socket out
+ * rds_bind_del() - Remove a socket from the table
  * @rs: the socket, in the table
  *
- * A look-up under way may still find it; deliveries check rs_closed.
+ * A concurrent lookup may still find the socket. Deliveries therefore check
+ * rs_closed.
  *
- * Context: process.
+ * Context: Process context.
  */
 void rds_bind_del(struct rds_sock *rs)
 {
@@ -132,14 +133,14 @@ void rds_bind_del(struct rds_sock *rs)
 }
 
 /**
- * rds_bind_lookup() - find the socket for a message
+ * rds_bind_lookup() - Find the socket that a message is for
  * @rn: the namespace
  * @ip: destination address
  * @ifindex: its scope, or 0
  * @port: destination port
  *
- * Context: any.
- * Return: the socket with a reference, or NULL.
+ * Context: Any context.
+ * Return: the socket, with a reference for the caller; NULL if there is none.
  */
 struct rds_sock *rds_bind_lookup(struct rds_net *rn,
 				 const struct in6_addr *ip, u32 ifindex,

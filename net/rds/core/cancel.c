@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Messages that their socket gives up: RDS_CANCEL_SENT_TO and close(). Which
- * lists a message is on, and who owns it, is told in send.c.
+ * Messages that their socket gives up: RDS_CANCEL_SENT_TO and close(). send.c
+ * describes the lists that a message is on, and who owns it.
  */
 #include <net/ipv6.h>
 
@@ -23,7 +23,7 @@ static bool rds_send_is_for(const struct rds_message *msg,
 		rds_addr_scope(&path->faddr, path->ifindex) == dest->ifindex);
 }
 
-/* Off the path too, unless the transport has it in hand. */
+/* Remove the message from its path, too, unless it is being sent. */
 static void rds_send_cancel_on_path(struct rds_message *msg)
 {
 	struct rds_cpath *cp = to_cpath(msg->m_path);
@@ -38,8 +38,9 @@ static void rds_send_cancel_on_path(struct rds_message *msg)
 		msg->m_on_path = false;
 		trace_rds_msg_drop(&cp->cp_pub, msg, RDS_MSG_CANCELED);
 	} else if (msg->m_on_path) {
-		/* It is no longer the socket's, which must not wait for the
-		 * transport to be destroyed: it keeps its namespace alive.
+		/* Detach the message from its socket. A socket keeps its
+		 * namespace alive, and its end must not depend on when the
+		 * transport is destroyed.
 		 */
 		rs = msg->m_rs;
 		msg->m_rs = NULL;
@@ -54,7 +55,7 @@ static void rds_send_cancel_on_path(struct rds_message *msg)
 		sock_put(&rs->rs_sk);
 }
 
-/* Off the socket's list, referenced */
+/* Move messages from the socket's list to @gone, each with a reference. */
 static void rds_send_collect(struct rds_sock *rs, const struct rds_addr *dest,
 			     struct list_head *gone)
 {
@@ -72,16 +73,18 @@ static void rds_send_collect(struct rds_sock *rs, const struct rds_addr *dest,
 }
 
 /**
- * rds_send_cancel() - give up what a socket has sent
+ * rds_send_cancel() - Cancel the messages that a socket has sent
  * @rs: the socket
- * @dest: only messages to this address and port; NULL for all
+ * @dest: cancel only messages to this address and port; NULL for all
  *
- * What a transport has begun to send goes on, but no longer counts
- * (rds(7), RDS_CANCEL_SENT_TO). An operation that it has begun is waited for,
- * for the device may reach the user's memory until then.
+ * The transport goes on with a message that it has begun to send, but that
+ * message no longer counts in the send buffer (rds(7), RDS_CANCEL_SENT_TO). An
+ * operation that has begun is waited for, since the device may access the
+ * user's memory until it has ended.
  *
- * Context: process, may sleep. Takes rs_lock and cp_lock in turn.
- * Return: 0; -EINTR if operations were not waited for to the end.
+ * Context: Process context, may sleep. Takes rs_lock and cp_lock in turn.
+ * Return: 0 on success; -EINTR if a signal ended the wait before all operations
+ * had ended.
  */
 int rds_send_cancel(struct rds_sock *rs, const struct rds_addr *dest)
 {
@@ -107,12 +110,13 @@ int rds_send_cancel(struct rds_sock *rs, const struct rds_addr *dest)
 }
 
 /**
- * rds_send_abandon() - a socket is closed: give up what it has sent
- * @rs: the socket; nobody uses it
+ * rds_send_abandon() - Cancel all messages of a socket that is being closed
+ * @rs: the socket; no other task uses it
  *
- * As rds_send_cancel() for all, but nobody is told of operations, nor waits.
+ * Same as rds_send_cancel() for all messages, but does not report to the user
+ * how operations end, and does not wait for them.
  *
- * Context: process. Takes rs_lock and cp_lock in turn.
+ * Context: Process context. Takes rs_lock and cp_lock in turn.
  */
 void rds_send_abandon(struct rds_sock *rs)
 {

@@ -2,10 +2,11 @@
 /*
  * Control messages of sendmsg().
  *
- * They are walked through once, each with its length checked where it is
- * read, into a structure that everything after works from. What a transport
- * cannot do ends in an errno; which one, and after which checks, programs rely
- * on. Zerocopy is seen to by sendmsg().
+ * The control messages are read once, into a structure that all later code
+ * uses. The length of each is checked where it is read. If the transport cannot
+ * do what is requested, the call fails with an errno. Programs rely on which
+ * errno it is, and on the checks that come before it. sendmsg() itself handles
+ * sends from user memory.
  */
 #include <linux/pagemap.h>
 #include <linux/socket.h>
@@ -42,7 +43,7 @@ static int rds_cmsg_read_args(const struct cmsghdr *cmsg,
 	return 0;
 }
 
-/* Types of which a message may carry one between them */
+/* Mask of the types of which a message may carry only one in all */
 static u32 rds_cmsg_kind(int type)
 {
 	if (BIT(type) & RDS_CMSG_ATOMICS)
@@ -88,11 +89,11 @@ static int rds_cmsg_mix_error(const struct msghdr *msg, u32 seen)
 }
 
 /**
- * rds_cmsg_read() - read the control messages of a sendmsg()
- * @msg: as sendmsg() has it; those of other levels are ignored
- * @cmsgs: what they ask for, and what is wrong with them; empty before
+ * rds_cmsg_read() - Read the control messages of a sendmsg()
+ * @msg: message header of sendmsg(); levels other than SOL_RDS are ignored
+ * @cmsgs: set to the requests, and to what is wrong with them; empty before
  *
- * Context: process.
+ * Context: Process context.
  */
 void rds_cmsg_read(struct msghdr *msg, struct rds_send_cmsgs *cmsgs)
 {
@@ -121,7 +122,7 @@ void rds_cmsg_read(struct msghdr *msg, struct rds_send_cmsgs *cmsgs)
 		cmsgs->err = rds_cmsg_mix_error(msg, cmsgs->seen);
 }
 
-/* Eight bytes, aligned, that the result could be written to */
+/* Check for eight aligned bytes to which the result can be written. */
 static bool rds_cmsg_atomic_addr_ok(u64 addr)
 {
 	char __user *ptr = u64_to_user_ptr(addr);
@@ -139,7 +140,7 @@ static bool rds_cmsg_vectors_ok(const struct rds_rdma_args *args)
 	return access_ok(ptr, size) && !fault_in_readable(ptr, size);
 }
 
-/* The peer is told of a cookie by an extension header. */
+/* Add the extension header that carries an MR cookie to the peer. */
 static void rds_cmsg_put_dest(struct rds_message *rm, rds_rdma_cookie_t cookie)
 {
 	unsigned int pos = 0;
@@ -178,7 +179,7 @@ static int rds_cmsg_run_op(const struct rds_send_cmsgs *cmsgs,
 				 &cmsgs->atomic);
 }
 
-/* Can either of the two reach the other's memory? */
+/* Check whether the connection supports RDMA, by a device or in software. */
 static int rds_cmsg_can_run(const struct rds_send_cmsgs *cmsgs,
 			    struct rds_sock *rs, struct rds_conn *conn,
 			    long *timeo)
@@ -191,19 +192,20 @@ static int rds_cmsg_can_run(const struct rds_send_cmsgs *cmsgs,
 }
 
 /**
- * rds_cmsg_run_all() - do what the control messages ask for
- * @cmsgs: as rds_cmsg_read() filled it: something, without error
+ * rds_cmsg_run_all() - Carry out the control messages of a sendmsg()
+ * @cmsgs: as filled by rds_cmsg_read(), not empty, without an error
  * @rs: the socket, bound
- * @conn: the connection that the message goes by
- * @rm: the message, which is told of it
- * @mapped: set to the cookie of memory that was registered
+ * @conn: the connection that the message will take
+ * @rm: the message, to which the operation or the MR cookie is added
+ * @mapped: set to the cookie of the MR that was registered; otherwise not
+ *	changed
  * @timeo: see rds_sw_admit()
  *
- * Context: process, may sleep.
- * Return: 0 if all is done; -EINVAL for what came twice or names a key that
- * nobody has; -EFAULT for an operation with a bad local address; -EOPNOTSUPP
- * for what the peer cannot do; or as rds_sw_admit(), rds_mr_register(),
- * rds_op_add_rdma() and rds_op_add_atomic().
+ * Context: Process context, may sleep.
+ * Return: 0 if all is done; -EINVAL if a control message is repeated, or names
+ * a key that no MR has; -EFAULT if the local address of an operation is bad;
+ * -EOPNOTSUPP if the connection or the peer cannot do the operation; or as
+ * rds_sw_admit(), rds_mr_register(), rds_op_add_rdma() and rds_op_add_atomic().
  */
 int rds_cmsg_run_all(const struct rds_send_cmsgs *cmsgs, struct rds_sock *rs,
 		     struct rds_conn *conn, struct rds_message *rm,

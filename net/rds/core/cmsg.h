@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Control messages of sendmsg(), read once. */
+/* The control messages of sendmsg(), which are read once. */
 #ifndef _RDS_CORE_CMSG_H
 #define _RDS_CORE_CMSG_H
 
@@ -8,19 +8,20 @@
 #include <uapi/linux/rds.h>
 
 /**
- * struct rds_send_cmsgs - what the control messages of a sendmsg() ask for
- * @seen: bit N is set if a message of type N was there
- * @twice: a message that may come only once came again
- * @args_err: what is wrong with RDS_CMSG_RDMA_ARGS, as an errno
- * @err: what else is wrong, as an errno
- * @args: RDS_CMSG_RDMA_ARGS
- * @atomic: whichever of the atomic operations
- * @map: RDS_CMSG_RDMA_MAP
- * @dest: RDS_CMSG_RDMA_DEST
- * @cookie: RDS_CMSG_ZCOPY_COOKIE
+ * struct rds_send_cmsgs - the requests in the control messages of a sendmsg()
+ * @seen: bit N is set if a control message of type N was present
+ * @twice: a control message that may come only once came again
+ * @args_err: errno for a malformed header or for an RDS_CMSG_RDMA_ARGS that is
+ *	too short; otherwise 0
+ * @err: errno for anything else that is wrong; otherwise 0
+ * @args: contents of RDS_CMSG_RDMA_ARGS
+ * @atomic: contents of the control message for any of the atomic operations
+ * @map: contents of RDS_CMSG_RDMA_MAP
+ * @dest: contents of RDS_CMSG_RDMA_DEST
+ * @cookie: contents of RDS_CMSG_ZCOPY_COOKIE
  *
- * The errors are kept apart because sendmsg() looks at other things between
- * the two.
+ * The two errors are kept apart because sendmsg() makes other checks between
+ * them.
  */
 struct rds_send_cmsgs {
 	u32			seen;
@@ -39,14 +40,14 @@ struct rds_send_cmsgs {
 				 RDS_CMSG_BIT(ATOMIC_CSWP) |		\
 				 RDS_CMSG_BIT(MASKED_ATOMIC_FADD) |	\
 				 RDS_CMSG_BIT(MASKED_ATOMIC_CSWP))
-/* Cookies that the peer is told */
+/* MR cookies that are sent to the peer */
 #define RDS_CMSG_COOKIES	(RDS_CMSG_BIT(RDMA_DEST) |		\
 				 RDS_CMSG_BIT(RDMA_MAP))
-/* Operations of their own, and what only adorns a message; never together */
+/* Operations, and additions to a message; a message cannot have both */
 #define RDS_CMSG_OPS		(RDS_CMSG_BIT(RDMA_ARGS) | RDS_CMSG_ATOMICS)
 #define RDS_CMSG_EXTRAS		(RDS_CMSG_COOKIES | RDS_CMSG_BIT(ZCOPY_COOKIE))
 
-/* Local pieces of an RDMA operation */
+/* Maximum number of local vectors of an RDMA operation */
 #define RDS_MAX_IOVECS		1024
 
 struct rds_conn;
@@ -59,11 +60,11 @@ int rds_cmsg_run_all(const struct rds_send_cmsgs *cmsgs, struct rds_sock *rs,
 		     rds_rdma_cookie_t *mapped, long *timeo);
 
 /**
- * rds_cmsg_expected() - are control messages there, or missing?
- * @msg: as sendmsg() has it
+ * rds_cmsg_expected() - Check whether control messages are present or required
+ * @msg: message header of sendmsg()
  *
- * Context: any.
- * Return: true if they are to be read.
+ * Context: Any.
+ * Return: true if they must be read.
  */
 static inline bool rds_cmsg_expected(const struct msghdr *msg)
 {
@@ -71,18 +72,18 @@ static inline bool rds_cmsg_expected(const struct msghdr *msg)
 }
 
 /**
- * rds_cmsg_run() - do what the control messages ask for
- * @cmsgs: as rds_cmsg_read() filled it, without error, or empty
+ * rds_cmsg_run() - Carry out the control messages of a sendmsg(), if any
+ * @cmsgs: as filled by rds_cmsg_read() without an error, or empty
  * @rs: the socket, bound
- * @conn: the connection that the message goes by
- * @rm: the message, which is told of it
- * @mapped: set to the cookie of memory that was registered, for rds_mr_free()
- *	if the message is not sent after all; otherwise 0
+ * @conn: the connection that the message will take
+ * @rm: the message, to which the operation or the MR cookie is added
+ * @mapped: set to the cookie of the MR that was registered, to be passed to
+ *	rds_mr_free() if the message is not sent after all; otherwise 0
  * @timeo: see rds_sw_admit()
  *
- * Context: process, may sleep.
- * Return: 0 if they ask for nothing, or for what comes later; otherwise as
- * rds_cmsg_run_all().
+ * Context: Process context, may sleep.
+ * Return: 0 if there is nothing to carry out, or only a zerocopy cookie, which
+ * sendmsg() handles; otherwise as rds_cmsg_run_all().
  */
 static inline int rds_cmsg_run(const struct rds_send_cmsgs *cmsgs,
 			       struct rds_sock *rs,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs between kernels, by the name of the feature. The rest of the
- * tree reads as if only the newest existed.
+ * Kernel version differences of core, named after the feature that differs. All
+ * other code is written for the newest kernel only.
  */
 #ifndef _RDS_CORE_COMPAT_H
 #define _RDS_CORE_COMPAT_H
@@ -16,15 +16,16 @@
 #include <asm/unaligned.h>
 #endif
 
-/* Symbols that only the KUnit module uses */
+/* Exports for the KUnit module only */
 #if IS_ENABLED(CONFIG_RDS_KUNIT_TEST)
 #define EXPORT_SYMBOL_RDS_KUNIT(sym)	EXPORT_SYMBOL_GPL(sym)
 #else
 #define EXPORT_SYMBOL_RDS_KUNIT(sym)
 #endif
 
-/* Since 6.2 memory that is pinned for reading stays its owner's when he writes
- * to it; before, he must be made to write first.
+/* Since 6.2, pages that were pinned for reading stay mapped when the process
+ * writes to its memory. Before that, a write may give the process a copy, so
+ * ask for write access to break copy-on-write at the time of pinning.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define RDS_FOLL_READ	0
@@ -32,7 +33,9 @@
 #define RDS_FOLL_READ	(FOLL_WRITE | FOLL_FORCE)
 #endif
 
-/* Before 6.10 a ubuf_info had its one operation itself. */
+/* Before 6.10, struct ubuf_info had its only callback as a member, not in a
+ * table of operations.
+ */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
 struct ubuf_info_ops {
 	void (*complete)(struct sk_buff *skb, struct ubuf_info *ubuf,

@@ -2,17 +2,17 @@
 /*
  * Congestion maps.
  *
- * There is one map per address, and per side of it: the local one, whose bits
- * our sockets set, and the remote one, a copy of what the peer sent. Sockets
- * and connections hold references; the last one takes the map out of the
- * table. On loopback the sender looks at the receiver's local map.
+ * An address has one map per side. Our sockets set the bits of the local map.
+ * The remote map is a copy of the maps that the peer has sent. Sockets and
+ * connections hold references; the last put removes the map from the table and
+ * frees it. On loopback, the sender reads the receiver's local map.
  *
  * A sender reads its bit without a lock. It may see a port as free that has
- * just become full: the message is then accepted all the same, as rds(7)
- * says, so nothing but the size of that overshoot depends on it.
+ * just become congested. The message is then accepted all the same, as rds(7)
+ * says, so only the size of that overshoot depends on the race.
  *
- * Locks: rn_map_lock serialises look-up, insertion and the last put. It is
- * taken with bottom halves off, and nothing is taken inside it.
+ * Locks: rn_map_lock serializes lookup, insertion and the last put. It is taken
+ * with bottom halves disabled. No other RDS lock is taken inside it.
  */
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
@@ -74,7 +74,9 @@ static struct rds_cong_map *rds_cong_map_alloc(struct rds_net *rn,
 	return map;
 }
 
-/* The map in the table, referenced, or NULL after inserting @new there. */
+/* Returns the map that is already in the table, with a reference; NULL if @new
+ * has been inserted; or an errno as a pointer.
+ */
 static struct rds_cong_map *rds_cong_map_insert(struct rds_net *rn,
 						struct rds_cong_map *new)
 	__must_hold(&rn->rn_map_lock)
@@ -90,14 +92,15 @@ static struct rds_cong_map *rds_cong_map_insert(struct rds_net *rn,
 }
 
 /**
- * rds_cong_map_get() - find or make the map of an address
+ * rds_cong_map_get() - Find or create the congestion map of an address
  * @rn: the namespace
- * @side: whose word it is
+ * @side: the side that sets the bits of the map
  * @ip: the address
  * @ifindex: scope of a link-local address, otherwise 0
  *
- * Context: process, may sleep. Takes rn_map_lock.
- * Return: the map with a reference for the caller, or NULL without memory.
+ * Context: Process context, may sleep. Takes rn_map_lock.
+ * Return: the map with a reference for the caller; NULL if there is no memory
+ * for a new one.
  */
 struct rds_cong_map *rds_cong_map_get(struct rds_net *rn,
 				      enum rds_cong_side side,
@@ -131,10 +134,10 @@ struct rds_cong_map *rds_cong_map_get(struct rds_net *rn,
 }
 
 /**
- * rds_cong_map_put() - give up a reference
+ * rds_cong_map_put() - Put a reference to a congestion map
  * @map: the map, or NULL
  *
- * Context: any, including softirq. Takes rn_map_lock for the last one.
+ * Context: Any, including softirq. Takes rn_map_lock to put the last reference.
  */
 void rds_cong_map_put(struct rds_cong_map *map)
 {
@@ -159,16 +162,16 @@ void rds_cong_map_put(struct rds_cong_map *map)
 }
 
 /**
- * rds_cong_bits_update() - replace a map and see what has become free
- * @bits: the old map, replaced
- * @new: RDS_CONG_MAP_BYTES in wire order, any alignment
- * @late: @new may be older than @bits: ports become free by it, but none
- *	congested
+ * rds_cong_bits_update() - Replace the bits of a map and find the freed ports
+ * @bits: the bits to be replaced
+ * @new: RDS_CONG_MAP_BYTES in wire order, at any alignment
+ * @late: @new may be older than @bits: it frees ports, but marks none congested
  *
- * Pure. Readers see each word old or new.
+ * The function accesses nothing but its arguments. A concurrent reader sees
+ * each word either old or new.
  *
- * Context: any.
- * Return: the ports that were congested and are not, as a mask with bit
+ * Context: Any.
+ * Return: the ports that were congested and are now free, as a mask with bit
  * port % 64 (RDS_CONG_MONITOR_BIT() of rds(7)).
  */
 u64 rds_cong_bits_update(unsigned long *bits, const void *new, bool late)

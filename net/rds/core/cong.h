@@ -14,11 +14,11 @@
 struct rds_net;
 
 /**
- * enum rds_cong_side - whose word a map is
- * @RDS_CONG_LOCAL: ours; the sockets of this host set its bits
- * @RDS_CONG_REMOTE: the peer's; its congestion maps set the bits
+ * enum rds_cong_side - the side that sets the bits of a congestion map
+ * @RDS_CONG_LOCAL: this host; its sockets set the bits
+ * @RDS_CONG_REMOTE: the peer; its congestion maps set the bits
  *
- * An address that moves between hosts may have one of each.
+ * An address that moves between hosts may have one map of each side.
  */
 enum rds_cong_side {
 	RDS_CONG_LOCAL,
@@ -26,9 +26,9 @@ enum rds_cong_side {
 };
 
 /**
- * struct rds_cong_key - what a map is found by
+ * struct rds_cong_key - the lookup key of a congestion map
  * @ip: the address
- * @ifindex: its scope, or 0
+ * @ifindex: the scope of the address, or 0
  * @side: enum rds_cong_side
  */
 struct rds_cong_key {
@@ -38,17 +38,21 @@ struct rds_cong_key {
 };
 
 /**
- * struct rds_cong_map - congestion of the ports of one address
- * @cm_node: in &rds_net.rn_maps
- * @cm_key: what it is found by
+ * struct rds_cong_map - the congestion map of one address
+ * @cm_node: entry in &rds_net.rn_maps
+ * @cm_key: lookup key
  * @cm_rn: the namespace
- * @cm_refs: sockets bound to the address and connections from or to it
- * @cm_ver: counts changes of @cm_bits; each is made before it is counted
- * @cm_lock: guards @cm_conns and @cm_flagged_at, and keeps one peer's maps
- *	apart
- * @cm_conns: connections to whose peers a local map is sent
- * @cm_flagged_at: when these were flagged last because of that, in jiffies
- * @cm_waitq: senders that wait for a port
+ * @cm_refs: references of sockets bound to the address and of connections from
+ *	or to it
+ * @cm_ver: map version of a local map; counts changes of @cm_bits, each after
+ *	it has been made
+ * @cm_lock: guards @cm_conns and @cm_flagged_at, and serializes the maps that
+ *	arrive from one peer
+ * @cm_conns: connections whose peers receive this map, if it is a local one
+ * @cm_flagged_at: when these connections were last flagged to send the map, in
+ *	jiffies
+ * @cm_waitq: senders, and paths with parked messages, that wait for a port;
+ *	also senders that wait for the peer's handshake (sw_request.c)
  * @cm_bits: RDS_CONG_MAP_BITS in little-endian order; changed atomically
  */
 struct rds_cong_map {
@@ -80,11 +84,11 @@ u64 rds_cong_bits_update(unsigned long *bits, const void *new, bool late);
 #endif
 
 /**
- * rds_cong_ver() - state of a local map
+ * rds_cong_ver() - Read the version of a local map
  * @map: the map
  *
- * Context: any.
- * Return: a number; the bits read after it are at least as new.
+ * Context: Any.
+ * Return: the version; bits that are read afterwards are at least as new.
  */
 static inline u32 rds_cong_ver(const struct rds_cong_map *map)
 {
@@ -96,12 +100,12 @@ static inline u32 rds_cong_ver(const struct rds_cong_map *map)
 }
 
 /**
- * rds_cong_test() - is a port congested?
- * @map: the map of its address
+ * rds_cong_test() - Check whether a port is congested
+ * @map: the map of the port's address
  * @port: the port
  *
- * Context: any.
- * Return: true if it is.
+ * Context: Any.
+ * Return: true if the port is congested.
  */
 static inline bool rds_cong_test(const struct rds_cong_map *map, __be16 port)
 {
@@ -109,12 +113,12 @@ static inline bool rds_cong_test(const struct rds_cong_map *map, __be16 port)
 }
 
 /**
- * rds_cong_assign() - mark a port congested or not
- * @map: the map of its address
+ * rds_cong_assign() - Mark a port congested or free
+ * @map: the map of the port's address
  * @port: the port
- * @congested: what it is now
+ * @congested: true to mark it congested, false to mark it free
  *
- * Context: any.
+ * Context: Any.
  */
 static inline void rds_cong_assign(struct rds_cong_map *map, __be16 port,
 				   bool congested)

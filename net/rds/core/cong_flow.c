@@ -1,28 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What happens when the congestion of a port changes.
+ * Reports of congestion changes to peers, senders and pollers.
  *
- * A port that fills up or drains changes a bit of its address's local map.
- * Every connection from that address is then flagged, and its path's work
- * sends the whole map; a second change before that costs nothing. All are
- * flagged once a jiffy at most: whoever has sent a map in this one looks by
- * itself, in the next, whether there is a newer one (send_map.c). Waiters on
- * this host are told at once: senders asleep in sendmsg() on the map's wait
- * queue, and pollers on their own socket's. Those enter rn_cong_socks when
- * they see ENOBUFS, so that a change does not walk through all sockets.
+ * When a port fills up or drains, a bit of its address's local map changes.
+ * Every connection from that address is then flagged, and the work item of its
+ * path 0 sends the whole map. A second change before that costs nothing. The
+ * connections are flagged at most once per jiffy. A path that has sent a map in
+ * this jiffy checks by itself, in the next one, whether there is a newer map
+ * (send_map.c).
  *
- * Each path begins with a map, which may be read after a newer one that went by
- * path 0, for it may lie with the peer's TCP until there is a place for the
- * path. So what another path of one of ours brings is passed over once path 0
- * has brought a map by the connection that it has: path 0 tells all that is
- * new, and each is newer there than the one before. Others tell it by any path,
- * and once only, so what a path of theirs begins with counts as far as it
- * frees ports: to send to a congested one does less harm than to wait for a
- * free one for ever. We send our own map again when such a path's turns out to
- * have been read late.
+ * Waiters on this host are notified at once. Senders that sleep in sendmsg()
+ * wait on the map's wait queue. Pollers wait on the queue of their own socket.
+ * A socket enters rn_cong_socks when it meets ENOBUFS, or when it starts to
+ * monitor port groups, so that a change does not walk all sockets.
  *
- * Locks: rs_recv_lock > cm_lock; rs_recv_lock > rn_cong_lock. All with bottom
- * halves off.
+ * Each path starts with a map. The receiver may read this map after a newer one
+ * that was sent later on path 0, because the connection may be pending in the
+ * receiver's TCP until a path takes it. The receiver therefore treats maps as
+ * follows:
+ *
+ * - Peers that run this implementation send every new map on path 0, in order.
+ *   Once path 0 has received a map on its current connection, maps on other
+ *   paths are ignored.
+ * - Other implementations send a change once only, on any path. If the ports of
+ *   such a peer name its paths (legacy.h), and path 0 has received a map, the
+ *   first map on another path takes effect only as far as it frees ports.
+ *   Sending to a congested port does less harm than waiting forever for a free
+ *   one.
+ *
+ * When the peer may have read the first map of a path other than 0 late, our
+ * newest map is sent again on path 0 (rds_cong_make_good()).
+ *
+ * Locks: rs_recv_lock > cm_lock; rs_recv_lock > rn_cong_lock. All are taken
+ * with bottom halves disabled.
  */
 #include <linux/poll.h>
 
@@ -33,7 +43,9 @@
 
 #include <trace/events/rds.h>
 
-/* The socket waits for one of these port groups; true to wake it. */
+/* Note the freed port groups that the socket monitors. Returns whether the
+ * socket must be woken.
+ */
 static bool rds_cong_hit(struct rds_sock *rs, u64 freed)
 {
 	u64 hit;
@@ -69,8 +81,9 @@ static void rds_cong_changed(struct rds_cong_map *map, u64 freed)
 	if (!freed)
 		return;
 
-	/* A waiter enters its queue or list, and then looks at the bit. The
-	 * barrier in here pairs with that of rds_cong_wait_begin(), too.
+	/* A waiter enters its wait queue or the list, and then tests the bit.
+	 * The barrier in wq_has_sleeper() also pairs with the one in
+	 * rds_cong_wait_begin().
 	 */
 	if (wq_has_sleeper(&map->cm_waitq))
 		wake_up_all(&map->cm_waitq);
@@ -83,12 +96,14 @@ static void rds_cong_flag_conn(struct rds_conn *conn)
 	struct rds_cpath *cp = rds_conn_path(conn, 0);
 
 	rds_stat_inc(conn->c_rn, cong_update_queued);
-	/* The other who has flagged it kicks it. */
+	/* If the flag was already set, the setter kicks the path. */
 	if (!test_and_set_bit(RDS_PF_CONG, &cp->cp_flags))
 		rds_cpath_kick(cp, 0);
 }
 
-/* There may be thousands, and a user can have its port change at will. */
+/* An address may have thousands of connections, and a user can make a port
+ * change at will. So flag the connections at most once per jiffy.
+ */
 static void rds_cong_flag_conns(struct rds_cong_map *map)
 {
 	struct rds_conn *conn;
@@ -103,11 +118,12 @@ static void rds_cong_flag_conns(struct rds_cong_map *map)
 }
 
 /**
- * rds_cong_publish() - a socket's port has become congested, or free
+ * rds_cong_publish() - Mark a socket's port congested or free, and report it
  * @rs: the socket, bound
- * @congested: which
+ * @congested: true if the port has become congested, false if free
  *
- * Context: any, deliver context included; rs_recv_lock is held.
+ * Context: Any, including deliver context. rs_recv_lock is held; takes cm_lock
+ * and rn_cong_lock.
  */
 void rds_cong_publish(struct rds_sock *rs, bool congested)
 {
@@ -126,17 +142,17 @@ void rds_cong_publish(struct rds_sock *rs, bool congested)
 }
 
 /**
- * rds_cong_wait_begin() - a sender met a congested port and will not sleep
- * @rs: the sender
+ * rds_cong_wait_begin() - Register a sender for the change of a congested port
+ * @rs: the sender, which does not sleep
  * @map: map of the destination address
- * @port: destination port
+ * @port: destination port, found congested
  *
- * From now on a change wakes the socket's pollers. With explicit monitoring
- * the port's bit joins the mask (rds(7), "Congestion Control").
+ * From here on, a change wakes the socket's pollers. With explicit monitoring,
+ * the port's bit is added to the mask (rds(7), "Congestion Control").
  *
- * Context: process. Takes rn_cong_lock.
- * Return: true if the port is congested still; false if it has become free
- * meanwhile, and the message may go.
+ * Context: Process context. Takes rn_cong_lock.
+ * Return: true if the port is still congested; false if it has become free
+ * meanwhile, and the message may be sent.
  */
 bool rds_cong_wait_begin(struct rds_sock *rs, struct rds_cong_map *map,
 			 __be16 port)
@@ -147,7 +163,7 @@ bool rds_cong_wait_begin(struct rds_sock *rs, struct rds_cong_map *map,
 	if (rs->rs_cong_monitor) {
 		rs->rs_cong_mask |= RDS_CONG_MONITOR_MASK(ntohs(port));
 	} else {
-		/* What is to be told is what changes from here on. */
+		/* poll() reports only changes from here on. */
 		WRITE_ONCE(rs->rs_cong_track, atomic_read(&rn->rn_cong_ver));
 		WRITE_ONCE(rs->rs_cong_seen, true);
 	}
@@ -155,7 +171,7 @@ bool rds_cong_wait_begin(struct rds_sock *rs, struct rds_cong_map *map,
 		list_add_tail(&rs->rs_cong_item, &rn->rn_cong_socks);
 	spin_unlock_bh(&rn->rn_cong_lock);
 
-	/* Be on the list before looking: see rds_cong_changed(). */
+	/* Be on the list before testing the bit: see rds_cong_changed(). */
 	smp_mb();
 	return rds_cong_test(map, port);
 }
@@ -169,10 +185,12 @@ static bool rds_cong_has_news(const struct rds_sock *rs)
 }
 
 /**
- * rds_cong_settle() - a change has been answered: wait for nothing more
- * @rs: the socket
+ * rds_cong_settle() - End the wait for a congestion change
+ * @rs: the socket, which has acted on the change
  *
- * Context: process. Takes rn_cong_lock.
+ * With explicit monitoring, the socket keeps waiting for its port groups.
+ *
+ * Context: Process context. Takes rn_cong_lock.
  */
 void rds_cong_settle(struct rds_sock *rs)
 {
@@ -189,15 +207,16 @@ void rds_cong_settle(struct rds_sock *rs)
 }
 
 /**
- * rds_cong_poll() - what poll() has to say of congestion
+ * rds_cong_poll() - Compute the poll() events for congestion changes
  * @rs: the socket
  * @asked: the events that the caller would report
  *
- * Without explicit monitoring each change is told once, to each socket. To
- * one that met ENOBUFS it is told until it acts on it, for poll() may be
- * called more than once before its answer is reported, as epoll(7) does.
+ * Without explicit monitoring, each change is reported once to each socket. A
+ * socket that has met ENOBUFS gets the report until it acts on the change,
+ * because poll() may be called more than once before the events reach user
+ * space, as epoll(7) does.
  *
- * Context: process. Takes rn_cong_lock if there is news.
+ * Context: Process context. Takes rn_cong_lock if there is a change to report.
  * Return: the events.
  */
 __poll_t rds_cong_poll(struct rds_sock *rs, __poll_t asked)
@@ -227,12 +246,12 @@ __poll_t rds_cong_poll(struct rds_sock *rs, __poll_t asked)
 }
 
 /**
- * rds_cong_monitor() - turn explicit monitoring on or off
+ * rds_cong_monitor() - Turn explicit monitoring on or off
  * @rs: the socket
- * @on: which
- * @watch: port groups to be told of, besides those that ENOBUFS adds
+ * @on: true to turn it on, false to turn it off
+ * @watch: port groups to monitor, in addition to those that ENOBUFS adds
  *
- * Context: process. Takes rn_cong_lock.
+ * Context: Process context. Takes rn_cong_lock.
  */
 void rds_cong_monitor(struct rds_sock *rs, bool on, u64 watch)
 {
@@ -254,12 +273,12 @@ void rds_cong_monitor(struct rds_sock *rs, bool on, u64 watch)
 }
 
 /**
- * rds_cong_watched() - the port groups that a socket waits for
+ * rds_cong_watched() - Get the port groups that a socket monitors
  * @rs: the socket
  * @on: set to whether explicit monitoring is on
  *
- * Context: process. Takes rn_cong_lock.
- * Return: the mask.
+ * Context: Process context. Takes rn_cong_lock.
+ * Return: the mask of port groups.
  */
 u64 rds_cong_watched(struct rds_sock *rs, bool *on)
 {
@@ -274,13 +293,13 @@ u64 rds_cong_watched(struct rds_sock *rs, bool *on)
 }
 
 /**
- * rds_cong_make_good() - the map that a path began with may just be read
- * @cp: the path
+ * rds_cong_make_good() - Send the map again after a path's map was read late
+ * @cp: the path; the peer may have read its first map only just now
  *
- * If it is another than path 0, and the map has changed since, the newest goes
- * by path 0 once more.
+ * If @cp is not path 0, and the map has changed since @cp sent it, path 0 sends
+ * the newest map once more.
  *
- * Context: any; locks of the transport may be held.
+ * Context: Any; locks of the transport may be held.
  */
 void rds_cong_make_good(struct rds_cpath *cp)
 {
@@ -294,7 +313,9 @@ void rds_cong_make_good(struct rds_cpath *cp)
 	rds_cpath_kick(first, 0);
 }
 
-/* Path 0 has brought one, and this path's may have waited since before that. */
+/* A map is late if path 0 has received one, and the map on this path may have
+ * been waiting since before that.
+ */
 static bool rds_cong_is_late(const struct rds_cpath *cp)
 {
 	const struct rds_conn *conn = cp->cp_conn;
@@ -307,12 +328,13 @@ static bool rds_cong_is_late(const struct rds_cpath *cp)
 }
 
 /**
- * rds_deliver_cong_map() - the peer has sent its congestion map
- * @path: the path that it came by; any path will do
+ * rds_deliver_cong_map() - Process a congestion map from the peer
+ * @path: the path on which the map arrived, which may be any path
  * @map: the map
- * @len: its length; anything but RDS_CONG_MAP_BYTES is ignored
+ * @len: length of the map; the map is ignored unless it is RDS_CONG_MAP_BYTES
  *
- * Context: deliver context. Takes cm_lock: several paths may bring one.
+ * Context: Deliver context. Takes cm_lock, because several paths may receive a
+ * map at the same time. Takes rn_cong_lock.
  */
 void rds_deliver_cong_map(struct rds_path *path, const void *map, u32 len)
 {

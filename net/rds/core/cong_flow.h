@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What happens when the congestion of a port changes. */
+/* Reports of congestion changes to peers, senders and pollers. */
 #ifndef _RDS_CORE_CONG_FLOW_H
 #define _RDS_CORE_CONG_FLOW_H
 
@@ -16,10 +16,13 @@ u64 rds_cong_watched(struct rds_sock *rs, bool *on);
 void rds_cong_make_good(struct rds_cpath *cp);
 
 /**
- * rds_cong_send_again() - the socket sends, so it need not be told to
+ * rds_cong_send_again() - Note that a socket sends again
  * @rs: the socket
  *
- * Context: process. May take rn_cong_lock.
+ * If the socket has met ENOBUFS, poll() no longer needs to report a change so
+ * that the socket sends again.
+ *
+ * Context: Process context. May take rn_cong_lock.
  */
 static inline void rds_cong_send_again(struct rds_sock *rs)
 {
@@ -28,12 +31,13 @@ static inline void rds_cong_send_again(struct rds_sock *rs)
 }
 
 /**
- * rds_cong_recv_empty() - the socket looked for input and found none
+ * rds_cong_recv_empty() - Note that a socket looked for input and found none
  * @rs: the socket
  *
- * If it did because poll() told of a change, it knows now.
+ * If poll() has reported a congestion change, the socket has now acted on the
+ * report, and poll() does not repeat it.
  *
- * Context: process. May take rn_cong_lock.
+ * Context: Process context. May take rn_cong_lock.
  */
 static inline void rds_cong_recv_empty(struct rds_sock *rs)
 {

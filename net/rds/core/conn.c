@@ -1,21 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Connections: what two addresses share.
+ * Connections: the state that all traffic between two addresses shares.
  *
- * One per local address, peer, transport, type of service and scope; all
- * sockets use it. Found by RCU, made and destroyed under rn_lock. References:
- * the table's (until rds_conn_destroy_all() or the reaper take it), a socket's
- * cache of the connection it last used, each message on its way, each queued
- * work item, and the loopback path that delivers on it. The last one, which
- * may go in softirq, frees it; by then it has been destroyed.
+ * There is one connection for each local address, peer, transport, type of
+ * service and scope, and all sockets share it. It is looked up under RCU, and
+ * created and destroyed under rn_lock. References are held by
  *
- * conn_table.c makes it, and finds it; conn_destroy.c destroys it.
+ * - the table, until rds_conn_destroy_all() or the reaper takes that reference
+ *   over;
+ * - a socket, which caches the connection that it has used last;
+ * - each message on its way;
+ * - each received message that is unread and counts in c_rx_held;
+ * - each queued work item;
+ * - the loopback path that delivers on it.
  *
- * A connection that the peer has made, and that no socket of this host has
- * used, has nothing to remember either: it goes when it is disconnected
- * (conn_reap.c). So does one that a socket has had made and that was never UP,
- * when no socket and no message refers to it any more. Others stay: the number
- * that a peer's next message must have is what tells a message sent twice.
+ * The last put, which may happen in softirq, frees the connection. By then it
+ * has been destroyed.
+ *
+ * conn_table.c creates and looks up connections; conn_destroy.c destroys them.
+ *
+ * If the peer has made a connection, and no local socket has used it, the
+ * connection has no state worth keeping. It is destroyed when it is
+ * disconnected (conn_reap.c). So is a connection that was created for a local
+ * socket and was never UP, once no socket and no message refers to it. Other
+ * connections with a wire stay until their peer is forgotten
+ * (rds_conn_forget()), or their namespace or transport goes away: the sequence
+ * number expected next from the peer is what reveals a duplicate. On loopback
+ * there is nothing to remember, so idle connections may be destroyed to make
+ * room.
  *
  * Locks: c_mp_lock > rn_lock (both sleep) > cp_xmit_lock (of loopback) >
  * cp_lock; rn_lock > cm_lock.
@@ -46,10 +58,10 @@ static void rds_conn_free_rcu(struct rcu_head *rcu)
 }
 
 /**
- * rds_conn_release() - free a connection; see rds_conn_put()
- * @conn: the connection, without references
+ * rds_conn_release() - Free a connection after a grace period
+ * @conn: the connection, without references; see rds_conn_put()
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_conn_release(struct rds_conn *conn)
 {
@@ -57,10 +69,10 @@ void rds_conn_release(struct rds_conn *conn)
 }
 
 /**
- * rds_conn_free_path() - undo what the transport has set up for a path
- * @cp: the path, shut down for good
+ * rds_conn_free_path() - Free what the transport has set up for a path
+ * @cp: the path, shut down for the last time
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  */
 void rds_conn_free_path(struct rds_cpath *cp)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Connections: what two addresses share. */
+/* Connections: the state that all traffic between two addresses shares */
 #ifndef _RDS_CORE_CONN_H
 #define _RDS_CORE_CONN_H
 
@@ -14,13 +14,13 @@
 struct rds_cong_map;
 
 /**
- * struct rds_conn_key - what a connection is found by
+ * struct rds_conn_key - the key of a connection
  * @laddr: our address
- * @faddr: the peer's
+ * @faddr: the peer's address
  * @trans: the transport
  * @ifindex: scope of link-local addresses, otherwise 0
  * @tos: type of service
- * @passive: the accepting end of a connection to itself
+ * @passive: the accepting end of a connection of an address with itself
  * @pad: zero
  */
 struct rds_conn_key {
@@ -34,10 +34,10 @@ struct rds_conn_key {
 };
 
 /**
- * enum rds_fan - how far spreading over the paths has come
- * @RDS_FAN_NONE: there is one path, as far as we know
- * @RDS_FAN_BARRIER: messages spread, and wait on their paths until all that
- *	went before has arrived
+ * enum rds_fan - how far the spreading of messages over paths has come
+ * @RDS_FAN_NONE: only one path is known
+ * @RDS_FAN_BARRIER: messages spread, but wait on their paths until all earlier
+ *	messages have arrived
  * @RDS_FAN_OPEN: the paths are independent
  */
 enum rds_fan {
@@ -50,56 +50,62 @@ enum rds_fan {
  * struct rds_conn - a connection
  * @c_node: in &rds_net.rn_conns
  * @c_item: on &rds_net.rn_conn_list
- * @c_reap_item: on the list of those being freed because nobody uses them
- * @c_key: what it is found by; never changes. Its transport may be gone when
- *	the paths are dead: see &rds_cpath.cp_trans
+ * @c_reap_item: on the reaper's list of connections to destroy
+ * @c_key: the key; never changes. Its transport may be gone when the paths are
+ *	dead: see &rds_cpath.cp_trans
  * @c_rn: the namespace
- * @c_uid: the user who has had it made; invalid if that was a peer. Never
- *	changes in the table
- * @c_refs: the table, sockets that use it, messages, queued work, the loopback
+ * @c_uid: the user for whom it was created; invalid if it was created for a
+ *	peer. Does not change while the connection is in the table
+ * @c_refs: references of the table, sockets that use it, messages, unread
+ *	messages that count in @c_rx_held, queued work items, and the loopback
  *	path that delivers on it
- * @c_lcong: our address's congestion map
- * @c_fcong: the map that says which of the peer's ports are congested
- * @c_cong_item: on the list of @c_lcong, if the peer is to be told
- * @c_rcu: frees it
- * @c_used: a socket of this host has sent or received on it; a connection that
- *	none has used goes when it is disconnected
- * @c_hash: of its addresses, the same at both ends; see rds_mp_pick()
+ * @c_lcong: congestion map of our address
+ * @c_fcong: congestion map of the peer's ports
+ * @c_cong_item: on the list of @c_lcong, if the peer is to be sent that map
+ * @c_rcu: for freeing it after a grace period
+ * @c_used: a local socket has sent or received on it. A connection that no
+ *	local socket has used is destroyed when it is disconnected
+ * @c_hash: hash of its addresses, the same at both ends; see rds_mp_pick()
  * @c_is_lower: our address is the lower of the two
- * @c_called: the peer has asked us to dial
+ * @c_called: the peer has knocked: it has asked us to dial
  * @c_called_at: when it did so last, in jiffies
- * @c_handshake_wait_at: when somebody first waited to learn what the peer is,
- *	in jiffies; 0 if nobody has
- * @c_rx_held: bytes of memory that unread messages hold which came for a port
- *	that was congested already
- * @c_evicted: it is to go although it is connected
- * @c_forgotten: likewise, and although it was used
- * @c_gen: our generation number, as the peer knows it
- * @c_epoch: tells this life of the connection from others, see handshake.c
- * @c_npaths: paths that messages are spread over; a power of two; written
- *	under cp_lock of @c_fan_path, too
- * @c_mp_lock: serialises what is learned of the peer; guards all below
- * @c_peer_hs: what the peer has said of itself
- * @c_has_handshake: it has said anything
- * @c_npaths_offered: how many paths we said last that we offer
- * @c_npaths_offered_in_use: or have in use
- * @c_npaths_wanted: paths that are in use, at either end; 1 until there are
- *	more
- * @c_fan: how far that has come
- * @c_fan_path: the path that carried everything until then
- * @c_fan_at: when the barrier was sent last, in jiffies
- * @c_fan_ticket: its ticket on @c_fan_path
- * @c_fan_tag: what tells this barrier from others, to one of ours
- * @c_fan_echo: the barrier that it has said last has arrived; stored by
- *	deliveries
- * @c_first_probe: the probe that opens the connection has not been queued;
- *	touched by the first path's work only
- * @c_probes: numbered probes that have not been answered
- * @c_map_acked_ver: state of our congestion map that the peer has
- * @c_rx_epoch: counts restarts of a peer whose paths do not tell one by one
- * @c_paths: the paths, by number; those that were needed so far. Set under
- *	rn_lock, read without
- * @c_path: the first of them to exist; of path 0 as a rule
+ * @c_handshake_wait_at: when a sender first waited for the peer's handshake, in
+ *	jiffies; 0 if none has
+ * @c_rx_held: bytes of memory held by unread messages that arrived for a port
+ *	which was congested already
+ * @c_evicted: it is to be destroyed although it is connected
+ * @c_forgotten: likewise, even if a local socket has used it
+ * @c_gen: our generation number, as announced to the peer
+ * @c_epoch: our epoch: tells this connection from earlier and later ones with
+ *	the same key, see handshake.c
+ * @c_npaths: number of paths that messages are spread over; a power of two.
+ *	Written under @c_mp_lock; when it grows, also under cp_lock of
+ *	@c_fan_path
+ * @c_mp_lock: serializes all changes that follow from the peer's handshake;
+ *	guards the fields from @c_peer_hs to @c_fan_tag, and @c_rx_epoch
+ * @c_peer_hs: what the peer has announced about itself
+ * @c_has_handshake: @c_peer_hs is valid
+ * @c_npaths_offered: number of paths in our last handshake frame; also stored
+ *	without @c_mp_lock
+ * @c_npaths_offered_in_use: that frame said that they are in use; likewise
+ * @c_npaths_wanted: number of paths that are in use, at either end; 1 until
+ *	there are more
+ * @c_fan: how far the spreading of messages has come
+ * @c_fan_path: the path that carried all messages before they spread
+ * @c_fan_at: when the barrier probe was sent last, in jiffies
+ * @c_fan_ticket: ticket of the barrier probe on @c_fan_path
+ * @c_fan_tag: tag of this barrier, for a peer that runs this implementation
+ * @c_fan_echo: tag of the barrier that such a peer has last reported as
+ *	arrived; stored by deliveries
+ * @c_first_probe: the probe that opens the connection has not been queued; used
+ *	by the work item of the first path only
+ * @c_probes: number of numbered probes without a reply
+ * @c_map_acked_ver: latest version of our congestion map that the peer has
+ *	acknowledged
+ * @c_rx_epoch: counts restarts of the peer, for paths on which the peer sends
+ *	no handshake frames
+ * @c_paths: the paths needed so far, by number. Set under rn_lock, read without
+ * @c_path: the first path that existed; usually path 0
  */
 struct rds_conn {
 	struct rhash_head	c_node;
@@ -126,7 +132,7 @@ struct rds_conn {
 	u32			c_epoch;
 	u8			c_npaths;
 
-	struct mutex		c_mp_lock;	/* guards what follows */
+	struct mutex		c_mp_lock;	/* guards peer state */
 	struct rds_handshake	c_peer_hs;
 	bool			c_has_handshake;
 	u16			c_npaths_offered;
@@ -151,13 +157,13 @@ void rds_conn_free_path(struct rds_cpath *cp);
 void rds_conn_release(struct rds_conn *conn);
 
 /**
- * rds_conn_path() - a path of a connection
+ * rds_conn_path() - Get a path of a connection
  * @conn: the connection
- * @i: its number, below RDS_MAX_PATHS
+ * @i: the path's number, below RDS_MAX_PATHS
  *
- * Context: any.
- * Return: the path, which is there as long as the connection, or NULL if it
- * was not needed so far. Path 0 always is.
+ * Context: Any context.
+ * Return: the path, which exists as long as the connection; NULL if it was not
+ * needed so far. Path 0 always exists.
  */
 static inline struct rds_cpath *rds_conn_path(const struct rds_conn *conn,
 					      unsigned int i)
@@ -167,14 +173,15 @@ static inline struct rds_cpath *rds_conn_path(const struct rds_conn *conn,
 }
 
 /**
- * rds_cpath_asks_acks() - do messages say when they wait for an ack?
+ * rds_cpath_asks_acks() - Check whether messages carry requests for acks
  * @cp: the path
  *
- * Where acks come by themselves, peers of this implementation still make use of
- * it; others have never seen it there.
+ * A transport with %RDS_CAP_SELF_ACKED needs no requests. There, a peer that
+ * runs this implementation still makes use of them. Other implementations have
+ * never seen them there.
  *
- * Context: any.
- * Return: true if they do.
+ * Context: Any context.
+ * Return: true if messages on the path may carry RDS_FLAG_ACK_REQUIRED.
  */
 static inline bool rds_cpath_asks_acks(const struct rds_cpath *cp)
 {
@@ -182,10 +189,10 @@ static inline bool rds_cpath_asks_acks(const struct rds_cpath *cp)
 }
 
 /**
- * rds_conn_loops() - does a connection end on this host?
+ * rds_conn_loops() - Check whether a connection ends on this host
  * @conn: the connection
  *
- * Context: any; its transport is registered.
+ * Context: Any context.
  * Return: true if its transport is a loopback transport.
  */
 static inline bool rds_conn_loops(const struct rds_conn *conn)
@@ -194,10 +201,10 @@ static inline bool rds_conn_loops(const struct rds_conn *conn)
 }
 
 /**
- * rds_conn_set_used() - a socket of this host uses the connection
+ * rds_conn_set_used() - Note that a local socket uses a connection
  * @conn: the connection
  *
- * Context: any.
+ * Context: Any context.
  */
 static inline void rds_conn_set_used(struct rds_conn *conn)
 {
@@ -206,10 +213,10 @@ static inline void rds_conn_set_used(struct rds_conn *conn)
 }
 
 /**
- * rds_conn_hold() - take another reference
+ * rds_conn_hold() - Take another reference to a connection
  * @conn: the connection; the caller has a reference already
  *
- * Context: any.
+ * Context: Any context.
  */
 static inline void rds_conn_hold(struct rds_conn *conn)
 {
@@ -217,10 +224,10 @@ static inline void rds_conn_hold(struct rds_conn *conn)
 }
 
 /**
- * rds_conn_put() - give up a reference
+ * rds_conn_put() - Put a reference to a connection
  * @conn: the connection, or NULL
  *
- * Context: any.
+ * Context: Any context.
  */
 static inline void rds_conn_put(struct rds_conn *conn)
 {

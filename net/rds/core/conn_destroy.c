@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The end of connections, step by step:
+ * Destruction of connections, step by step:
  *
- *  1. out of the table and the list: nobody finds it any more;
- *  2. mark its paths dead under cp_lock: nobody queues to them any more;
- *  3. drop them, and wait for their work: nothing connects or shuts down
- *     beside;
- *  4. shut the transport down under cp_xmit_lock: nothing sends, nothing is
- *     delivered, and the transport calls no more;
- *  5. cancel what is queued, and free what the transport hung on the paths;
- *  6. the table's reference. A late kick finds the path dead.
+ *  1. Remove the connection from the table and the list: look-ups do not find
+ *     it any more.
+ *  2. Mark its paths dead under cp_lock: no sender queues to them any more.
+ *  3. Drop the paths and wait for their work items: nothing connects or shuts
+ *     down a path in parallel.
+ *  4. Shut the transport down under cp_xmit_lock: nothing is sent or delivered
+ *     any more, and the transport makes no more calls for these paths.
+ *  5. Purge the queues, and free the transport's part of the paths.
+ *  6. Put the table's reference. A late kick finds the path dead and does
+ *     nothing.
  *
- * Steps 2 to 6 run without rn_lock, for the work that step 3 waits for may take
- * it.
+ * Steps 2 to 6 run without rn_lock, because the work items that step 3 waits
+ * for may take it.
  */
 #include "cong.h"
 #include "conn_destroy.h"
@@ -26,7 +28,9 @@ static void rds_conn_unwatch_cong(struct rds_conn *conn)
 	spin_unlock_bh(&conn->c_lcong->cm_lock);
 }
 
-/* Steps 2 and 3 of the list at the top, as far as others take notice. */
+/* Step 2 of the list at the top, and the drop of step 3: the parts that other
+ * contexts notice.
+ */
 static void rds_conn_mark_dead(struct rds_cpath *cp,
 			       enum rds_drop_reason reason)
 {
@@ -37,12 +41,13 @@ static void rds_conn_mark_dead(struct rds_cpath *cp,
 	rds_path_drop(&cp->cp_pub, reason);
 }
 
-/* Steps 3 to 5. */
+/* The wait of step 3, and steps 4 and 5. */
 static void rds_conn_kill_path(struct rds_cpath *cp)
 {
-	/* Not cancelled: who kicks at that moment could not tell whether the
-	 * work has taken over his reference. A kick may also move the item
-	 * that is waited for, hence the loop.
+	/* Flush the work item, do not cancel it: with a cancel, a context
+	 * that kicks the path at the same moment could not tell whether the
+	 * work item has taken over its reference. A kick may also requeue the
+	 * work item that the flush waits for, hence the loop.
 	 */
 	while (flush_delayed_work(&cp->cp_work))
 		;
@@ -52,12 +57,12 @@ static void rds_conn_kill_path(struct rds_cpath *cp)
 }
 
 /**
- * rds_conn_destroy() - destroy a connection
- * @conn: the connection, out of table and list; the reference of those is
- *	taken over
- * @reason: why
+ * rds_conn_destroy() - Destroy a connection
+ * @conn: the connection, already removed from the table and the list; the
+ *	table's reference passes to this function
+ * @reason: the reason to record
  *
- * Context: process, may sleep; not the work of a path. No locks.
+ * Context: Process context, may sleep; not from a path's work item. No locks.
  */
 void rds_conn_destroy(struct rds_conn *conn, enum rds_drop_reason reason)
 {
@@ -93,16 +98,17 @@ static struct rds_conn *rds_conn_unlink(struct rds_net *rn,
 }
 
 /**
- * rds_conn_destroy_all() - destroy the connections of a namespace
+ * rds_conn_destroy_all() - Destroy the connections of a namespace
  * @rn: the namespace
- * @trans: only those of this transport; NULL for all
- * @reason: why
+ * @trans: only connections of this transport; NULL for all transports
+ * @reason: the reason to record
  *
- * The caller sees to it that sockets make no more of them. The work of one
- * may still make another, which is why rn_lock is not held throughout, and
- * why this goes on until none is left.
+ * The caller makes sure that sockets create no more such connections. The work
+ * item of a path that is being destroyed may still create one. Therefore
+ * rn_lock is not held all the time, and the loop runs until no connection is
+ * left.
  *
- * Context: process, may sleep. Takes rn_lock.
+ * Context: Process context, may sleep. Takes rn_lock.
  */
 void rds_conn_destroy_all(struct rds_net *rn,
 			  const struct rds_transport *trans,
@@ -112,6 +118,8 @@ void rds_conn_destroy_all(struct rds_net *rn,
 
 	while ((conn = rds_conn_unlink(rn, trans)))
 		rds_conn_destroy(conn, reason);
-	/* What it has taken off the list is gone when it is done. */
+	/* The reaper itself destroys the connections that it has removed from
+	 * the list. Wait until it is done.
+	 */
 	flush_delayed_work(&rn->rn_reap);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The end of connections. */
+/* Destruction of connections. */
 #ifndef _RDS_CORE_CONN_DESTROY_H
 #define _RDS_CORE_CONN_DESTROY_H
 

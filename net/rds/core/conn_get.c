@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The connection that somebody asks for: found, or made within the limits.
+ * Get the connection that a user or a peer asks for: find it, or create it
+ * within the limits.
  */
 #include <net/ipv6.h>
 
@@ -10,7 +11,9 @@
 #include "conn_reap.h"
 #include "conn_table.h"
 
-/* Of a loopback connection the way back, for who has had the way there made */
+/* Get the reverse connection on loopback. It is charged to the user of the
+ * forward connection.
+ */
 static struct rds_conn *rds_conn_get_reverse(const struct rds_conn *there,
 					     const struct rds_conn_key *key)
 {
@@ -28,7 +31,7 @@ static struct rds_conn *rds_conn_get_reverse(const struct rds_conn *there,
 	return conn;
 }
 
-/* What is in the table while rn_lock is held is not dead. */
+/* A connection found in the table while rn_lock is held is not dead. */
 static struct rds_conn *rds_conn_make(struct rds_net *rn,
 				      const struct rds_conn_key *key,
 				      kuid_t uid)
@@ -49,7 +52,7 @@ out:
 	return conn;
 }
 
-/* Beyond a limit idle ones make room. */
+/* If a limit is reached, free idle loopback connections and try once more. */
 static struct rds_conn *rds_conn_make_room(struct rds_net *rn,
 					   const struct rds_conn_key *key,
 					   kuid_t uid)
@@ -75,20 +78,21 @@ static struct rds_conn *rds_conn_make_room(struct rds_net *rn,
 }
 
 /**
- * rds_conn_get_for_user() - find or make a connection that a user asks for
+ * rds_conn_get_for_user() - Find or create a connection for a user
  * @rn: the namespace
- * @key: what it is found by; its transport must be pinned by the caller
- * @uid: who asks
+ * @key: its key; the caller pins the transport in it
+ * @uid: the user
  *
- * Anybody may send to any address, so there are limits to what is made: see
- * conn_limit.c.
+ * Any user may send to any address, so the number of connections is limited:
+ * see conn_limit.c.
  *
- * Context: process, may sleep; not the work of a path, for which it may wait.
- * Takes rn_lock if there is none yet, or if it is about to go.
- * Return: the connection with a reference for the caller; or an error
- * pointer: -ENOMEM; -ENETDOWN if the namespace is going away; -EUSERS if there
- * are too many connections; -EDQUOT if the user has had too many made; or what
- * the transport's path_alloc() returned.
+ * Context: Process context, may sleep; not from a path's work item, which this
+ * function may wait for. Takes rn_lock if there is no connection yet, or if the
+ * one found is being destroyed.
+ * Return: the connection with a reference for the caller, or an error pointer:
+ * -ENOMEM; -ENETDOWN if the namespace is going away; -EUSERS if there are too
+ * many connections; -EDQUOT if the user has created too many; or the error of
+ * the transport's path_alloc().
  */
 struct rds_conn *rds_conn_get_for_user(struct rds_net *rn,
 				       const struct rds_conn_key *key,
@@ -108,13 +112,14 @@ struct rds_conn *rds_conn_get_for_user(struct rds_net *rn,
 }
 
 /**
- * rds_conn_get_for_peer() - find or make a connection that a peer asks for
+ * rds_conn_get_for_peer() - Find or create a connection for a peer
  * @rn: the namespace
  * @key: as for rds_conn_get_for_user()
  *
- * Context: process, may sleep. rn_lock is held.
- * Return: as rds_conn_get_for_user(), but -EAGAIN if there are too many, or too
- * many that nobody here uses; conn_ops.accept_again() will tell.
+ * Context: Process context, may sleep. rn_lock is held.
+ * Return: as rds_conn_get_for_user(), but -EAGAIN if there are too many
+ * connections, or too many that no socket of this host has used. The transport
+ * may try again when conn_ops.accept_again() is called.
  */
 struct rds_conn *rds_conn_get_for_peer(struct rds_net *rn,
 				       const struct rds_conn_key *key)
@@ -132,15 +137,16 @@ struct rds_conn *rds_conn_get_for_peer(struct rds_net *rn,
 }
 
 /**
- * rds_path_get_reverse() - the path on which a loopback peer receives
+ * rds_path_get_reverse() - Get the path on which a loopback peer receives
  * @path: the path that sends
  *
- * The two directions between addresses of one host are two connections. That
- * of an address with itself has a passive twin.
+ * The two directions between addresses of one host are two connections. A
+ * connection of an address to itself has a passive twin.
  *
- * Context: process, may sleep. Takes rn_lock if there is none yet.
- * Return: the path with a reference, to be given up by rds_path_put(), or an
- * error pointer: -ENOMEM, -ENETDOWN, or what path_alloc() returned.
+ * Context: Process context, may sleep. Takes rn_lock if the reverse connection
+ * does not exist yet.
+ * Return: the path with a reference, to be put by rds_path_put(), or an error
+ * pointer: -ENOMEM, -ENETDOWN, or the error of path_alloc().
  */
 struct rds_path *rds_path_get_reverse(struct rds_path *path)
 {

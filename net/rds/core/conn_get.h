@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The connection that somebody asks for. */
+/* Get the connection that a user or a peer asks for. */
 #ifndef _RDS_CORE_CONN_GET_H
 #define _RDS_CORE_CONN_GET_H
 

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whether anybody uses a connection, and when those that nobody uses are
- * looked for; what becomes of them is in conn_reap.c.
+ * Detection of connections that are no longer needed, and scheduling of the
+ * reaper, which destroys them (conn_reap.c).
  *
- * One with a wire that was never UP is abandoned when only the table and its
- * own probes refer to it: then no socket has it, no message of any waits on it,
- * and no work of its paths is planned. That it is, a path's work finds out
- * before it dials again; and those that nobody dials are looked for now and
- * then, as long as there is any that was never UP.
+ * A connection with a wire that local sockets have used, but that was never UP,
+ * is abandoned when only the table and its own probes refer to it. Then no
+ * socket caches it, no message waits on it, and no work item of its paths is
+ * queued. A path's work item checks this before it dials again. The reaper
+ * looks for abandoned connections that no work item dials. It runs
+ * periodically, as long as there is a connection that was never UP.
  */
 #include "compat.h"
 #include "conn_idle.h"
 
-/* How long such connections are gathered before the disconnected ones go */
+/* Delay of a reaper run, so that one run serves several connections */
 #define RDS_REAP_DELAY		(HZ / 20)
 
-/* How often those that were never UP are looked through */
+/* How often the reaper looks at connections that were never UP */
 #define RDS_SWEEP_INTERVAL	(5 * HZ)
 
-/* A connection that is given up while it comes up may have delivered. */
+/* A connection that is dropped while it comes up may have delivered messages
+ * already, so look at the receive sequence number too.
+ */
 static bool rds_conn_was_up(const struct rds_conn *conn)
 {
 	const struct rds_cpath *cp;
@@ -34,11 +37,12 @@ static bool rds_conn_was_up(const struct rds_conn *conn)
 }
 
 /**
- * rds_conn_is_unborn() - has a socket had a connection made in vain so far?
+ * rds_conn_is_unborn() - Check whether a used connection was never UP
  * @conn: the connection
  *
- * Context: any.
- * Return: true if so.
+ * Context: Any.
+ * Return: true if a socket of this host has used the connection, it has a wire,
+ * and it has never been UP.
  */
 bool rds_conn_is_unborn(const struct rds_conn *conn)
 {
@@ -46,7 +50,9 @@ bool rds_conn_is_unborn(const struct rds_conn *conn)
 	       !rds_conn_was_up(conn);
 }
 
-/* Messages of the family's own, which wait for a peer that nobody has met */
+/* Count the probes that wait for a peer which was never reached. RDS itself
+ * sends them, so they do not show that a user needs the connection.
+ */
 static unsigned int rds_conn_nr_probes(const struct rds_conn *conn)
 {
 	const struct rds_cpath *cp;
@@ -61,15 +67,16 @@ static unsigned int rds_conn_nr_probes(const struct rds_conn *conn)
 }
 
 /**
- * rds_conn_is_abandoned() - was it never UP, and does nobody refer to it?
+ * rds_conn_is_abandoned() - Check whether all users have abandoned a connection
  * @conn: the connection, with a wire
- * @own: references of the caller's own
+ * @own: number of references that the caller holds
  *
- * A sender that looks it up at that moment has a reference, and then finds the
- * path DOWN with no attempt planned, or dead.
+ * A sender may look the connection up at the same moment. It then holds a
+ * reference, and finds the path either DOWN with no attempt planned, or dead.
  *
- * Context: any.
- * Return: true if so.
+ * Context: Any.
+ * Return: true if the connection was used but never UP, and only the table, the
+ * caller and its own probes refer to it.
  */
 bool rds_conn_is_abandoned(const struct rds_conn *conn, unsigned int own)
 {
@@ -80,27 +87,31 @@ bool rds_conn_is_abandoned(const struct rds_conn *conn, unsigned int own)
 }
 
 /**
- * rds_conn_is_left() - is there nobody for whom a path would be connected?
+ * rds_conn_is_left() - Check whether no local user needs the connection
  * @conn: the connection, with a wire
  *
- * Context: process, the work of one of its paths, which has a reference.
- * Return: true if no socket has used it, or all who did have abandoned it.
+ * Context: Process context, from the work item of one of its paths, which holds
+ * a reference.
+ * Return: true if no socket of this host has used the connection, or if it is
+ * abandoned.
  */
 bool rds_conn_is_left(const struct rds_conn *conn)
 {
-	/* The state is stored before the references are read. Pairs with the
-	 * one in rds_cpath_connect_soon().
+	/* The path's state is stored before the references are read. Pairs
+	 * with the one in rds_cpath_connect_soon().
 	 */
 	smp_mb();
 	return !READ_ONCE(conn->c_used) || rds_conn_is_abandoned(conn, 1);
 }
 
-/* A run that is due earlier remains so. */
+/* Do not postpone a run that is due earlier. */
 static void rds_conn_reap_within(struct rds_net *rn, unsigned long delay)
 {
 	struct delayed_work *work = &rn->rn_reap;
 
-	/* Not on rds_wq: it waits for work there, perhaps behind it. */
+	/* Do not use rds_wq: the reaper waits for work items on rds_wq, which
+	 * could be queued behind it.
+	 */
 	if (queue_delayed_work(system_unbound_wq, work, delay))
 		return;
 	if (timer_pending(&work->timer) &&
@@ -109,10 +120,12 @@ static void rds_conn_reap_within(struct rds_net *rn, unsigned long delay)
 }
 
 /**
- * rds_conn_reap_later() - a connection may have been left by everybody
+ * rds_conn_reap_later() - Schedule the reaper to run soon
  * @rn: the namespace
  *
- * Context: any.
+ * To be called when a connection may have lost its last user.
+ *
+ * Context: Any.
  */
 void rds_conn_reap_later(struct rds_net *rn)
 {
@@ -121,12 +134,13 @@ void rds_conn_reap_later(struct rds_net *rn)
 EXPORT_SYMBOL_RDS_KUNIT(rds_conn_reap_later);
 
 /**
- * rds_conn_sweep_later() - there is a connection that was not UP yet
+ * rds_conn_sweep_later() - Schedule the reaper to look for connections never UP
  * @rn: the namespace
  *
- * It is looked at again and again until it was, or is abandoned.
+ * The reaper schedules itself again until each such connection has come UP, or
+ * is abandoned.
  *
- * Context: any.
+ * Context: Any.
  */
 void rds_conn_sweep_later(struct rds_net *rn)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whether anybody uses a connection. */
+/* Detection of connections that are no longer needed. */
 #ifndef _RDS_CORE_CONN_IDLE_H
 #define _RDS_CORE_CONN_IDLE_H
 
@@ -12,11 +12,12 @@ void rds_conn_reap_later(struct rds_net *rn);
 void rds_conn_sweep_later(struct rds_net *rn);
 
 /**
- * rds_conn_is_unused() - has no socket of this host used a connection?
+ * rds_conn_is_unused() - Check whether no local socket has used a connection
  * @conn: the connection
  *
- * Context: any.
- * Return: true if none has, and it is not a loopback transport's.
+ * Context: Any.
+ * Return: true if no socket of this host has used the connection, and its
+ * transport is not a loopback transport.
  */
 static inline bool rds_conn_is_unused(const struct rds_conn *conn)
 {

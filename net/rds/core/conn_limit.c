@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How many connections there may be.
+ * Limits on the number of connections.
  *
- * To send to an address is enough to have one made, and each takes some KiB,
- * and with a wire a socket of the transport. So there are two limits in each
- * namespace: for all connections, and for those that the sockets of one user
- * have had made. The user is who created the socket, by kernel user ID, so
- * that it makes no difference what user namespace that is in.
+ * A user creates a connection just by sending to an address. Each connection
+ * takes some KiB and, with a wire, a socket of the transport. So each namespace
+ * has two limits: one for all connections, and one for the connections that the
+ * sockets of one user have created. The user is the creator of the socket, by
+ * kernel user ID, so user namespaces make no difference.
  *
- * A connection counts as long as it is in the table of its namespace: from
- * rds_conn_create() to rds_conn_remove(). Both hold rn_lock, which guards the
- * counts. A user's entry is there as long as one of his connections is. What a
- * peer has made is nobody's; the way back of a loopback connection is counted
- * as its way there is, but never refused, for that would leave half a
- * connection.
+ * A connection counts while it is in the table of its namespace: from
+ * rds_conn_create() to rds_conn_remove(). Both run under rn_lock, which guards
+ * the counts. The entry of a user exists as long as one of the user's
+ * connections does. A connection made by a peer is charged to no user. The
+ * reverse connection on loopback is charged to the user of the forward one, but
+ * never refused: a refusal would leave half a connection.
  */
 #include <linux/capability.h>
 #include <linux/slab.h>
@@ -21,10 +21,10 @@
 #include "conn_limit.h"
 
 /**
- * struct rds_conn_user - who has had connections made
+ * struct rds_conn_user - a user who has created connections
  * @cu_node: in &rds_net.rn_conn_users
  * @cu_uid: the user
- * @cu_nr: how many are there
+ * @cu_nr: number of the user's connections
  */
 struct rds_conn_user {
 	struct hlist_node	cu_node;
@@ -33,10 +33,10 @@ struct rds_conn_user {
 };
 
 /**
- * rds_conn_limit_net_init() - nobody has connections yet
+ * rds_conn_limit_net_init() - Initialize the table of users of a namespace
  * @rn: the namespace
  *
- * Context: process.
+ * Context: Process context.
  */
 void rds_conn_limit_net_init(struct rds_net *rn)
 {
@@ -58,7 +58,7 @@ static struct rds_conn_user *rds_conn_user_find(struct rds_net *rn, kuid_t uid)
 	return NULL;
 }
 
-/* The owner of another namespace sets its limit, but none above the host's. */
+/* The owner of a namespace sets its limit, but init_net's limit caps it. */
 static unsigned int rds_conn_max(const struct rds_net *rn)
 {
 	const struct rds_net *host = rds_net(&init_net);
@@ -68,13 +68,13 @@ static unsigned int rds_conn_max(const struct rds_net *rn)
 }
 
 /**
- * rds_conn_is_full() - may peers have no more connections made?
+ * rds_conn_is_full() - Check whether peers may make no more connections
  * @rn: the namespace
  *
- * A quarter of what there may be is for the users of this host.
+ * A quarter of the limit is reserved for the users of this host.
  *
- * Context: process. rn_lock is held.
- * Return: true if there are too many for that.
+ * Context: Process context. rn_lock is held.
+ * Return: true if the connections have reached three quarters of the limit.
  */
 bool rds_conn_is_full(const struct rds_net *rn)
 	__must_hold(&rn->rn_lock)
@@ -86,14 +86,15 @@ bool rds_conn_is_full(const struct rds_net *rn)
 }
 
 /**
- * rds_conn_limit() - may a user have another connection made?
+ * rds_conn_limit() - Check whether a user may create another connection
  * @rn: the namespace
  * @uid: the user
  *
- * With CAP_NET_ADMIN over the namespace the limit of the user is no matter.
+ * The limit per user does not apply to a caller with CAP_NET_ADMIN over the
+ * namespace.
  *
- * Context: process. rn_lock is held.
- * Return: 0; -EUSERS if the namespace has as many as it may; -EDQUOT if the
+ * Context: Process context. rn_lock is held.
+ * Return: 0; -EUSERS if the namespace has reached its limit; -EDQUOT if the
  * user has.
  */
 int rds_conn_limit(struct rds_net *rn, kuid_t uid)
@@ -129,11 +130,11 @@ static struct rds_conn_user *rds_conn_user_get(struct rds_net *rn, kuid_t uid)
 }
 
 /**
- * rds_conn_charge() - count a connection that goes into the table
+ * rds_conn_charge() - Count a connection that enters the table
  * @conn: the connection
- * @uid: who has had it made; INVALID_UID if no user of this host
+ * @uid: the user who creates it; INVALID_UID if a peer does
  *
- * Context: process, may sleep. rn_lock is held.
+ * Context: Process context, may sleep. rn_lock is held.
  * Return: 0 or -ENOMEM.
  */
 int rds_conn_charge(struct rds_conn *conn, kuid_t uid)
@@ -155,10 +156,10 @@ int rds_conn_charge(struct rds_conn *conn, kuid_t uid)
 }
 
 /**
- * rds_conn_uncharge() - a connection is not in the table any more
+ * rds_conn_uncharge() - Uncount a connection that leaves the table
  * @conn: the connection, charged
  *
- * Context: process. rn_lock is held.
+ * Context: Process context. rn_lock is held.
  */
 void rds_conn_uncharge(struct rds_conn *conn)
 	__must_hold(&conn->c_rn->rn_lock)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How many connections there may be. */
+/* Limits on the number of connections. */
 #ifndef _RDS_CORE_CONN_LIMIT_H
 #define _RDS_CORE_CONN_LIMIT_H
 

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The end of connections that nobody uses.
+ * The reaper: destruction of connections that are no longer needed.
  *
- * On loopback anybody can make them, between any two of 2^24 addresses, and
- * they have nothing to remember: beyond a number of them idle ones make room.
+ * Loopback: any user can create connections between any two of 2^24 addresses.
+ * Such a connection keeps no state worth remembering. If there are too many,
+ * idle ones make room.
  *
- * With a wire, peers can make them. One that no socket of this host has used
- * goes when it is disconnected; and there may be so many of a peer's, and of
- * all, or the oldest goes.
+ * With a wire, peers can make connections. A connection that no socket of this
+ * host has used is destroyed when it is disconnected. The number of such
+ * connections is limited, for each peer and in total. Beyond a limit the oldest
+ * one makes room.
  *
- * And anybody can have them made, to addresses where nobody is. One that was
- * never UP goes when it is abandoned, see conn_idle.c.
+ * Any user can also create connections to addresses at which there is no host.
+ * A connection that was never UP is destroyed when it is abandoned, see
+ * conn_idle.c.
  *
- * One that was UP and used stays, see conn.c, until its peer is forgotten.
+ * A connection that was UP and used stays, see conn.c, until its peer is
+ * forgotten (rds_conn_forget()).
  */
 #include <linux/slab.h>
 #include <net/ipv6.h>
@@ -25,18 +29,18 @@
 #include "conn_table.h"
 #include "path_work.h"
 
-/* Loopback connections of a namespace before idle ones have to go */
+/* Loopback connections in a namespace before idle ones make room */
 #define RDS_LOOP_CONNS_MAX	4096
 
-/* Connections of a namespace that peers made and nobody uses */
+/* Connections in a namespace that no socket of this host has used */
 #define RDS_UNUSED_MAX	1024
 
-/* Those with one peer's address, which has 256 types of service for each
- * address of ours
+/* The same for one peer address, which can use 256 types of service with each
+ * of our addresses
  */
 #define RDS_UNUSED_OF_PEER	64
 
-/* How long idle ones are not looked for again if so many were not found */
+/* Time to the next pass if a pass has freed fewer than RDS_REAP_WORTH */
 #define RDS_REAP_INTERVAL	(HZ / 10)
 #define RDS_REAP_WORTH		64
 
@@ -46,8 +50,8 @@ static bool rds_conn_is_loop_of(const struct rds_conn *conn, kuid_t uid)
 	       (!uid_valid(uid) || uid_eq(conn->c_uid, uid));
 }
 
-/* The two paths of a loopback pair refer to each other while they are UP. One
- * that somebody uses after all comes up again by itself.
+/* The two paths of a loopback pair refer to each other while they are UP. If a
+ * socket uses such a path after all, it comes up again by itself.
  */
 static void rds_conn_quiesce_idle(struct rds_net *rn, kuid_t uid)
 	__must_hold(&rn->rn_lock)
@@ -83,17 +87,19 @@ static unsigned int rds_conn_reap_quiet(struct rds_net *rn, kuid_t uid)
 }
 
 /**
- * rds_conn_reap_idle() - free the loopback connections that nobody uses
+ * rds_conn_reap_idle() - Free idle loopback connections
  * @rn: the namespace
- * @uid: only those of this user; INVALID_UID for all
+ * @uid: only connections of this user; INVALID_UID for all users
  *
- * Such a connection has nothing to remember: its messages arrive as they are
- * sent. One whose only reference is the table's has no message, no work and
- * no socket; taking that reference leaves it to us alone. A pass that finds
- * little is not repeated at once, for anybody may ask for it.
+ * A loopback connection keeps no state worth remembering: its messages arrive
+ * as they are sent. If the table's reference is the only one, the connection
+ * has no message, no queued work item and no socket. After this function has
+ * taken that reference, it is the only user. Any user can trigger a pass, so a
+ * pass that frees few connections is not repeated at once.
  *
- * Context: process, may sleep; not the work of a path. Takes rn_lock.
- * Return: true if there was any.
+ * Context: Process context, may sleep; not from a path's work item. Takes
+ * rn_lock.
+ * Return: true if any connection was freed.
  */
 bool rds_conn_reap_idle(struct rds_net *rn, kuid_t uid)
 {
@@ -113,10 +119,11 @@ out:
 }
 
 /**
- * rds_conn_thin_out() - free idle loopback connections if there are many
+ * rds_conn_thin_out() - Free idle loopback connections if there are many
  * @rn: the namespace
  *
- * Context: process, may sleep; not the work of a path. Takes rn_lock.
+ * Context: Process context, may sleep; not from a path's work item. Takes
+ * rn_lock.
  */
 void rds_conn_thin_out(struct rds_net *rn)
 {
@@ -125,9 +132,9 @@ void rds_conn_thin_out(struct rds_net *rn)
 }
 
 /**
- * struct rds_unused - connections that nobody uses
- * @nr: how many
- * @oldest: the one that is to make room; NULL if all are about to
+ * struct rds_unused - connections that no socket of this host has used
+ * @nr: number of such connections
+ * @oldest: the oldest one that is not marked for eviction yet; NULL if all are
  */
 struct rds_unused {
 	unsigned int	nr;
@@ -142,14 +149,16 @@ static void rds_unused_add(struct rds_unused *all, struct rds_conn *conn)
 }
 
 /**
- * rds_conn_has_room_for_peer() - may there be another that nobody uses?
+ * rds_conn_has_room_for_peer() - Check whether a peer may make a connection
  * @rn: the namespace
- * @faddr: the peer that asks for it
+ * @faddr: the address of the peer
  *
- * If not, the oldest will make room.
+ * If a limit is reached, mark the oldest unused connection for eviction and
+ * schedule the reaper. The new connection is allowed meanwhile, up to twice the
+ * limit on unused connections. If rds_conn_is_full(), it is not allowed.
  *
- * Context: process. rn_lock is held.
- * Return: true if there may.
+ * Context: Process context. rn_lock is held.
+ * Return: true if the peer may make another connection.
  */
 bool rds_conn_has_room_for_peer(struct rds_net *rn,
 				const struct in6_addr *faddr)
@@ -185,7 +194,10 @@ bool rds_conn_has_room_for_peer(struct rds_net *rn,
 	return !full && crowd->nr < 2 * max && all.nr < 2 * RDS_UNUSED_MAX;
 }
 
-/* It has nothing to remember, or is not to, and the peer is gone or has to go.
+/* If a connection keeps no state worth remembering, it may be destroyed when it
+ * is disconnected. If no local socket has used it and it is evicted, it may be
+ * destroyed while connected. If it is to be forgotten, it may always be
+ * destroyed.
  */
 static bool rds_conn_is_forsaken(const struct rds_conn *conn)
 {
@@ -228,9 +240,10 @@ static void rds_conn_set_dead(struct rds_conn *conn, bool dead)
 	}
 }
 
-/* Somebody may be about to send: who has queued a message has marked the
- * connection as used before, and has references to it; who has not finds it
- * dead, and looks again.
+/* A sender may use the connection at the same moment. If it has queued a
+ * message, it marked the connection as used before, and the message holds
+ * references: the second check sees that. If it has not queued a message, it
+ * finds the path dead, and looks the connection up again.
  */
 static bool rds_conn_take_forsaken(struct rds_conn *conn)
 	__must_hold(&conn->c_rn->rn_lock)
@@ -242,7 +255,7 @@ static bool rds_conn_take_forsaken(struct rds_conn *conn)
 	rds_conn_set_dead(conn, true);
 	if (rds_conn_is_forsaken(conn)) {
 		rds_conn_remove(conn);
-		/* The peer must not take the next for the same. */
+		/* The peer must not take the next connection for this one. */
 		if (conn->c_forgotten)
 			rds_net_new_gen(conn->c_rn);
 		return true;
@@ -251,7 +264,7 @@ static bool rds_conn_take_forsaken(struct rds_conn *conn)
 	return false;
 }
 
-/* Free what nobody uses and is disconnected. */
+/* Destroy the connections that are no longer needed. */
 static void rds_conn_reap_work(struct work_struct *work)
 {
 	struct rds_net *rn = container_of(to_delayed_work(work),
@@ -283,10 +296,10 @@ static void rds_conn_reap_work(struct work_struct *work)
 }
 
 /**
- * rds_conn_reap_net_init() - prepare a namespace
+ * rds_conn_reap_net_init() - Initialize the reaper of a namespace
  * @rn: the namespace
  *
- * Context: process.
+ * Context: Process context.
  */
 void rds_conn_reap_net_init(struct rds_net *rn)
 {
@@ -294,16 +307,17 @@ void rds_conn_reap_net_init(struct rds_net *rn)
 }
 
 /**
- * rds_conn_forget() - forget what is known of a peer
+ * rds_conn_forget() - Forget the state kept about a peer
  * @rn: the namespace
- * @faddr: the peer's address
+ * @faddr: the address of the peer
  *
- * Its connections with a wire are destroyed, used or not. Messages that wait
- * there are given up. The next connection has another generation number, so
- * that the peer forgets, too, what it knows by the old one.
+ * All connections with a wire to the peer are destroyed, used or not. Messages
+ * that wait on them are dropped. The next connection has another generation
+ * number, so that the peer also forgets its state for the old one.
  *
- * Context: process, may sleep; not the work of a path. Takes rn_lock.
- * Return: how many connections there were. They are gone.
+ * Context: Process context, may sleep; not from a path's work item. Takes
+ * rn_lock.
+ * Return: the number of connections found. They have been destroyed.
  */
 unsigned int rds_conn_forget(struct rds_net *rn, const struct in6_addr *faddr)
 {
@@ -320,8 +334,9 @@ unsigned int rds_conn_forget(struct rds_net *rn, const struct in6_addr *faddr)
 	}
 	mutex_unlock(&rn->rn_lock);
 
-	/* What the reaper has taken off the list, an end of the namespace or
-	 * of the transport waits for.
+	/* Leave the destruction to the reaper: namespace exit and transport
+	 * unregistration wait for the connections that the reaper has removed
+	 * from the list.
 	 */
 	mod_delayed_work(system_unbound_wq, &rn->rn_reap, 0);
 	flush_delayed_work(&rn->rn_reap);

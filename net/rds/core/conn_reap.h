@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Connections that nobody uses. */
+/* The reaper: destruction of connections that are no longer needed. */
 #ifndef _RDS_CORE_CONN_REAP_H
 #define _RDS_CORE_CONN_REAP_H
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The connections of a namespace, by what they are found by, and their paths.
+ * The table of a namespace's connections, and the creation of connections and
+ * paths.
  *
- * What the work item of a path does stands above this file, and is made known
- * to it once.
+ * The work function of a path is in path_work.c, a layer above this file. It is
+ * registered here once, by rds_conn_table_init().
  */
 #include <linux/jhash.h>
 #include <linux/random.h>
@@ -26,10 +27,10 @@ static const struct rhashtable_params rds_conn_params = {
 static work_func_t rds_conn_path_work __ro_after_init;
 
 /**
- * rds_conn_table_init() - make known what the work item of a path does
- * @path_work: its function
+ * rds_conn_table_init() - Register the work function of paths
+ * @path_work: the work function
  *
- * Context: process, before the first connection is made.
+ * Context: Process context, before the first connection is created.
  */
 void __init rds_conn_table_init(work_func_t path_work)
 {
@@ -51,7 +52,9 @@ void rds_conn_net_exit(struct rds_net *rn)
 	rhashtable_destroy(&rn->rn_conns);
 }
 
-/* On loopback the receiver's own map says whether its port is congested. */
+/* On loopback, the receiver's own map holds the state of its ports, so the
+ * sender reads that map.
+ */
 static int rds_conn_get_maps(struct rds_conn *conn)
 {
 	enum rds_cong_side fside = RDS_CONG_REMOTE;
@@ -76,7 +79,7 @@ static int rds_conn_get_maps(struct rds_conn *conn)
 	return 0;
 }
 
-/* The same at both ends */
+/* Hash the two addresses. Both ends compute the same value. */
 static u32 rds_conn_hash(const struct rds_conn_key *key, bool is_lower)
 {
 	const struct in6_addr *lower = is_lower ? &key->laddr : &key->faddr;
@@ -130,8 +133,9 @@ static void rds_conn_init_path(struct rds_conn *conn, struct rds_cpath *cp,
 	cp->cp_remind_at = jiffies;
 }
 
-/* The first number belongs to a probe, so that a peer that remembers another
- * life of ours learns of it before it judges anything else.
+/* Reserve sequence number 1 for a probe. A peer that remembers an earlier
+ * incarnation of ours then learns of the new one before it judges any other
+ * message.
  */
 static void rds_conn_plan_probe(struct rds_conn *conn)
 {
@@ -184,13 +188,13 @@ err_free:
 }
 
 /**
- * rds_conn_add_path() - the path of a connection, made if it is not there
+ * rds_conn_add_path() - Get a path of a connection, create it if needed
  * @conn: the connection
- * @i: its number, below RDS_MAX_PATHS
+ * @i: the number of the path, below RDS_MAX_PATHS
  *
- * Context: process, may sleep. rn_lock is held.
- * Return: the path, or NULL without memory, or if the connection is being
- * destroyed.
+ * Context: Process context, may sleep. rn_lock is held.
+ * Return: the path; NULL if memory is short or path_alloc() fails, or if the
+ * connection is being destroyed and does not have the path yet.
  */
 struct rds_cpath *rds_conn_add_path(struct rds_conn *conn, unsigned int i)
 	__must_hold(&conn->c_rn->rn_lock)
@@ -230,11 +234,11 @@ static void rds_conn_watch_cong(struct rds_conn *conn)
 }
 
 /**
- * rds_conn_lookup() - find a connection
+ * rds_conn_lookup() - Find a connection by its key
  * @rn: the namespace
- * @key: what it is found by
+ * @key: the key
  *
- * Context: any.
+ * Context: Any.
  * Return: the connection with a reference for the caller, or NULL.
  */
 struct rds_conn *rds_conn_lookup(struct rds_net *rn,
@@ -251,15 +255,15 @@ struct rds_conn *rds_conn_lookup(struct rds_net *rn,
 }
 
 /**
- * rds_conn_create() - make a connection
+ * rds_conn_create() - Create a connection
  * @rn: the namespace
- * @key: what it is found by, which none is so far
- * @uid: who has it made; INVALID_UID if that is a peer
+ * @key: its key; no connection with this key exists yet
+ * @uid: the user to charge; INVALID_UID if a peer makes the connection
  *
- * Context: process, may sleep. rn_lock is held.
- * Return: the connection with a reference for the caller; or an error pointer:
- * -ENOMEM; -ENETDOWN if the namespace is going away; or what the transport's
- * path_alloc() returned.
+ * Context: Process context, may sleep. rn_lock is held.
+ * Return: the connection with a reference for the caller, or an error pointer:
+ * -ENOMEM; -ENETDOWN if the namespace is going away; or the error of the
+ * transport's path_alloc().
  */
 struct rds_conn *rds_conn_create(struct rds_net *rn,
 				 const struct rds_conn_key *key, kuid_t uid)
@@ -302,10 +306,10 @@ err_free:
 }
 
 /**
- * rds_conn_remove() - take a connection out of table and list
- * @conn: the connection; the reference of the table is the caller's now
+ * rds_conn_remove() - Remove a connection from the table and the list
+ * @conn: the connection; the table's reference passes to the caller
  *
- * Context: process. rn_lock is held.
+ * Context: Process context. rn_lock is held.
  */
 void rds_conn_remove(struct rds_conn *conn)
 	__must_hold(&conn->c_rn->rn_lock)
@@ -321,12 +325,12 @@ void rds_conn_remove(struct rds_conn *conn)
 }
 
 /**
- * rds_paths_drop() - have all connections of a transport made anew
+ * rds_paths_drop() - Drop all connections of a transport so that they reconnect
  * @net: the namespace
  * @trans: the transport
- * @reason: why
+ * @reason: the reason to record
  *
- * Context: process, may sleep. Takes rn_lock.
+ * Context: Process context, may sleep. Takes rn_lock.
  */
 void rds_paths_drop(struct net *net, const struct rds_transport *trans,
 		    enum rds_drop_reason reason)

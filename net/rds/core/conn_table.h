@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The connections of a namespace. */
+/* The table of a namespace's connections. */
 #ifndef _RDS_CORE_CONN_TABLE_H
 #define _RDS_CORE_CONN_TABLE_H
 

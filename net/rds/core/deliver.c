@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Received messages find their socket.
+ * Delivery of received messages to sockets.
  *
  * A transport calls rds_deliver() in deliver context (transport.h), serially
- * for each path, and gives its reference away. Duplicates and messages that
- * nobody has asked for end here; a ping becomes a pong for the path's work to
- * send; all else goes on the queue of the socket, which never refuses it
- * (rds(7), "Message Receipt"). A queue that is too long marks the port
- * congested instead.
+ * for each path, and passes its reference to the message. rds_deliver() drops
+ * duplicates and messages for ports that no socket has bound. For a ping it
+ * notes a pong, which the path's work item sends. Handshake frames
+ * (multipath.c) and software RDMA frames (sw_request.c) are processed and
+ * released. All other messages go to the receive queue of the socket, which
+ * never refuses one (rds(7), "Message Receipt"). If the queue becomes too long,
+ * the port is marked congested instead.
  *
- * No lock is held where a reference is put.
+ * If a peer keeps sending to congested ports, core stops reading the path.
+ *
+ * No core lock is held when a reference is put.
  */
 #include <linux/module.h>
 #include <linux/sched/clock.h>
@@ -20,32 +24,34 @@
 #include "cong_flow.h"
 #include "conn.h"
 #include "incoming.h"
-#include "multipath.h"
 #include "message.h"
 #include "mr.h"
+#include "multipath.h"
 #include "pong.h"
 #include "recv_queue.h"
-#include "sw_response.h"
 #include "sw_request.h"
+#include "sw_response.h"
 #include "sysctl.h"
 
 #include <trace/events/rds.h>
 
-/* A peer that has not been told that a port is congested may go on for a
- * while, but not for ever.
+/* The multiple of rds_rx_held_max() that unread messages may hold if the peer
+ * has not been notified that the port is congested. Such a peer may exceed the
+ * limit for a while, but not forever.
  */
 #define RDS_RX_UNTOLD_FACTOR	4
 
-/* One of ours parks what is for a port when it hears that it is congested; but
- * what its paths have in hand by then comes still, up to 4 MiB each by default.
+/* The same for a notified peer that runs this implementation. It parks messages
+ * for a port as soon as it learns that the port is congested. The messages that
+ * its paths have in hand by then still arrive: by default up to 4 MiB per path.
  */
 #define RDS_RX_OURS_FACTOR	3
 
 /**
- * rds_rx_batch_begin() - begin a batch of deliveries
+ * rds_rx_batch_begin() - Begin a batch of deliveries
  * @batch: the batch
  *
- * Context: deliver context, up to and including rds_rx_batch_end().
+ * Context: Deliver context, which must last until rds_rx_batch_end() returns.
  */
 void rds_rx_batch_begin(struct rds_rx_batch *batch)
 {
@@ -54,10 +60,10 @@ void rds_rx_batch_begin(struct rds_rx_batch *batch)
 EXPORT_SYMBOL_GPL(rds_rx_batch_begin);
 
 /**
- * rds_rx_batch_end() - wake the receivers of a batch
+ * rds_rx_batch_end() - Wake the last receiver of a batch and end the batch
  * @batch: the batch
  *
- * Context: deliver context.
+ * Context: Deliver context.
  */
 void rds_rx_batch_end(struct rds_rx_batch *batch)
 {
@@ -71,7 +77,9 @@ void rds_rx_batch_end(struct rds_rx_batch *batch)
 }
 EXPORT_SYMBOL_GPL(rds_rx_batch_end);
 
-/* Takes over the reference to the socket. */
+/* A batch holds one socket, which is woken when another one takes its place.
+ * Takes over the caller's reference to @rs.
+ */
 static void rds_rx_batch_add(struct rds_rx_batch *batch, struct rds_sock *rs)
 {
 	if (batch->rs == rs) {
@@ -126,8 +134,9 @@ static void rds_recv_stamp(struct rds_net *rn, struct rds_sock *rs,
 	}
 }
 
-/* The peer goes on although it knows better, and what it sends is not read: do
- * not read it either. A reader that made room meanwhile did not see the flag.
+/* The peer has exceeded the limit and its messages are not read: stop reading
+ * the path. A reader that freed memory before the flag was set did not see the
+ * flag and will not resume the path, so check the limit again here.
  */
 static bool rds_deliver_stop(struct rds_cpath *cp)
 {
@@ -139,7 +148,7 @@ static bool rds_deliver_stop(struct rds_cpath *cp)
 	if (atomic_long_read(&cp->cp_conn->c_rx_held) <
 	    rds_rx_held_max(rn) / 2 &&
 	    test_and_clear_bit(RDS_PF_RX_STOPPED, &cp->cp_flags)) {
-		/* Its work may have seen the flag. */
+		/* The path's work item may have seen the flag: run it again. */
 		rds_cpath_kick(cp, 0);
 		return false;
 	}
@@ -150,7 +159,7 @@ static bool rds_deliver_stop(struct rds_cpath *cp)
 	return true;
 }
 
-/* How much more than what is held at most may it be? */
+/* Return the multiple of rds_rx_held_max() that unread messages may hold. */
 static long rds_deliver_factor(const struct rds_conn *conn,
 			       const struct rds_sock *rs)
 {
@@ -169,7 +178,9 @@ static bool rds_deliver_is_too_much(const struct rds_cpath *cp,
 	return held > max && held / rds_deliver_factor(conn, rs) > max;
 }
 
-/* The peer says that it has used a region, and how much of it. */
+/* Process the extension headers by which the peer reports that it has used an
+ * MR, and how many bytes it has transferred.
+ */
 static void rds_deliver_used(struct rds_net *rn, struct rds_sock *rs,
 			     const struct rds_incoming *inc)
 {
@@ -208,7 +219,7 @@ static bool rds_deliver_to_sock(struct rds_path *path, struct rds_sock *rs,
 	if (unlikely(slow))
 		held = rds_incoming_charge(inc, path);
 
-	/* A reader may free the message as soon as it is on the queue. */
+	/* As soon as the message is on the queue, a reader may free it. */
 	if (!rds_recv_add(rs, inc)) {
 		rds_deliver_drop(path, inc, RDS_MSG_DEAD_SOCK);
 		sock_put(&rs->rs_sk);
@@ -240,9 +251,9 @@ static void rds_deliver_ping(struct rds_path *path, struct rds_incoming *inc)
 	rds_incoming_put(inc);
 }
 
-/* A peer of the stock kind may restart its sequence on a live connection, and
- * says so by not setting the flag. Loopback, and peers of this implementation,
- * never do.
+/* A stock peer may restart its sequence numbers on a live connection. It then
+ * sends new messages without RDS_FLAG_RETRANSMITTED. Loopback and peers that
+ * run this implementation never restart them on a live connection.
  */
 static bool rds_deliver_is_dup(const struct rds_cpath *cp,
 			       const struct rds_incoming *inc)
@@ -252,7 +263,10 @@ static bool rds_deliver_is_dup(const struct rds_cpath *cp,
 		(inc->i_flags & RDS_FLAG_RETRANSMITTED));
 }
 
-/* A peer whose paths do not all greet has restarted. */
+/* When the peer has restarted, expect sequence numbers from 1 again on a path
+ * that carries no handshake. A path with a handshake learns of the restart in
+ * rds_mp_receive().
+ */
 static void rds_deliver_follow_restart(struct rds_cpath *cp)
 {
 	u32 epoch = READ_ONCE(cp->cp_conn->c_rx_epoch);
@@ -272,8 +286,10 @@ static bool rds_deliver_is_handshake(const struct rds_cpath *cp,
 		rds_handshake_is_reply(inc->i_sport, inc->i_dport));
 }
 
-/* What follows is perhaps for sockets that will answer it. If the peer has
- * turned out to be another, those answers must come after what is given up.
+/* The messages behind the handshake frame may be for sockets that reply to
+ * them. If the peer turns out to be another incarnation, those replies must be
+ * queued after the messages that are dropped because of the restart. In that
+ * case, stop reading the path.
  */
 static bool rds_deliver_handshake(struct rds_cpath *cp,
 				  struct rds_incoming *inc)
@@ -281,7 +297,9 @@ static bool rds_deliver_handshake(struct rds_cpath *cp,
 	bool turn, fresh;
 
 	fresh = rds_mp_receive(cp, inc, &turn);
-	/* Only now: that there is news keeps the gate shut, see gate.c. */
+	/* Not before rds_mp_receive() has set RDS_PF_HANDSHAKE, which keeps the
+	 * gate shut, see gate.c.
+	 */
 	if (unlikely(rds_cpath_heard(cp)))
 		rds_cong_make_good(cp);
 	if (fresh)
@@ -292,15 +310,15 @@ static bool rds_deliver_handshake(struct rds_cpath *cp,
 }
 
 /**
- * rds_deliver() - a message has arrived
- * @path: the path that it came by
- * @inc: the message; the reference is taken over
- * @batch: what it shares its wake-up with
+ * rds_deliver() - Deliver a received message
+ * @path: the path on which the message arrived
+ * @inc: the message; its reference is taken over
+ * @batch: the batch of deliveries that share their wakeups
  *
- * Context: deliver context, serial per path. May take rs_recv_lock of the
- * receiver and congestion map locks inside.
- * Return: true; or false if the transport is to stop reading @path, until
- * data_ops.rx_resume() is called.
+ * Context: Deliver context, serial per path. May take rs_recv_lock of the
+ * receiver, and congestion map locks inside it.
+ * Return: true; false if the transport must stop reading @path until core calls
+ * data_ops.rx_resume().
  */
 bool rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 		 struct rds_rx_batch *batch)
@@ -309,7 +327,7 @@ bool rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 	struct rds_cpath *cp = to_cpath(path);
 	struct rds_sock *rs;
 
-	/* A transport that is being unloaded could not free it later. */
+	/* If the transport is being unloaded, free() cannot be called later. */
 	if (owner && !try_module_get(owner)) {
 		inc->i_ops->free(inc);
 		return true;
@@ -322,7 +340,7 @@ bool rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 
 	if (cp->cp_multi)
 		rds_deliver_follow_restart(cp);
-	/* Frames about operations have no number. */
+	/* Software RDMA frames have no sequence number. */
 	if (unlikely(!inc->i_seq) && rds_sw_receive(cp, inc)) {
 		rds_incoming_put(inc);
 		return true;

@@ -1,62 +1,68 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * When a path that is UP may carry messages.
+ * The gate of a path: whether messages may be sent on a path that is UP.
  *
- * The congestion map and unnumbered greetings always go, and probes, answers
- * and pongs that are the first in the queue. Messages wait
+ * The congestion map and unnumbered handshake frames always pass the gate.
+ * Probes, replies and pongs pass when they are first in the queue. Messages
+ * wait
  *
- * - on all paths but the first to be used, until what went before messages
- *   began to spread has arrived (multipath.c);
- * - for a peer of this implementation, until it has greeted us on this very
- *   connection: it might be another incarnation, for which neither the
- *   messages nor their numbers are meant. It greets at once;
- * - for one that announces a generation, likewise; but on path 0, for it greets
- *   there only, and may have come back with this path right behind;
- * - for one that we do not know yet, likewise, if this is not the first
- *   connection;
- * - for others, if we dialled, until anything has come from them: an acceptor
- *   of the stock kind may still reset a connection after it has acknowledged
- *   what came by it. It sends its congestion map first.
+ * - on each path but the first one in use (c_fan_path), until all messages that
+ *   were queued before messages began to spread have arrived (multipath.c);
+ * - if the peer runs our implementation, until its handshake frame has arrived
+ *   on this very connection. The peer might be another incarnation, for which
+ *   neither the messages nor their sequence numbers are meant. Our
+ *   implementation sends the frame at once;
+ * - if the peer runs another implementation and announces a generation number,
+ *   until its handshake frame has arrived on path 0, as it sends none on other
+ *   paths. It may have restarted, with this path connected right after path 0;
+ * - if the peer is not known yet and this is not the path's first connection,
+ *   until its handshake frame has arrived on this connection;
+ * - if we dialed, and the peer runs another implementation or is not known,
+ *   until any data has arrived on this connection. A stock acceptor may still
+ *   reset a connection after it has acknowledged data. It sends its congestion
+ *   map first.
  *
- * Greeted it has when its greeting was heeded: if it is another incarnation,
- * what waits on any path is marked by then as not meant for it.
+ * A handshake frame counts when the work item has acted on it. If the peer is
+ * another incarnation, the messages waiting on any path have been marked by
+ * then as not meant for it.
  *
- * A connection that we have dialled and on which nothing was heard may be one
- * that the peer knows nothing of, while its TCP acknowledges all that goes into
- * it: until there is a place for it, or for good. The gate of such a one never
- * opens; after a while the connection is dropped, and made anew. One of ours
- * greets on every connection that it has, so that its greeting is awaited
- * without a limit. Others are waited for no longer than a while once anything
- * has come from them, or if the connection is one that they have dialled; and
- * so are their paths other than 0, by which some of them say nothing unasked.
+ * If we dialed a connection and no data has arrived on it, the peer may not
+ * know of the connection. The peer's TCP acknowledges all data nevertheless,
+ * until a path of the peer takes the connection, or forever. The gate of such a
+ * silent connection never opens. After a while the connection is dropped and
+ * dialed again. Our implementation sends a handshake frame on each connection
+ * that it takes, so the wait for the frame has no time limit. For other
+ * implementations the wait is limited once data has arrived, if the peer dialed
+ * the connection, or if the path is not path 0: on other paths some of them
+ * send nothing unless asked.
  */
 #include "conn.h"
 #include "gate.h"
 #include "multipath.h"
 
-/* How long others may take to greet */
+/* Time limit for the handshake frame of another implementation, in jiffies */
 #define RDS_GATE_HANDSHAKE	HZ
 
-/* How long a connection may be silent; the next one twice as long, for the peer
- * may be slow, up to so many times double
+/* How long a connection may be silent, in jiffies. As the peer may be slow, the
+ * time doubles with each silent connection in a row, up to this many times.
  */
 #define RDS_GATE_SILENCE	(2 * HZ)
 #define RDS_GATE_MAX_DOUBLINGS	4
 
-/* Until a barrier without an answer is looked at again */
+/* Interval at which a pending barrier is looked at again, in jiffies */
 #define RDS_GATE_BARRIER	(HZ / 20)
 
-/* A connection before this one may have carried messages. */
+/* An earlier connection of this path may have carried messages. */
 static bool rds_gate_is_second(const struct rds_cpath *cp)
 {
 	return cp->cp_established > 1;
 }
 
 /**
- * rds_gate_begin() - from here on messages wait
+ * rds_gate_begin() - Start the time limits of the gate
  * @cp: the path, about to come UP
  *
- * Context: any.
+ * Context: Any.
  */
 void rds_gate_begin(struct rds_cpath *cp)
 {
@@ -89,7 +95,7 @@ static bool rds_gate_awaits_peer(const struct rds_cpath *cp)
 	       !READ_ONCE(cp->cp_heard);
 }
 
-/* Is it one that the peer may know nothing of? */
+/* Check whether the peer may not know of the connection. */
 static bool rds_gate_is_silent(const struct rds_cpath *cp)
 {
 	if (READ_ONCE(cp->cp_heard) ||
@@ -98,7 +104,7 @@ static bool rds_gate_is_silent(const struct rds_cpath *cp)
 	return READ_ONCE(cp->cp_conn->c_peer_hs.ours) || !cp->cp_pub.index;
 }
 
-/* Does the peer lose what it has to say by taking too long? */
+/* Check whether the peer has used up its time to send a handshake frame. */
 static bool rds_gate_is_over(const struct rds_cpath *cp)
 {
 	return !READ_ONCE(cp->cp_conn->c_peer_hs.ours) &&
@@ -114,15 +120,15 @@ static bool rds_gate_awaits_barrier(const struct rds_cpath *cp)
 	       READ_ONCE(conn->c_fan) != RDS_FAN_OPEN;
 }
 
-/* What the path's work has yet to do; it has been kicked. */
+/* Messages wait for the path's work item, which has been kicked, to act. */
 static bool rds_gate_awaits_work(const struct rds_cpath *cp)
 {
 	return test_bit(RDS_PF_HANDSHAKE, &cp->cp_flags) ||
 	       test_bit(RDS_PF_FLUSH, &cp->cp_flags);
 }
 
-/* The peer first: what there is to be done, and whether there is a barrier, is
- * said before it is known.
+/* Check the peer first: the flags for the work item and the state of the
+ * barrier are set before the peer counts as known.
  */
 static bool rds_gate_is_shut(const struct rds_cpath *cp)
 {
@@ -132,13 +138,13 @@ static bool rds_gate_is_shut(const struct rds_cpath *cp)
 }
 
 /**
- * rds_gate_update() - open the gate if nothing keeps it shut
+ * rds_gate_update() - Open the gate unless something keeps it shut
  * @cp: the path, UP
  *
- * Once open it stays so until the connection is lost. When it may have to be
- * opened the path's work is kicked.
+ * Once open, the gate stays open until the connection is lost. Any change that
+ * may open the gate kicks the path's work item.
  *
- * Context: process. cp_xmit_lock is held.
+ * Context: Process context. cp_xmit_lock is held.
  */
 void rds_gate_update(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
@@ -150,10 +156,11 @@ void rds_gate_update(struct rds_cpath *cp)
 }
 
 /**
- * rds_gate_expire() - give a connection up on which nothing is heard
+ * rds_gate_expire() - Drop a connection that has been silent for too long
  * @cp: the path
  *
- * Context: process, the path's work item, which shuts it down next.
+ * Context: Process context, the path's work item, which shuts the connection
+ * down next.
  */
 void rds_gate_expire(struct rds_cpath *cp)
 {
@@ -166,7 +173,7 @@ void rds_gate_expire(struct rds_cpath *cp)
 	rds_path_drop(&cp->cp_pub, RDS_DROP_TIMEOUT);
 }
 
-/* When time will open the gate, if it does */
+/* Return in how many jiffies time alone opens the gate; LONG_MAX if never. */
 static long rds_gate_opening(const struct rds_cpath *cp)
 {
 	if (!READ_ONCE(cp->cp_gated) || rds_gate_awaits_barrier(cp) ||
@@ -176,11 +183,11 @@ static long rds_gate_opening(const struct rds_cpath *cp)
 }
 
 /**
- * rds_gate_delay() - when is the gate of a path to be looked at again?
+ * rds_gate_delay() - Get the delay until the gate must be looked at again
  * @cp: the path
  *
- * Context: process, the path's work item, after it has tried to send.
- * Return: in how many jiffies; LONG_MAX if a kick will come.
+ * Context: Process context, the path's work item, after it has tried to send.
+ * Return: the delay in jiffies; LONG_MAX if a kick will come when it is due.
  */
 long rds_gate_delay(const struct rds_cpath *cp)
 {

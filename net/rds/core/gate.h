@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* When a path that is UP may carry messages. */
+/* The gate of a path: whether messages may be sent on a path that is UP. */
 #ifndef _RDS_CORE_GATE_H
 #define _RDS_CORE_GATE_H
 

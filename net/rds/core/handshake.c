@@ -1,43 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What peers tell each other of themselves, as extension headers.
+ * The multipath handshake: encoding and parsing of handshake frames.
  *
- * Pure. A frame of ours fills the sixteen bytes exactly: number of paths,
- * generation number, "my ports name the paths", and a header of our own. That
- * one begins with a zero byte, where older parsers stop; the four bytes
- * behind it are an epoch of 24 bits and a byte of capabilities. Generation
- * and epoch together identify the peer's end of a connection: the generation
- * changes when its host forgets everything, the epoch also when it only
- * forgets this connection.
+ * A handshake frame is an empty message whose extension headers announce its
+ * sender. The functions in this file keep no state and take no locks. The
+ * parser accepts any sixteen bytes, as a peer may send anything.
  *
- * Between two of ours the upper half of the number of paths has a meaning of
- * its own: the highest bit says that they are in use, not only on offer; the
- * others are the tag of a barrier. Other implementations take the lesser of
- * their number and ours, so that it would mean nothing to them; and they are
- * not sent it.
+ * The extension headers that we write fill the sixteen bytes exactly: the
+ * number of paths, the generation number, the mark that our source ports name
+ * the paths, and a header of our own (RDS_EXTHDR_OURS). Our header begins with
+ * a zero byte, where a parser that does not know the header stops. The other
+ * four bytes are a 24-bit epoch and a byte of capabilities.
+ *
+ * The generation number and the epoch together identify the peer's end of a
+ * connection. The generation number changes when the peer's host loses all RDS
+ * state. The epoch also changes when that host only frees this connection.
+ *
+ * Between two hosts that run our implementation, the upper byte of the number
+ * of paths has a meaning of its own. Its highest bit indicates that the paths
+ * are in use, not only offered. Its other bits are the tag of a barrier. Other
+ * implementations take the smaller of their number of paths and ours, so this
+ * byte would have no meaning for them. We send them zero instead.
  */
 #include "compat.h"
 #include "handshake.h"
 
-/* We number, and judge duplicates, without exception. */
+/* We follow the rules for sequence numbers and duplicates without exception. */
 #define RDS_CAP_BIT_STRICT	0x01
-/* We do operations on memory that we are asked for, see sw_request.c. */
+/* We execute RDMA requests in software, see sw_request.c. */
 #define RDS_CAP_BIT_SW_RDMA	0x02
 #define RDS_CAP_BITS		(RDS_CAP_BIT_STRICT | RDS_CAP_BIT_SW_RDMA)
 
 #define RDS_EPOCH_SHIFT		8
 
-/* In the number of paths */
+/* Fields in the number of paths */
 #define RDS_NPATHS_IN_USE	0x8000
 #define RDS_NPATHS_TAG_SHIFT	8
 #define RDS_NPATHS_MASK		0xff
 
 /**
- * rds_handshake_write() - write a handshake frame's extension headers
- * @exthdr: RDS_EXTHDR_SPACE bytes
- * @self: what to say
+ * rds_handshake_write() - Write the extension headers of a handshake frame
+ * @exthdr: RDS_EXTHDR_SPACE bytes, overwritten
+ * @self: content of the frame
  *
- * Context: any.
+ * Context: Any.
  */
 void rds_handshake_write(u8 *exthdr, const struct rds_handshake_self *self)
 {
@@ -70,7 +76,7 @@ static void rds_handshake_read_ours(const u8 *payload, struct rds_handshake *hs)
 		return;
 	hs->ours = true;
 	hs->sw_rdma = word & RDS_CAP_BIT_SW_RDMA;
-	/* Not 0 even if generation and epoch were. */
+	/* Not 0 even if the generation number and the epoch are. */
 	hs->id |= word;
 }
 
@@ -84,11 +90,11 @@ static void rds_handshake_read_upper(struct rds_handshake *hs)
 }
 
 /**
- * rds_handshake_read() - read a handshake frame's extension headers
- * @exthdr: RDS_EXTHDR_SPACE bytes, from anybody
- * @hs: set to what they say; what is not there has its default
+ * rds_handshake_read() - Parse the extension headers of a handshake frame
+ * @exthdr: RDS_EXTHDR_SPACE bytes, from any peer, not validated
+ * @hs: set to the content; fields that the frame lacks get their defaults
  *
- * Context: any.
+ * Context: Any.
  */
 void rds_handshake_read(const u8 *exthdr, struct rds_handshake *hs)
 {

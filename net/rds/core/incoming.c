@@ -2,10 +2,11 @@
 /*
  * Received messages.
  *
- * Whoever holds a reference may read one. rds_deliver() takes over the
- * transport's reference; a socket's queue owns it until recvmsg() or close().
- * MSG_PEEK takes another. From the moment it is put on a queue the message
- * pins the module that can free it, for it may outlive the connection.
+ * Any holder of a reference may read a message. rds_deliver() takes over the
+ * transport's reference. Then the receive queue of a socket owns it until
+ * recvmsg() or close(). MSG_PEEK takes another one. From rds_deliver() on the
+ * message pins the module that can free it, since it may outlive the
+ * connection.
  */
 #include <linux/module.h>
 
@@ -14,13 +15,13 @@
 #include "sysctl.h"
 
 /**
- * rds_incoming_init() - fill in what a header says
- * @inc: the message, embedded in the transport's own
- * @ops: how to read and free it
- * @hdr: its header, bounded by the caller: the length fits the payload
+ * rds_incoming_init() - Initialize a received message from its header
+ * @inc: the message, embedded in the transport's own structure
+ * @ops: functions to read and free the message
+ * @hdr: the header; the caller has checked that its length fits the payload
  * @truesize: bytes of memory that the message keeps from being freed
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_incoming_init(struct rds_incoming *inc,
 		       const struct rds_incoming_ops *ops,
@@ -41,10 +42,10 @@ void rds_incoming_init(struct rds_incoming *inc,
 EXPORT_SYMBOL_GPL(rds_incoming_init);
 
 /**
- * rds_incoming_get() - take another reference
- * @inc: the message; the caller has a reference, or the lock of its queue
+ * rds_incoming_get() - Take another reference to a received message
+ * @inc: the message; the caller holds a reference, or the lock of its queue
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_incoming_get(struct rds_incoming *inc)
 {
@@ -52,12 +53,14 @@ void rds_incoming_get(struct rds_incoming *inc)
 }
 
 /**
- * rds_incoming_charge() - count a message as held for a slow reader
+ * rds_incoming_charge() - Count a message as held for a slow reader
  * @inc: the message
- * @path: the path that it came by; referenced until the message is freed
+ * @path: the path that the message arrived on; its connection is referenced
+ *	until the message is freed
  *
- * Context: deliver context.
- * Return: bytes of memory that the connection's unread messages hold now.
+ * Context: Deliver context.
+ * Return: bytes of memory that the counted messages of all paths of the
+ * connection hold now.
  */
 long rds_incoming_charge(struct rds_incoming *inc, struct rds_path *path)
 {
@@ -69,7 +72,9 @@ long rds_incoming_charge(struct rds_incoming *inc, struct rds_path *path)
 				      &cp->cp_conn->c_rx_held);
 }
 
-/* All paths read on when half of what stopped one has been read. */
+/* Undo rds_incoming_charge(). When the memory held falls below half of the
+ * limit, resume reading on all paths that were stopped.
+ */
 static void rds_incoming_uncharge(struct rds_incoming *inc)
 {
 	struct rds_conn *conn = to_cpath(inc->i_path)->cp_conn;
@@ -94,10 +99,12 @@ out:
 }
 
 /**
- * rds_incoming_put() - give up a reference to a message that was queued
- * @inc: the message
+ * rds_incoming_put() - Put a reference to a received message
+ * @inc: the message, which rds_deliver() has taken over
  *
- * Context: any, including softirq; not under a lock of the socket.
+ * The last reference frees the message and unpins its module.
+ *
+ * Context: Any context, including softirq. Not under a lock of the socket.
  */
 void rds_incoming_put(struct rds_incoming *inc)
 {

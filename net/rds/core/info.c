@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RDS_INFO_*: lists of what the caller's namespace has.
+ * RDS_INFO_*: lists of the objects in the caller's namespace.
  *
- * A list is written twice: once to nowhere, to learn its size, and once into
- * a buffer of the kernel's, under whatever locks it takes; the copy to the
- * user comes after. Records are zeroed before they are filled. A list may grow
- * in between: the buffer has some room for that, and if it grows by more, it is
- * written again. A user's buffer that is too small is ENOSPC with the size
- * needed now; lists of messages and connections give what fits even so.
+ * A list is written twice: first without a buffer, to learn its size, and then
+ * to a kernel buffer, both under the locks that the list needs. The copy to
+ * user space comes after that, without locks. Records are zeroed before they
+ * are filled.
+ *
+ * A list may grow between the two. The buffer has some room for that; if the
+ * list grows by more, it is written again. If the user's buffer is too small,
+ * the result is ENOSPC and the size that is needed now. Lists of messages and
+ * connections return as many records as fit even so.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -19,21 +22,23 @@
 #include "sock_ops.h"
 #include "transport.h"
 
-/* Counters that a transport may have */
+/* Maximum number of counters of a transport */
 #define RDS_TRANS_STATS_MAX	48
 
-/* How often a list that keeps growing is written */
+/* How many times to write a list that keeps growing */
 #define RDS_INFO_TRIES		8
 
-/* Room for records that are added while it is written, beyond a quarter */
+/* Records by which the buffer is larger than the list, besides a quarter of the
+ * list: room for records that are added while it is written
+ */
 #define RDS_INFO_SPARE		16
 
 /**
- * struct rds_info_iter - where a list is written
- * @buf: room for records, or NULL
- * @room: bytes of that
+ * struct rds_info_iter - destination of a list
+ * @buf: buffer for records, or NULL
+ * @room: size of @buf, in bytes
  * @used: bytes written
- * @need: bytes of all records
+ * @need: bytes that all records take
  */
 struct rds_info_iter {
 	void	*buf;
@@ -44,12 +49,13 @@ struct rds_info_iter {
 
 /**
  * struct rds_info_list - one of the lists
- * @fill: writes it
+ * @fill: writes the list
  * @size: bytes of a record
- * @opt: its number
- * @trans: the transport whose list it is, or RDS_TRANS_SLOTS
+ * @opt: the socket option
+ * @trans: the transport that has the list; RDS_TRANS_SLOTS if it is core's
  * @v6: records have IPv6 addresses; otherwise only IPv4 is listed
- * @partial: a buffer too small gets what fits, rather than nothing
+ * @partial: if the user's buffer is too small, return the records that fit;
+ *	otherwise none
  */
 struct rds_info_list {
 	void (*fill)(struct rds_net *rn, const struct rds_info_list *list,
@@ -260,7 +266,7 @@ static void rds_info_socks(struct rds_net *rn,
 	mutex_unlock(&rn->rn_sock_lock);
 }
 
-/* A message of either direction, as both kinds of record show it. */
+/* A message, sent or received, with the fields of both kinds of record */
 struct rds_info_msg {
 	u64			seq;
 	u32			len;
@@ -293,8 +299,8 @@ static void rds_info_add_msg(const struct rds_info_list *list,
 		rds_info_add(iter, &v4, sizeof(v4));
 }
 
-/* What has no number yet is listed with the one that it would have if it went
- * now; @next is counted on.
+/* A message without a sequence number is listed with the one that it would get
+ * if it were sent now. @next is that number, and is incremented.
  */
 static void rds_info_path_queue(struct rds_cpath *cp, struct list_head *queue,
 				u64 *next, const struct rds_info_list *list,
@@ -317,7 +323,7 @@ static void rds_info_path_queue(struct rds_cpath *cp, struct list_head *queue,
 	}
 }
 
-/* What is queued, and then what is parked. */
+/* List queued messages, and then parked ones. */
 static void rds_info_path_send(struct rds_cpath *cp,
 			       const struct rds_info_list *list,
 			       struct rds_info_iter *iter)
@@ -345,7 +351,9 @@ static void rds_info_path_retrans(struct rds_cpath *cp,
 	spin_unlock_bh(&cp->cp_lock);
 }
 
-/* The next path of a namespace's connections; the first after NULL. */
+/* Returns the path that follows @cp among all connections of the namespace; the
+ * first path if @cp is NULL.
+ */
 static struct rds_cpath *rds_info_next_path(struct rds_net *rn,
 					    struct rds_cpath *cp)
 	__must_hold(&rn->rn_lock)
@@ -391,7 +399,7 @@ static void rds_info_retrans(struct rds_net *rn,
 	mutex_unlock(&rn->rn_lock);
 }
 
-/* What only a transport can tell of its paths. */
+/* List the records of paths that only their transport can fill. */
 static void rds_info_transport(struct rds_net *rn,
 			       const struct rds_info_list *list,
 			       struct rds_info_iter *iter)
@@ -519,7 +527,7 @@ static const struct rds_info_list rds_info_path_list = {
 	.partial = true,
 };
 
-/* A list of a transport exists while the transport does. */
+/* The list of a transport exists only while the transport is registered. */
 static const struct rds_info_list *rds_info_find(int opt)
 {
 	const struct rds_info_list *list;
@@ -539,7 +547,7 @@ static const struct rds_info_list *rds_info_find(int opt)
 	return trans ? list : NULL;
 }
 
-/* Not more than the user has room for */
+/* Allocate a buffer, no larger than the user's. */
 static int rds_info_make_room(const struct rds_info_list *list,
 			      struct rds_info_iter *iter, size_t len)
 {
@@ -585,15 +593,16 @@ static int rds_info_copy(const struct rds_info_list *list,
 }
 
 /**
- * rds_info_getsockopt() - getsockopt(2) of a list
+ * rds_info_getsockopt() - Copy a list to user space for getsockopt(2)
  * @sock: a socket of the namespace
- * @optname: which list
- * @optval: where to put it
- * @optlen: room there; set to what all of it takes
+ * @optname: the list
+ * @optval: the user's buffer
+ * @optlen: size of the buffer; set to the size of the whole list
  *
- * Context: process, may sleep.
- * Return: the size of a record; -ENOSPC if it does not fit; -ENOPROTOOPT if
- * there is no such list; -EINVAL for a length below 0; -EFAULT; -ENOMEM.
+ * Context: Process context, may sleep.
+ * Return: the size of a record; -ENOSPC if the list does not fit; -ENOPROTOOPT
+ * if there is no such list; -EINVAL if the size is negative; -EFAULT if the
+ * user's memory is not accessible; -ENOMEM.
  */
 int rds_info_getsockopt(struct socket *sock, int optname,
 			char __user *optval, int __user *optlen)

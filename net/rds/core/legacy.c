@@ -1,32 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * More than one path with peers of other implementations.
+ * More than one path with peers that run other implementations.
  *
- * They are offered one (multipath.c). net.rds.tcp.legacy_multipath offers them
- * more, at the operator's risk: they greet on path 0 only, do not say which
- * probe they answer, and tell of congestion by any path. All that follows is
- * reached in no other way, and does what can be done.
+ * By default such peers are offered one path (multipath.c). If
+ * net.rds.tcp.legacy_multipath is set, they are offered more, at the operator's
+ * risk: they send handshake frames on path 0 only, do not indicate which probe
+ * a reply belongs to, and send changes of their congestion map on any path. The
+ * code in this file has an effect only then. It cannot be exact, and does what
+ * is possible.
  */
 #include "conn.h"
 #include "legacy.h"
 #include "send.h"
 
-/* Without an answer paths open this long after the last message was acked */
+/* If no reply arrives, the paths open when the barrier probe is acknowledged,
+ * but not before this time has passed since it was queued, in jiffies.
+ */
 #define RDS_LEGACY_BARRIER	HZ
 
-/* A port that has been free for long may still be marked */
+/* How long to wait for a port that may be free but still marked, in jiffies */
 #define RDS_LEGACY_CONG		HZ
 
 /**
- * rds_legacy_knows_us() - has a peer been told how many paths there are?
+ * rds_legacy_knows_us() - Check whether the peer knows how many paths we have
  * @first: path 0
- * @at: set to when it has shown so last, in jiffies
+ * @at: set to the time of the last reply, which shows this, in jiffies
  *
- * Until then it takes a path for the first, or stops accepting. Its answer to
- * the barrier proves it.
+ * A peer that does not know it takes another path for the first one, or stops
+ * accepting connections. The reply to the barrier probe proves that it knows.
  *
- * Context: any.
- * Return: true if it has.
+ * Context: Any.
+ * Return: true if the peer knows; false otherwise.
  */
 bool rds_legacy_knows_us(const struct rds_cpath *first, unsigned long *at)
 {
@@ -36,16 +40,17 @@ bool rds_legacy_knows_us(const struct rds_cpath *first, unsigned long *at)
 }
 
 /**
- * rds_legacy_is_early() - is path 0 about to tell who is there?
+ * rds_legacy_is_early() - Check whether a connection must wait for path 0
  * @conn: the connection
- * @named: the path of a connection that the peer has made
+ * @named: number of the path that the peer's new connection names
  *
- * If it is another than before, and the path was taken before that is known, it
- * would have to be dropped again, and what was read from it meanwhile be judged
- * by old numbers.
+ * The handshake on path 0 is about to identify the peer. If the peer turned out
+ * to have restarted after a path had taken the new connection, that connection
+ * would have to be dropped again. Messages read from it meanwhile would be
+ * checked against the old sequence numbers.
  *
- * Context: process.
- * Return: true if the connection is to wait.
+ * Context: Process context.
+ * Return: true if the new connection must wait.
  */
 bool rds_legacy_is_early(const struct rds_conn *conn, unsigned int named)
 {
@@ -58,14 +63,15 @@ bool rds_legacy_is_early(const struct rds_conn *conn, unsigned int named)
 }
 
 /**
- * rds_legacy_is_past_barrier() - has what went before the barrier arrived?
- * @cp: the path that carried it
+ * rds_legacy_is_past_barrier() - Check whether a barrier has been passed
+ * @cp: the path that carried the barrier probe
  *
- * All probes have been answered; or, without an answer, all was acknowledged
- * and a second has passed.
+ * This is the case when the peer has replied to all probes. Without a reply, it
+ * is assumed when all messages up to the barrier probe are acknowledged and a
+ * second has passed since the probe was queued.
  *
- * Context: process. c_mp_lock is held; takes cp_lock.
- * Return: true if it seems so.
+ * Context: Process context. c_mp_lock is held; takes cp_lock.
+ * Return: true if the messages before the barrier seem to have arrived.
  */
 bool rds_legacy_is_past_barrier(struct rds_cpath *cp)
 	__must_hold(&cp->cp_conn->c_mp_lock)
@@ -84,15 +90,15 @@ bool rds_legacy_is_past_barrier(struct rds_cpath *cp)
 }
 
 /**
- * rds_legacy_cong_patience() - how long to wait for a congested port
+ * rds_legacy_cong_patience() - Get the time limit of a wait for a port
  * @conn: the connection
  *
- * That the port is free may have been overtaken by an older map that says that
- * it is not. To send one message all the same is always allowed.
+ * A map that frees a congested port may be overtaken by an older map that marks
+ * it. To send one message in spite of the mark is always allowed.
  *
- * Context: any.
- * Return: in jiffies; after that the message goes. MAX_SCHEDULE_TIMEOUT if what
- * the peer says can be relied on.
+ * Context: Any.
+ * Return: the limit in jiffies, after which the message is sent;
+ * MAX_SCHEDULE_TIMEOUT if the peer's congestion map is reliable.
  */
 long rds_legacy_cong_patience(const struct rds_conn *conn)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* More than one path with peers of other implementations. */
+/* More than one path with peers that run other implementations. */
 #ifndef _RDS_CORE_LEGACY_H
 #define _RDS_CORE_LEGACY_H
 
@@ -11,14 +11,13 @@ bool rds_legacy_is_past_barrier(struct rds_cpath *cp);
 long rds_legacy_cong_patience(const struct rds_conn *conn);
 
 /**
- * rds_legacy_map_is_late() - may a congestion map be older than what path 0 has
- *	brought?
- * @cp: another path, by which it came
+ * rds_legacy_map_is_late() - Check whether a congestion map may be outdated
+ * @cp: the path on which the map arrived, not path 0
  *
- * What a path begins with may have waited for its place.
+ * The first map on a path may have waited until the path took the connection.
  *
- * Context: deliver context.
- * Return: true if it may.
+ * Context: Deliver context.
+ * Return: true if the map may be older than the one that path 0 has delivered.
  */
 static inline bool rds_legacy_map_is_late(const struct rds_cpath *cp)
 {

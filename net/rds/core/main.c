@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The PF_RDS protocol family: start and end of the module. */
+/* The PF_RDS protocol family: init and exit of the module. */
 #include <linux/compat.h>
 #include <linux/module.h>
 #include <linux/net.h>
@@ -122,7 +122,7 @@ static void __exit rds_exit(void)
 	rds_addr_watch_stop();
 	rds_pin_exit();
 	destroy_workqueue(rds_wq);
-	/* Connections and maps are freed by RCU. */
+	/* RCU callbacks free the connections and their congestion maps. */
 	rcu_barrier();
 	rds_message_caches_destroy();
 }

@@ -2,27 +2,29 @@
 /*
  * Outgoing messages.
  *
- * A message is one allocation: the structure, and behind it the payload, if
- * it is small, or the table of its pages. Its first reference belongs to
- * sendmsg(), then to the path's queues, until the message is acknowledged or
- * cancelled. See send.c for the lists it is on.
+ * A message is one allocation: the structure, followed by the payload if that
+ * is small, or else by the table of the payload's pages. sendmsg() owns the
+ * first reference, then the path's queues, until the message is acknowledged,
+ * canceled or given up. send.c describes the lists that a message is on.
  *
- * A loopback transport has no wire, so the message itself is what arrives:
- * rds_message_to_incoming() lends it a second, receiving face.
+ * A loopback transport has no wire, so the message itself is delivered:
+ * rds_message_to_incoming() sets up the received message that is embedded in
+ * it.
  */
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 
-#include "payload.h"
 #include "conn.h"
 #include "message.h"
 #include "op.h"
+#include "payload.h"
 
-/* Payloads up to here share the message's allocation. */
+/* Payloads of up to this many bytes share the message's allocation. */
 #define RDS_INLINE_MAX	(2048 - sizeof(struct rds_message))
 
-/* Small ones, and those of 1 KiB, are many: they have caches of their own, with
- * objects no larger than need be, for kernels may clear all of an object.
+/* Small messages, and those of 1 KiB, are frequent and have caches of their
+ * own. The objects are no larger than necessary, since a kernel may be
+ * configured to clear each object as a whole.
  */
 #define RDS_SMALL_MAX	(384 - sizeof(struct rds_message))
 #define RDS_MIDDLE_MAX	1024
@@ -30,7 +32,7 @@
 static struct kmem_cache *rds_message_small;
 static struct kmem_cache *rds_message_middle;
 
-/* Least memory that a message counts for while nobody has read it */
+/* Minimum memory that an unread message counts for, in bytes */
 #define RDS_MIN_TRUESIZE	512
 
 static struct kmem_cache *rds_message_cache_create(const char *name,
@@ -43,10 +45,12 @@ static struct kmem_cache *rds_message_cache_create(const char *name,
 }
 
 /**
- * rds_message_caches_create() - before any message is allocated
+ * rds_message_caches_create() - Create the slab caches for messages
  *
- * Context: process, may sleep. No locks.
- * Return: 0 or -ENOMEM.
+ * To be called before any message is allocated.
+ *
+ * Context: Process context, may sleep. No locks.
+ * Return: 0 on success; -ENOMEM if there is no memory.
  */
 int rds_message_caches_create(void)
 {
@@ -61,9 +65,11 @@ int rds_message_caches_create(void)
 }
 
 /**
- * rds_message_caches_destroy() - after the last message has been freed
+ * rds_message_caches_destroy() - Destroy the slab caches for messages
  *
- * Context: process, may sleep. No locks.
+ * To be called after the last message has been freed.
+ *
+ * Context: Process context, may sleep. No locks.
  */
 void rds_message_caches_destroy(void)
 {
@@ -103,11 +109,14 @@ static void rds_message_init(struct rds_message *msg)
 }
 
 /**
- * rds_message_alloc() - get a message with room for a payload
- * @len: bytes of payload, at most RDS_MAX_MSG_SIZE
+ * rds_message_alloc() - Allocate a message with room for a payload
+ * @len: length of the payload in bytes, at most RDS_MAX_MSG_SIZE
  *
- * Context: process, may sleep. Charged to the caller's memory cgroup.
- * Return: a message with one reference, its payload uninitialised, or NULL.
+ * The memory is charged to the caller's memory cgroup.
+ *
+ * Context: Process context, may sleep.
+ * Return: a message with one reference and an uninitialized payload; NULL if
+ * there is no memory.
  */
 struct rds_message *rds_message_alloc(u32 len)
 {
@@ -134,11 +143,14 @@ struct rds_message *rds_message_alloc(u32 len)
 }
 
 /**
- * rds_message_alloc_user() - get a message for a payload in user memory
- * @pieces: in so many pieces at most
+ * rds_message_alloc_user() - Allocate a message for a payload in user memory
+ * @pieces: maximum number of pieces that the payload may consist of
  *
- * Context: process, may sleep. Charged to the caller's memory cgroup.
- * Return: a message with one reference, its payload empty, or NULL.
+ * The memory is charged to the caller's memory cgroup.
+ *
+ * Context: Process context, may sleep.
+ * Return: a message with one reference and an empty payload; NULL if there is
+ * no memory.
  */
 struct rds_message *rds_message_alloc_user(unsigned int pieces)
 {
@@ -157,11 +169,11 @@ struct rds_message *rds_message_alloc_user(unsigned int pieces)
 }
 
 /**
- * rds_message_alloc_empty() - get a message without payload
- * @gfp: how to allocate
+ * rds_message_alloc_empty() - Allocate a message without payload
+ * @gfp: allocation flags
  *
- * Context: as @gfp says.
- * Return: a message with one reference, or NULL.
+ * Context: Any context that @gfp permits.
+ * Return: a message with one reference; NULL if there is no memory.
  */
 struct rds_message *rds_message_alloc_empty(gfp_t gfp)
 {
@@ -176,10 +188,10 @@ struct rds_message *rds_message_alloc_empty(gfp_t gfp)
 }
 
 /**
- * rds_message_get() - take another reference
- * @msg: the message; the caller has a reference already, or borrows one
+ * rds_message_get() - Take another reference to a message
+ * @msg: the message; the caller holds or borrows a reference
  *
- * Context: any.
+ * Context: Any context.
  * Return: @msg.
  */
 struct rds_message *rds_message_get(struct rds_message *msg)
@@ -190,10 +202,13 @@ struct rds_message *rds_message_get(struct rds_message *msg)
 EXPORT_SYMBOL_GPL(rds_message_get);
 
 /**
- * rds_message_put() - give up a reference
+ * rds_message_put() - Put a reference to a message
  * @msg: the message
  *
- * Context: any, including softirq; not under a lock of core.
+ * The last reference frees the message, its payload and its operation, and puts
+ * the reference to the connection.
+ *
+ * Context: Any context, including softirq. Not under a lock of core.
  */
 void rds_message_put(struct rds_message *msg)
 {
@@ -212,15 +227,16 @@ void rds_message_put(struct rds_message *msg)
 EXPORT_SYMBOL_GPL(rds_message_put);
 
 /**
- * rds_message_header() - build the wire header of a message
+ * rds_message_header() - Build the wire header of a message
  * @msg: the message
- * @ack: what to put in h_ack
- * @hdr: where to build it; wholly initialised, without checksum or credits
+ * @ack: value of h_ack
+ * @hdr: the header to fill in; initialized completely, without checksum or
+ *	credits
  *
- * Built anew for each attempt to send, so that no earlier attempt shares it
- * (RDS Wire Specification 3.1, "RDS 3.1 header").
+ * A header is built for each attempt to send, so that no earlier attempt shares
+ * it (RDS Wire Specification 3.1, "RDS 3.1 header").
  *
- * Context: any; the path's transmit lock is held.
+ * Context: Any context. cp_xmit_lock is held.
  */
 void rds_message_header(const struct rds_message *msg, u64 ack,
 			struct rds_header *hdr)
@@ -258,15 +274,15 @@ static const struct rds_incoming_ops rds_message_inc_ops = {
 };
 
 /**
- * rds_message_to_incoming() - let a message arrive where it was sent
+ * rds_message_to_incoming() - Turn an outgoing message into a received one
  * @msg: the message; borrowed
  *
- * For transports whose two ends are this host. The payload is shared, not
- * copied. At most once per message: whoever calls it must then report
- * %RDS_XMIT_DELIVERED.
+ * For transports with both ends on this host. The two messages share the
+ * payload; it is not copied. A transport may call this at most once per
+ * message, and its xmit() must then return %RDS_XMIT_DELIVERED.
  *
- * Context: process; the path's transmit lock is held.
- * Return: the received message, with a reference for rds_deliver().
+ * Context: Process context. cp_xmit_lock is held.
+ * Return: the received message, with a reference to pass to rds_deliver().
  */
 struct rds_incoming *rds_message_to_incoming(struct rds_message *msg)
 {

@@ -6,11 +6,11 @@
 #include <net/rds/transport.h>
 
 /**
- * enum rds_msg_kind - whose a message is, for &rds_message.m_kind
- * @RDS_MSG_DATA: a socket's
- * @RDS_MSG_PONG: an answer to a ping
+ * enum rds_msg_kind - kind of an outgoing message, for &rds_message.m_kind
+ * @RDS_MSG_DATA: a message of a socket, or an unnumbered frame of core
+ * @RDS_MSG_PONG: a pong, in reply to a ping
  * @RDS_MSG_PROBE: a numbered probe
- * @RDS_MSG_REPLY: an answer to one
+ * @RDS_MSG_REPLY: a reply to a numbered probe
  */
 enum rds_msg_kind {
 	RDS_MSG_DATA,

@@ -2,19 +2,22 @@
 /*
  * Memory regions: user memory that peers may read and write (rds-rdma(7)).
  *
- * A region has pinned pages, what counts for them against the user's limit of
- * locked memory, and what the transport has made of them, which is what peers
- * reach it by. The table of its socket owns it, by its key. Whoever takes it
- * out of the table, which happens once, ends it: RDS_FREE_MR, close(), or the
- * arrival of a message that says that the peer has used it, if it is for one
- * use. It ends in this order: the transport stops the peers; the pages are let
- * go; then they no longer count. That may sleep, so what a message ends is left
- * to a work item, which holds the socket until then. Otherwise the region knows
- * its transport only, whose module it pins.
+ * A region consists of pinned pages, their charge against the user's limit of
+ * locked memory, and the transport's handle, by which peers access the pages.
+ * The table of its socket, indexed by key, owns the region. The context that
+ * removes the region from the table, which happens once, ends it. That is
+ * RDS_FREE_MR, close(), or, for a single-use region, the arrival of a message
+ * which indicates that the peer has used it.
  *
- * The key is as good as a password: who has it may do what the region allows,
- * from any host that the socket's device has a connection to. That is so in all
- * RDS, and why a region for one use is to be preferred.
+ * A region ends in this order: the transport stops the access of peers; the
+ * pages are unpinned; they no longer count. This may sleep, so when a message
+ * ends a region, a work item does it, and holds a reference to the socket until
+ * then. Apart from that a region refers only to its transport, whose module it
+ * pins.
+ *
+ * The key works like a password: a peer that has it may do what the region
+ * allows, from any host that the socket's device has a connection to. This is
+ * so in every RDS implementation, and a reason to prefer single-use regions.
  */
 #include <linux/error-injection.h>
 #include <linux/mm.h>
@@ -31,19 +34,19 @@
 #include "sw_mr.h"
 #include "transport.h"
 
-/* Regions of a socket */
+/* Maximum number of regions of a socket */
 #define RDS_MR_MAX	8192
 
 /**
- * struct rds_mr - a region
- * @mr_work: ends it
- * @mr_rs: whose it is, referenced; only for @mr_work
- * @mr_trans: the transport, its module pinned
- * @mr_handle: what the transport has made of it; NULL before that
- * @mr_once: for one use
- * @mr_mem: the memory
- * @mr_pin: its pages
- * @mr_pages: those
+ * struct rds_mr - a memory region
+ * @mr_work: ends the region
+ * @mr_rs: the socket, with a reference; only for @mr_work
+ * @mr_trans: the transport, whose module is pinned
+ * @mr_handle: the transport's handle; NULL before mr_map() has succeeded
+ * @mr_once: the region is for a single use
+ * @mr_mem: the memory, as passed to the transport
+ * @mr_pin: the pins of its pages
+ * @mr_pages: the pages
  */
 struct rds_mr {
 	struct work_struct		mr_work;
@@ -56,7 +59,7 @@ struct rds_mr {
 	struct page			*mr_pages[];
 };
 
-/* The one place where it ends, however far it got. */
+/* All regions end here, including those that were set up only in part. */
 static void rds_mr_end(struct rds_mr *mr)
 {
 	if (mr->mr_handle)
@@ -71,7 +74,7 @@ static bool rds_mr_is_alive(const struct rds_mr *mr)
 	return rds_rdma_of(mr->mr_trans)->mr_alive(mr->mr_handle);
 }
 
-/* One less is about to end. */
+/* Decrement the count of regions that a work item is about to end. */
 static void rds_mr_ended(struct rds_sock *rs)
 {
 	if (atomic_dec_and_test(&rs->rs_mrs_ending))
@@ -88,7 +91,7 @@ static void rds_mr_end_work(struct work_struct *work)
 	sock_put(&rs->rs_sk);
 }
 
-/* Wait for those that a work item ends. */
+/* Wait for the regions that a work item ends. */
 static void rds_mr_await_ended(struct rds_sock *rs)
 {
 	wait_var_event(&rs->rs_mrs_ending, !atomic_read(&rs->rs_mrs_ending));
@@ -132,7 +135,9 @@ static noinline int rds_mr_pin(struct rds_mr *mr, u64 addr, unsigned int pages)
 
 ALLOW_ERROR_INJECTION(rds_mr_pin, ERRNO);
 
-/* How many pages? An errno if there are none, or too many. */
+/* Returns the number of pages, or an errno if the range is invalid or too
+ * large, or if the user may not lock memory.
+ */
 static int rds_mr_count_pages(const struct rds_iovec *vec)
 {
 	int pages = rds_pin_count(vec->addr, vec->bytes);
@@ -157,7 +162,7 @@ static int rds_mr_map(struct rds_sock *rs, struct rds_mr *mr, u32 *key)
 	return 0;
 }
 
-/* Off the table, if it is there, and of that kind */
+/* Remove a region from the table, if it is there and @is() accepts it. */
 static struct rds_mr *rds_mr_take_if(struct rds_sock *rs, u32 key,
 				     bool (*is)(const struct rds_mr *mr))
 {
@@ -190,14 +195,16 @@ static bool rds_mr_is_any(const struct rds_mr *mr)
 	return true;
 }
 
-/* From here on it is the table's. */
+/* On success, the table owns the region. */
 static noinline int rds_mr_publish(struct rds_sock *rs, struct rds_mr *mr,
 				   u32 key)
 {
 	struct rds_mr *dead;
 	int ret;
 
-	/* One whose device is gone has lost its key. */
+	/* A region whose device is gone has lost its key: another device may
+	 * have given out the same one.
+	 */
 	dead = rds_mr_take_if(rs, key, rds_mr_is_dead);
 	if (dead)
 		rds_mr_end(dead);
@@ -221,16 +228,17 @@ static int rds_mr_tell(const struct rds_get_mr_args *args,
 }
 
 /**
- * rds_mr_register() - let peers reach user memory
+ * rds_mr_register() - Register user memory for access by peers
  * @rs: the socket, bound
- * @args: which memory, and how
- * @cookie: set to what peers are to be told
+ * @args: the memory and the kind of access
+ * @cookie: set to the cookie by which peers refer to the memory
  *
- * Context: process, may sleep. No locks.
- * Return: 0; -EINVAL for a range that is none; -EPERM if the user may lock no
- * memory at all, -ENOMEM also if no more, or has too many regions; -EMSGSIZE
- * for more than RDS_MAX_MSG_SIZE; -EFAULT for memory that is not there, or
- * nowhere to put the cookie; or what the transport has to say.
+ * Context: Process context, may sleep. No locks.
+ * Return: 0; -EINVAL if the range is invalid; -EPERM if the user may not lock
+ * memory at all; -ENOMEM if there is no memory, if the user may not lock more
+ * memory, or if the socket has too many regions; -EMSGSIZE if the range is
+ * larger than RDS_MAX_MSG_SIZE; -EFAULT if the memory is not accessible, or if
+ * the cookie cannot be stored; otherwise as &rds_rdma_ops.mr_map.
  */
 int rds_mr_register(struct rds_sock *rs, const struct rds_get_mr_args *args,
 		    rds_rdma_cookie_t *cookie)
@@ -259,7 +267,7 @@ int rds_mr_register(struct rds_sock *rs, const struct rds_get_mr_args *args,
 		return ret;
 	}
 
-	/* It is the table's: others may have freed it already. */
+	/* The table owns the region: another task may have freed it already. */
 	ret = rds_mr_tell(args, *cookie);
 	if (ret)
 		rds_mr_free(rs, *cookie);
@@ -267,12 +275,13 @@ int rds_mr_register(struct rds_sock *rs, const struct rds_get_mr_args *args,
 }
 
 /**
- * rds_mr_free() - no peer is to reach it any more
+ * rds_mr_free() - End the access of peers to a region
  * @rs: the socket, bound
- * @cookie: its cookie
+ * @cookie: the cookie of the region
  *
- * Context: process, may sleep. No locks.
- * Return: 0; -EINVAL if there is no such region. In both cases no peer does.
+ * Context: Process context, may sleep. No locks.
+ * Return: 0; -EINVAL if there is no such region. In both cases no peer has
+ * access when the function returns.
  */
 int rds_mr_free(struct rds_sock *rs, rds_rdma_cookie_t cookie)
 {
@@ -280,7 +289,7 @@ int rds_mr_free(struct rds_sock *rs, rds_rdma_cookie_t cookie)
 					   rds_mr_is_any);
 
 	if (!mr) {
-		/* A peer may have used it, and it is about to end. */
+		/* A peer may have used it, and a work item may be ending it. */
 		rds_mr_await_ended(rs);
 		return -EINVAL;
 	}
@@ -289,12 +298,12 @@ int rds_mr_free(struct rds_sock *rs, rds_rdma_cookie_t cookie)
 }
 
 /**
- * rds_mr_has() - is it a cookie of a region that peers reach?
+ * rds_mr_has() - Check whether peers can access the region of a cookie
  * @rs: the socket
  * @cookie: the cookie
  *
- * Context: process.
- * Return: true if it is.
+ * Context: Process context.
+ * Return: true if they can; false if not, or if there is no such region.
  */
 bool rds_mr_has(struct rds_sock *rs, rds_rdma_cookie_t cookie)
 {
@@ -309,17 +318,19 @@ bool rds_mr_has(struct rds_sock *rs, rds_rdma_cookie_t cookie)
 }
 
 /**
- * rds_mr_used() - a peer has used a region
+ * rds_mr_used() - End a single-use region that a peer has used
  * @rs: the socket that the peer's message is for
- * @key: which, as the peer says
+ * @key: the key that the message carries
  *
- * Context: deliver context.
+ * Context: Deliver context.
  */
 void rds_mr_used(struct rds_sock *rs, u32 key)
 {
 	struct rds_mr *mr;
 
-	/* A caller that does not find it any more waits for it. */
+	/* Count before the region leaves the table: a task that no longer finds
+	 * it there waits for its end.
+	 */
 	atomic_inc(&rs->rs_mrs_ending);
 	mr = rds_mr_take_if(rs, key, rds_mr_is_for_once);
 	if (!mr) {
@@ -332,10 +343,10 @@ void rds_mr_used(struct rds_sock *rs, u32 key)
 }
 
 /**
- * rds_mr_close() - end all regions of a socket
- * @rs: the socket; nobody uses it, and no message is delivered to it
+ * rds_mr_close() - End all regions of a socket
+ * @rs: the socket; it has no user, and no message is delivered to it
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  */
 void rds_mr_close(struct rds_sock *rs)
 {
@@ -343,12 +354,12 @@ void rds_mr_close(struct rds_sock *rs)
 	unsigned long key;
 
 	xa_for_each(&rs->rs_mrs, key, mr) {
-		/* Unless a delivery that is just ending has taken it */
+		/* A delivery that is just ending may have removed it. */
 		mr = rds_mr_take_if(rs, key, rds_mr_is_any);
 		if (mr)
 			rds_mr_end(mr);
 	}
-	/* What peers have used just now */
+	/* Wait for the regions that peers have just used. */
 	rds_mr_await_ended(rs);
 	xa_destroy(&rs->rs_mrs);
 }

@@ -16,7 +16,9 @@ bool rds_mr_has(struct rds_sock *rs, rds_rdma_cookie_t cookie);
 void rds_mr_used(struct rds_sock *rs, u32 key);
 void rds_mr_close(struct rds_sock *rs);
 
-/* A cookie is the key, and above it where peers begin to count. */
+/* The lower half of a cookie is the key. The upper half is the address by which
+ * peers refer to the first byte.
+ */
 static inline rds_rdma_cookie_t rds_mr_cookie(u32 key, u32 off)
 {
 	return (u64)off << 32 | key;

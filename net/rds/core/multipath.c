@@ -1,65 +1,74 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The paths of a connection: how many there are, who the peer is, and what
- * follows when it turns out to be another than before.
+ * The paths of a connection: how many there are, the identity of the peer, and
+ * what happens when the peer turns out to have restarted.
  *
- * Peers greet each other with probes and answers (handshake.c). To a peer that
- * is known to be of this implementation they go unnumbered, ahead of
- * everything, on every path; to others numbered like messages, on path 0, where
- * the very first message of a connection is one. Delivery takes a greeting down
- * (rds_mp_receive()) and the path's work draws the consequences, under
- * c_mp_lock:
+ * Peers exchange handshake frames: probes and replies (handshake.c). If the
+ * peer is known to run our implementation, the frames are unnumbered, are sent
+ * on every path, and go ahead of all messages. For any other peer they are
+ * numbered like messages and sent on path 0, where the very first message of a
+ * connection is a probe. Barrier probes, see below, are always numbered.
+ * Delivery records the content of a frame (rds_mp_receive()). The path's work
+ * item then acts on it under c_mp_lock (rds_mp_work()):
  *
- * - Another generation: the peer has forgotten us. What was queued for its
- *   former self is given up, and connections to that one are dropped. Nothing
- *   is read until that is done, lest an answer to the new one be among it.
- *   Numbers go on; gaps are legal. Another epoch alone: it has only forgotten a
- *   connection that nobody there used, and has received nothing by it, so
- *   nothing is given up. Its own numbers begin anew in both cases.
- * - More paths: they are made, and the lower address dials them. All messages
- *   took one path so far; from here on they spread, but wait on their paths
- *   (gate.c) until a probe behind the last of them is answered: what TCP has
- *   acknowledged need not have been delivered. The answer says which one it is
- *   the answer to. If there is none, perhaps because the peer has forgotten us
- *   meanwhile, it is asked again. Other kinds do not say that (legacy.c).
- * - More paths in use: what either end uses the other keeps, whatever it would
- *   offer itself. One of ours says so in each greeting, and so its peer learns
- *   it again after it has forgotten the connection. Those over which it spreads
- *   its own messages remain as many as they are, once there is more than one.
- * - A path's number: the peer's ports may name its paths, which we learn only
- *   now. The first connection we accepted is then given its number.
+ * - Another generation number: the peer has restarted and has forgotten us.
+ *   Messages that are queued for its former incarnation are dropped, and so are
+ *   connections to that incarnation. Until that is done, the transport does not
+ *   read on from the connection that brought the frame. Otherwise responses to
+ *   the new incarnation could be among the messages that are dropped. Our
+ *   sequence numbers go on; gaps are legal.
+ * - Another epoch alone: the peer has only forgotten a connection that none of
+ *   its sockets used. It has received nothing on that connection, so no message
+ *   is dropped. In both cases the peer's own sequence numbers start at 1 again.
+ * - More paths: core creates the paths, and the lower address dials them. Until
+ *   now all messages took one path. From now on they spread over all paths.
+ *   Messages on the other paths wait (gate.c) until the peer has replied to a
+ *   barrier probe, which is queued behind the last message of the one path. It
+ *   is not enough that TCP has acknowledged the messages before the probe, as
+ *   they need not have been delivered. The reply carries the barrier's tag. If
+ *   there is no reply, perhaps because the peer has forgotten us meanwhile,
+ *   another probe asks for it. Other implementations send no tag (legacy.c).
+ * - More paths in use: each end keeps the paths that the other end uses,
+ *   whatever number it would offer itself. Our implementation announces the
+ *   number in each handshake frame, so a peer that has forgotten the connection
+ *   learns it again. Once an end spreads its messages over more than one path,
+ *   it continues to spread them over that number of paths.
+ * - The number of a path: the peer's source ports may name its paths, which we
+ *   learn only from its handshake frame. The first connection that we accepted
+ *   then gets the path number that its port names.
  *
- * Two who learn of each other's paths by a probe that still offered one send
- * another.
+ * The first probe usually offers one path, because the peer is not known yet.
+ * Two peers that recognize each other by such probes both send another probe,
+ * which offers more (rds_mp_offer_again()).
  */
 #include <linux/log2.h>
 
 #include "compat.h"
 #include "cong.h"
 #include "conn_table.h"
-#include "multipath.h"
 #include "legacy.h"
 #include "message.h"
+#include "multipath.h"
 #include "send.h"
 
 #include <trace/events/rds.h>
 
-/* Until a barrier without an answer is followed by another */
+/* Interval at which a barrier probe without a reply is repeated, in jiffies */
 #define RDS_FAN_PATIENCE	HZ
 
-/* Until what lacked memory is tried again */
+/* Delay before a failed allocation is tried again, in jiffies */
 #define RDS_MP_NOMEM_DELAY	2
 
-/* Numbered probes that may wait on a path; more would say the same */
+/* Numbered probes that may wait on a path; more would carry nothing new */
 #define RDS_MAX_PROBES		2
 
-/* In cp_turn, for there is a generation 0 */
+/* Marks cp_turn as set, since 0 is a valid generation number */
 #define RDS_TURN_NOTED		BIT_ULL(32)
 
-/* Answers to probes that may wait on a path */
+/* Replies that may wait on a path */
 #define RDS_MAX_REPLIES		16
 
-/* What is in use is not taken back. */
+/* Paths that are in use are not withdrawn, even if fewer are allowed now. */
 static unsigned int rds_mp_offer(const struct rds_conn *conn)
 {
 	unsigned int n = READ_ONCE(conn->c_npaths_wanted);
@@ -71,7 +80,7 @@ static unsigned int rds_mp_offer(const struct rds_conn *conn)
 	return clamp_t(unsigned int, n, 1, RDS_MAX_PATHS);
 }
 
-/* Others would not understand it. */
+/* Only our implementation understands that paths are in use. */
 static bool rds_mp_are_in_use(const struct rds_conn *conn)
 {
 	return READ_ONCE(conn->c_npaths_wanted) > 1 &&
@@ -97,11 +106,11 @@ static void rds_mp_write(struct rds_conn *conn, struct rds_message *msg,
 }
 
 /**
- * rds_mp_write_probe() - make a message a probe
- * @cp: the path that it is to go by
+ * rds_mp_write_probe() - Turn a message into a probe
+ * @cp: the path that will carry it
  * @msg: the message, empty
  *
- * Context: process.
+ * Context: Process context.
  */
 void rds_mp_write_probe(struct rds_cpath *cp, struct rds_message *msg)
 {
@@ -109,18 +118,18 @@ void rds_mp_write_probe(struct rds_cpath *cp, struct rds_message *msg)
 }
 
 /**
- * rds_mp_write_reply() - make a message an answer to a probe
- * @cp: the path that it is to go by
+ * rds_mp_write_reply() - Turn a message into a reply to a probe
+ * @cp: the path that will carry it
  * @msg: the message, empty
  *
- * Context: process.
+ * Context: Process context.
  */
 void rds_mp_write_reply(struct rds_cpath *cp, struct rds_message *msg)
 {
 	rds_mp_write(cp->cp_conn, msg, true, READ_ONCE(cp->cp_rx_tag));
 }
 
-/* Unnumbered frames are for those who understand them. */
+/* Only a peer that runs our implementation understands unnumbered frames. */
 static void rds_mp_probe_soon(struct rds_cpath *cp)
 {
 	if (READ_ONCE(cp->cp_conn->c_peer_hs.ours))
@@ -130,8 +139,9 @@ static void rds_mp_probe_soon(struct rds_cpath *cp)
 	rds_cpath_kick(cp, 0);
 }
 
-/* What was written before they knew us may come later. How many they have in
- * use is no offer.
+/* Merge a frame with the previous one of the same sender. A frame that the peer
+ * wrote before it knew us, with a smaller offer, may arrive after a later one.
+ * A number of paths in use is not an offer, so the two are not compared.
  */
 static void rds_mp_add_offer(struct rds_handshake *hs,
 			     const struct rds_handshake *before)
@@ -145,21 +155,23 @@ static void rds_mp_add_offer(struct rds_handshake *hs,
 }
 
 /**
- * rds_mp_verify() - does the peer still know of a connection?
+ * rds_mp_verify() - Check with a probe whether the peer has the connection
  * @cp: the path, UP
  *
- * If it does not, what is sent now will be answered by a reset.
+ * If the peer has lost the connection, its host responds with a reset.
  *
- * Context: any.
+ * Context: Any.
  */
 void rds_mp_verify(struct rds_cpath *cp)
 {
 	rds_mp_probe_soon(cp);
 }
 
-/* What is queued up to here, on any path, is not for the one who greets. While
- * the connection is shut down, what follows the greeting may be delivered, and
- * answered, before that is acted on.
+/* Record on each path that the messages queued so far are not meant for the new
+ * incarnation of the peer, from which @hs comes. While the connection is being
+ * shut down, messages behind the handshake frame may be delivered, and sockets
+ * may respond to them, before the work item acts on the frame. These responses
+ * must not be flushed.
  */
 static void rds_mp_note_turn(struct rds_conn *conn,
 			     const struct rds_handshake *hs)
@@ -181,8 +193,8 @@ static void rds_mp_note_turn(struct rds_conn *conn,
 	}
 }
 
-/* Where the probe of a barrier is, all that was before it has arrived; where
- * the answer is, that is known.
+/* When a barrier probe arrives, all messages before it have arrived. When the
+ * reply to it arrives, the sender of the barrier can rely on that.
  */
 static void rds_mp_note_tag(struct rds_cpath *cp,
 			    const struct rds_incoming *inc,
@@ -194,25 +206,25 @@ static void rds_mp_note_tag(struct rds_cpath *cp,
 		return;
 	if (inc->i_seq && !inc->i_dport)
 		WRITE_ONCE(cp->cp_rx_tag, hs->tag);
-	/* Numbered ones may have been meant for another life of ours. */
+	/* A numbered reply may be meant for our former incarnation. */
 	else if (!inc->i_seq && inc->i_dport &&
 		 cp == READ_ONCE(conn->c_fan_path))
 		WRITE_ONCE(conn->c_fan_echo, hs->tag);
 }
 
 /**
- * rds_mp_receive() - a probe or an answer has arrived
- * @cp: the path that it came by
- * @inc: the frame; stays the caller's
- * @turn: set to whether the peer is another than before: then nothing may be
- *	read until the path's work has heeded that, and has the transport read
- *	on
+ * rds_mp_receive() - Process a probe or a reply
+ * @cp: the path on which it arrived
+ * @inc: the frame; remains owned by the caller
+ * @turn: set to whether the peer has restarted. If so, the transport must not
+ *	read on until the path's work item has acted on that and resumes it
  *
- * Whether it is a duplicate is judged here, for the judgement depends on what
- * it says.
+ * The check for duplicates is here, because it depends on the content of the
+ * frame. A duplicate still updates what is known of the peer, but it completes
+ * no probe of ours and gets no numbered reply.
  *
- * Context: deliver context, serial per path.
- * Return: true if it was processed; false if it is a duplicate.
+ * Context: Deliver context, serialized per path. Takes cp_lock.
+ * Return: true if the frame is new; false if it is a duplicate.
  */
 bool rds_mp_receive(struct rds_cpath *cp, struct rds_incoming *inc,
 		    bool *turn)
@@ -248,13 +260,15 @@ bool rds_mp_receive(struct rds_cpath *cp, struct rds_incoming *inc,
 	if (inc->i_seq && inc->i_dport) {
 		cp->cp_has_reply = true;
 		cp->cp_reply_at = jiffies;
-		/* No other probe went by this connection yet. */
+		/* If set, this is the reply to the restart probe: no other
+		 * probe has been sent on this connection yet.
+		 */
 		asked = cp->cp_restart_probe_out;
 		cp->cp_restart_probe_out = false;
 	}
 	spin_unlock(&cp->cp_lock);
 
-	/* Before the work can see the news */
+	/* This must precede RDS_PF_HANDSHAKE, on which the work item acts. */
 	*turn = READ_ONCE(conn->c_has_handshake) &&
 		rds_handshake_gen(&hs) != READ_ONCE(conn->c_peer_hs.id) >> 32;
 	if (*turn) {
@@ -285,8 +299,9 @@ static void rds_mp_kick_all(struct rds_conn *conn)
 	}
 }
 
-/* A connection to what the peer was before? One of ours that has not greeted
- * yet will tell; those of others never may.
+/* Check whether a connection may lead to the former incarnation of the peer. If
+ * it has not brought a handshake frame yet, the implementation decides: ours
+ * will send a frame, while others may never send one.
  */
 static bool rds_mp_is_stale(struct rds_cpath *cp,
 			    const struct rds_handshake *hs)
@@ -303,7 +318,7 @@ static bool rds_mp_is_stale(struct rds_cpath *cp,
 	return stale;
 }
 
-/* Two paths exchange their numbers. */
+/* Exchange the numbers of two paths. */
 static void rds_mp_swap(struct rds_conn *conn, struct rds_cpath *a,
 			struct rds_cpath *b)
 	__must_hold(&conn->c_rn->rn_lock)
@@ -316,8 +331,9 @@ static void rds_mp_swap(struct rds_conn *conn, struct rds_cpath *a,
 	smp_store_release(&conn->c_paths[b->cp_pub.index], b);
 }
 
-/* Messages that are queued from here on are for the new one. If it names no
- * paths, the path that it came by is the only one it has.
+/* Start over with a new incarnation of the peer: messages that are queued from
+ * now on are meant for it. If its ports do not name paths, the path @by, on
+ * which its handshake frame arrived, is its only one and becomes path 0.
  */
 static void rds_mp_restart(struct rds_cpath *by,
 			   const struct rds_handshake *hs)
@@ -330,7 +346,7 @@ static void rds_mp_restart(struct rds_cpath *by,
 	lockdep_assert_held(&conn->c_mp_lock);
 
 	mutex_lock(&conn->c_rn->rn_lock);
-	/* One that is being destroyed is left as it is. */
+	/* Do not change a connection that is being destroyed. */
 	if (!hs->names_paths && by->cp_pub.index &&
 	    !list_empty(&conn->c_item))
 		rds_mp_swap(conn, by, conn->c_paths[0]);
@@ -345,12 +361,18 @@ static void rds_mp_restart(struct rds_cpath *by,
 		cp = rds_conn_path(conn, i);
 		if (!cp)
 			continue;
-		/* First, for what its work flushes has to be all there is. */
+		/* Drop the connection first. Its shutdown returns unacked
+		 * messages to the send queue, and the flush covers only that
+		 * queue.
+		 */
 		if (cp != by && rds_mp_is_stale(cp, hs))
 			rds_cpath_renew(cp, RDS_DROP_PEER_RESTARTED);
 		spin_lock_bh(&cp->cp_lock);
 		cp->cp_flush_ticket = cp->cp_next_ticket;
-		/* What stays on another path is overtaken, or never sent. */
+		/* Messages queued since the restart was noted are kept on the
+		 * remaining path. On any other path they would be overtaken,
+		 * or never be sent.
+		 */
 		if (cp == conn->c_fan_path &&
 		    cp->cp_turn == (rds_handshake_gen(hs) | RDS_TURN_NOTED))
 			cp->cp_flush_ticket = cp->cp_turn_ticket;
@@ -361,7 +383,9 @@ static void rds_mp_restart(struct rds_cpath *by,
 	}
 }
 
-/* The number that the peer's port gives to the path that it came by first. */
+/* If the peer made the connection and its ports name paths, return the path
+ * number that its port names; otherwise return the present number.
+ */
 static unsigned int rds_mp_place(const struct rds_conn *conn,
 				 const struct rds_cpath *cp,
 				 unsigned int want)
@@ -378,7 +402,7 @@ static bool rds_mp_make(struct rds_conn *conn, unsigned int want)
 	unsigned int i;
 
 	lockdep_assert_held(&conn->c_rn->rn_lock);
-	/* It is being destroyed. */
+	/* The connection is being destroyed. */
 	if (list_empty(&conn->c_item))
 		return false;
 	for (i = 1; i < want; i++) {
@@ -388,8 +412,8 @@ static bool rds_mp_make(struct rds_conn *conn, unsigned int want)
 	return true;
 }
 
-/* What a numbered probe by a path asks: it is behind the barrier's, if not that
- * one itself.
+/* Return the tag for a numbered probe on @cp. While a barrier is pending, such
+ * a probe is the barrier probe or comes behind it, so it carries the same tag.
  */
 static u8 rds_mp_tag(const struct rds_cpath *cp)
 {
@@ -412,18 +436,20 @@ static struct rds_message *rds_mp_new_probe(struct rds_cpath *cp)
 	return msg;
 }
 
-/* From here on messages spread; those of one path are behind the barrier. It
- * is not needed, and stays the caller's, if nothing but the first probe has
- * been queued for one of ours; otherwise it is taken over. What is parked goes
- * before it.
+/* Spread messages over @want paths from now on. Those that stay on the first
+ * path are queued behind the barrier probe, and parked messages go before it.
+ * If only the first probe has been queued so far, and the peer runs our
+ * implementation, no barrier is needed. Return whether it is needed: if so, the
+ * path takes @barrier over; otherwise @barrier remains owned by the caller.
  */
 static bool rds_mp_spread(struct rds_conn *conn, unsigned int want,
 			  struct rds_message *barrier)
 	__must_hold(&conn->c_fan_path->cp_lock)
 {
 	struct rds_cpath *cp = conn->c_fan_path;
-	/* One of ours takes what it does not expect; others are to know first
-	 * how many paths we have.
+	/* A peer that runs our implementation handles a connection for a path
+	 * that it does not expect. Other peers must first learn how many paths
+	 * we have.
 	 */
 	bool wait = cp->cp_next_ticket > 1 || !conn->c_peer_hs.ours;
 
@@ -440,8 +466,9 @@ static bool rds_mp_spread(struct rds_conn *conn, unsigned int want,
 	return wait;
 }
 
-/* Whoever has chosen a path by the old rule, and has not queued his message,
- * will see the new one: he looks again under the lock of that path.
+/* Publish the new number of paths. A sender may have selected a path by the old
+ * number and not have queued its message yet. It checks its path again under
+ * cp_lock of that path (rds_send_admit()), and then sees the new number.
  */
 static bool rds_mp_publish(struct rds_conn *conn, unsigned int want,
 			   unsigned int place, struct rds_message *barrier)
@@ -468,8 +495,10 @@ static bool rds_mp_publish(struct rds_conn *conn, unsigned int want,
 	return wait;
 }
 
-/* Paths that were accepted when it was not known that the peer names them, or
- * of a former self that did not. What is on them has numbers of another path.
+/* Reconnect the paths whose number is not the one that the peer's port names.
+ * We accepted their connections before we knew that the peer names its paths,
+ * or from a former incarnation of the peer that did not. The messages on such a
+ * connection have sequence numbers of another path.
  */
 static void rds_mp_check_names(struct rds_conn *conn, unsigned int want)
 	__must_hold(&conn->c_rn->rn_lock)
@@ -521,7 +550,7 @@ static bool rds_mp_grow(struct rds_conn *conn, unsigned int want)
 	mutex_unlock(&conn->c_rn->rn_lock);
 
 	if (!used) {
-		/* Nobody will hear what it says. */
+		/* The probe is not sent, so its offer was never made. */
 		rds_send_finish(barrier);
 		WRITE_ONCE(conn->c_npaths_offered, offered);
 		WRITE_ONCE(conn->c_npaths_offered_in_use, offered_use);
@@ -529,8 +558,8 @@ static bool rds_mp_grow(struct rds_conn *conn, unsigned int want)
 	return made;
 }
 
-/* The peer uses more than we do. That it sends by them is nothing to the order
- * of what we send.
+/* The peer uses more paths than we do. The paths on which the peer sends do not
+ * affect the order of our messages, so no barrier is needed.
  */
 static bool rds_mp_widen(struct rds_conn *conn, unsigned int want)
 	__must_hold(&conn->c_mp_lock)
@@ -547,7 +576,9 @@ static bool rds_mp_widen(struct rds_conn *conn, unsigned int want)
 	return made;
 }
 
-/* How many paths follow from what the peer says? */
+/* Return the number of paths that follows from the peer's handshake frame. The
+ * paths that the peer uses count even if we offer fewer.
+ */
 static unsigned int rds_mp_want(const struct rds_conn *conn,
 				const struct rds_handshake *hs)
 {
@@ -558,9 +589,10 @@ static unsigned int rds_mp_want(const struct rds_conn *conn,
 	return rounddown_pow_of_two(n);
 }
 
-/* From one to many, once in a life of the peer: a pair of sockets that has more
- * than one path to come from has no order to keep. Returns whether there is
- * anything to be done with the paths that there are now.
+/* Our messages begin to spread from one path to several only once per
+ * incarnation of the peer. To spread them over yet more paths would break their
+ * order, because a barrier covers only one path. Return whether the caller must
+ * dial the present paths or kick their work items.
  */
 static bool rds_mp_adapt(struct rds_cpath *cp,
 			 const struct rds_handshake *hs)
@@ -613,7 +645,7 @@ static void rds_mp_apply(struct rds_cpath *cp)
 	smp_store_release(&cp->cp_known, true);
 	if (!changed)
 		return;
-	/* It may have lost one that it is not ours to dial. */
+	/* The peer may have lost a path that only we may dial again. */
 	if (conn->c_npaths_wanted > 1 && rds_path_is_lower(&cp->cp_pub))
 		rds_mp_dial(conn);
 	rds_mp_kick_all(conn);
@@ -627,8 +659,9 @@ static void rds_mp_open(struct rds_conn *conn)
 	rds_mp_kick_all(conn);
 }
 
-/* What was acknowledged and is not answered may have gone to another life of
- * the peer, or the answer with a connection.
+/* If the barrier probe was acknowledged and no reply has arrived, the probe may
+ * have gone to a former incarnation of the peer, or the reply may have been
+ * lost with a connection. Ask once more.
  */
 static void rds_mp_probe_again(struct rds_cpath *cp)
 	__must_hold(&cp->cp_conn->c_mp_lock)
@@ -662,11 +695,11 @@ static void rds_mp_check_barrier(struct rds_cpath *cp)
 }
 
 /**
- * rds_mp_wait() - does a barrier want to be looked at again?
+ * rds_mp_wait() - Check whether a barrier must be looked at again
  * @conn: the connection
  *
- * Context: any.
- * Return: true if it does.
+ * Context: Any.
+ * Return: true if a barrier is pending; false otherwise.
  */
 bool rds_mp_wait(const struct rds_conn *conn)
 {
@@ -688,7 +721,7 @@ static void rds_mp_queue_probe(struct rds_cpath *cp)
 		rds_cpath_kick(cp, RDS_MP_NOMEM_DELAY);
 		return;
 	}
-	/* The answer may be here before this returns. */
+	/* The reply may arrive before rds_send_control() returns. */
 	atomic_inc(&conn->c_probes);
 	if (!rds_send_control(cp, msg, conn->c_first_probe))
 		atomic_dec(&conn->c_probes);
@@ -700,7 +733,7 @@ static void rds_mp_queue_replies(struct rds_cpath *cp)
 	struct rds_message *msg;
 
 	while (atomic_read(&cp->cp_replies)) {
-		/* A peer that does not read gets no more of them. */
+		/* A peer that does not read gets no more replies. */
 		if (atomic_read(&cp->cp_nreplies) >= RDS_MAX_REPLIES) {
 			atomic_dec(&cp->cp_replies);
 			continue;
@@ -718,7 +751,9 @@ static void rds_mp_queue_replies(struct rds_cpath *cp)
 	}
 }
 
-/* Not before the answers, which may have said it already. */
+/* Send a probe if the last frame no longer matches what we offer. Call this
+ * after the replies are queued, which may carry the present offer already.
+ */
 static void rds_mp_offer_again(struct rds_conn *conn)
 	__must_hold(&conn->c_mp_lock)
 {
@@ -735,10 +770,14 @@ static void rds_mp_learn(struct rds_cpath *cp)
 	bool news, turn;
 
 	mutex_lock(&conn->c_mp_lock);
-	/* Only of the connection that it came by, while that lasts. */
+	/* A frame counts only while its connection is UP. If the connection is
+	 * being shut down, rds_mp_apply_last() handles the frame.
+	 */
 	news = rds_cpath_state(cp) == RDS_PATH_UP &&
 	       test_and_clear_bit(RDS_PF_HANDSHAKE, &cp->cp_flags);
-	/* Before the greeting is looked at: another may come while it is. */
+	/* Clear the flag first: another frame may arrive, and set it again,
+	 * while this one is processed.
+	 */
 	turn = news && test_and_clear_bit(RDS_PF_RX_TURN, &cp->cp_flags);
 	if (news)
 		rds_mp_apply(cp);
@@ -755,13 +794,14 @@ static void rds_mp_learn(struct rds_cpath *cp)
 }
 
 /**
- * rds_mp_apply_last() - act on what the peer said last on a connection
+ * rds_mp_apply_last() - Act on the last handshake frame of a connection
  * @cp: the path; its transport is shut down
  *
- * What is said while a connection is shut down is as true as ever: if the peer
- * is another, what was delivered behind that is its own, and so are answers.
+ * A frame that arrives while the connection is being shut down remains valid.
+ * If the peer has restarted, the messages delivered behind the frame come from
+ * the new incarnation, and responses to them are meant for it.
  *
- * Context: process, the path's work item, may sleep. Takes c_mp_lock,
+ * Context: Process context, the path's work item, may sleep. Takes c_mp_lock,
  * rn_lock.
  */
 void rds_mp_apply_last(struct rds_cpath *cp)
@@ -776,8 +816,8 @@ void rds_mp_apply_last(struct rds_cpath *cp)
 	mutex_unlock(&conn->c_mp_lock);
 }
 
-/* What was for the peer's former self. A connection that has been dropped is
- * shut down first.
+/* Drop the messages that were meant for a former incarnation of the peer. If
+ * the connection has been dropped, its shutdown comes first.
  */
 static void rds_mp_flush(struct rds_cpath *cp)
 {
@@ -789,11 +829,11 @@ static void rds_mp_flush(struct rds_cpath *cp)
 }
 
 /**
- * rds_mp_work() - the paths' part in the work of a path
+ * rds_mp_work() - Process handshakes, barriers and flushes of a path
  * @cp: the path
  *
- * Context: process, the path's work item, may sleep. Takes c_mp_lock,
- * rn_lock, the transmit lock.
+ * Context: Process context, the path's work item, may sleep. Takes c_mp_lock,
+ * rn_lock, cp_xmit_lock.
  */
 void rds_mp_work(struct rds_cpath *cp)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The paths of a connection: what the peer says of them, and their use. */
+/* The paths of a connection: their number and use, and the handshake. */
 #ifndef _RDS_CORE_MULTIPATH_H
 #define _RDS_CORE_MULTIPATH_H
 
@@ -17,16 +17,19 @@ void rds_mp_write_reply(struct rds_cpath *cp, struct rds_message *msg);
 bool rds_mp_wait(const struct rds_conn *conn);
 
 /**
- * rds_mp_pick() - the path that messages between two ports take
+ * rds_mp_pick() - Select the path for messages between two ports
  * @conn: the connection
  * @sport: sending port
  * @dport: receiving port
  *
- * By addresses and ports: all of a pair of sockets go one way, in order, and
- * one socket that talks to many peers uses many paths. Both ends come to the
- * same result, so that an answer carries the ack of its question.
+ * The path follows from a hash of the addresses and the ports. All messages
+ * between two sockets take one path, so they stay in order. A socket that talks
+ * to many peers uses many paths. A peer that runs our implementation selects
+ * the same path for its direction, so a response carries the ack of the message
+ * that it responds to.
  *
- * Context: any. The answer may change while nobody holds cp_lock of it.
+ * Context: Any. The result may change unless the caller holds cp_lock of the
+ * returned path. rds_mp_restart() changes it even then, and flushes the path.
  * Return: the path.
  */
 static inline struct rds_cpath *rds_mp_pick(const struct rds_conn *conn,

@@ -2,11 +2,15 @@
 /*
  * Names of RDS sockets: bind(), connect(), getsockname(), getpeername().
  *
- * bind() finds the transport before it takes the socket lock, for that may
- * load a module; it begins anew if another thread has chosen one meanwhile.
- * Everything about a bound socket that a delivery needs is in place before it
- * enters the table; the transport follows when nothing can fail any more, and
- * rs_is_bound tells lockless readers that all of it is there.
+ * bind() finds the transport before it takes the socket lock, because this may
+ * load a module. If another thread has chosen a transport for the socket
+ * meanwhile, bind() starts over.
+ *
+ * A delivery can find the socket as soon as it is in the table of bound
+ * sockets. Therefore bind() first sets all fields that a delivery needs, and
+ * then adds the socket to the table. It sets the transport when nothing can
+ * fail any more. Last it sets rs_is_bound, which tells lockless readers that
+ * all of these fields are set.
  */
 #include <net/ipv6.h>
 
@@ -25,8 +29,9 @@ static int rds_bind_parse(const struct rds_sockaddr *sa, int len,
 	return addr->port == htons(RDS_PORT_PROBE) ? -EINVAL : 0;
 }
 
-/* The transport to bind to, with a reference, or an error pointer. @chosen is
- * what the user has chosen, if anything.
+/* Find the transport to bind to. @chosen is the transport that the user has
+ * chosen, or NULL. Returns it with a reference to its module, or an error
+ * pointer.
  */
 static const struct rds_transport *
 rds_bind_transport(struct rds_sock *rs, const struct rds_transport *chosen,
@@ -71,7 +76,9 @@ static int rds_bind_enter(struct rds_sock *rs, const struct rds_addr *addr)
 	return ret;
 }
 
-/* -ERESTART: the choice of transport has changed since @chosen was read. */
+/* Returns -ERESTART if another thread has changed the choice of transport since
+ * the caller read @chosen.
+ */
 static int rds_bind_locked(struct rds_sock *rs, const struct rds_addr *addr,
 			   const struct rds_transport *chosen,
 			   const struct rds_transport *trans)
@@ -122,16 +129,17 @@ static int rds_bind_try(struct rds_sock *rs, const struct rds_addr *addr)
 }
 
 /**
- * rds_sock_bind() - bind(2)
+ * rds_sock_bind() - Implement bind(2)
  * @sock: the socket
  * @sa: the address
- * @len: its length
+ * @len: its length in bytes
  *
- * Context: process, may sleep; may load modules.
- * Return: 0; -EINVAL for an address that cannot be bound or a socket that is;
- * -EADDRNOTAVAIL if no transport has the address; -ENOPROTOOPT if the one the
- * user chose has not; -EPROTOTYPE if that does not work in this namespace;
- * -EADDRINUSE; -ENOMEM; -EINTR while looking for a free port.
+ * Context: Process context, may sleep and load modules. Takes the socket lock.
+ * Return: 0 on success; -EINVAL if the address cannot be bound, or the socket
+ * is bound already; -EADDRNOTAVAIL if no transport serves the address;
+ * -ENOPROTOOPT if the transport that the user has chosen does not serve it;
+ * -EPROTOTYPE if that transport does not work in this namespace; -EADDRINUSE;
+ * -ENOMEM; -EINTR if a signal interrupted the search for a free port.
  */
 int rds_sock_bind(struct socket *sock, struct rds_sockaddr *sa, int len)
 {
@@ -167,17 +175,19 @@ static int rds_connect_parse(const struct rds_sockaddr *sa, int len,
 }
 
 /**
- * rds_sock_connect() - connect(2): where sendmsg() goes without an address
+ * rds_sock_connect() - Implement connect(2)
  * @sock: the socket
  * @sa: the address
- * @len: its length
+ * @len: its length in bytes
  * @flags: ignored
  *
- * Records the address; no route or transport is looked at. May be repeated.
+ * Sets the destination of sendmsg() calls that give no address. Does not check
+ * for a route or a transport. A socket may be connected again.
  *
- * Context: process, may sleep.
- * Return: 0; -EAFNOSUPPORT; -EDESTADDRREQ for the IPv4 wildcard; -EPROTOTYPE
- * for an IPv6 address that is not of one host; -EINVAL.
+ * Context: Process context, may sleep. Takes the socket lock and rs_lock.
+ * Return: 0 on success; -EAFNOSUPPORT if the address is neither IPv4 nor IPv6;
+ * -EDESTADDRREQ for the IPv4 wildcard; -EPROTOTYPE for an IPv6 address that is
+ * not the address of one host; -EINVAL for any other invalid address.
  */
 int rds_sock_connect(struct socket *sock, struct rds_sockaddr *sa, int len,
 		     int flags)
@@ -205,7 +215,9 @@ int rds_sock_connect(struct socket *sock, struct rds_sockaddr *sa, int len,
 	return ret;
 }
 
-/* Unbound, but connected: the wildcard of the peer's family. */
+/* Write the name of an unbound socket: the wildcard of the peer's family, or
+ * AF_UNSPEC if the socket is not connected.
+ */
 static int rds_format_unbound(const struct rds_addr *peer, struct sockaddr *sa)
 {
 	if (ipv6_addr_any(&peer->ip) || ipv6_addr_v4mapped(&peer->ip)) {
@@ -221,13 +233,14 @@ static int rds_format_unbound(const struct rds_addr *peer, struct sockaddr *sa)
 }
 
 /**
- * rds_sock_getname() - getsockname(2), getpeername(2)
+ * rds_sock_getname() - Implement getsockname(2) and getpeername(2)
  * @sock: the socket
  * @sa: room for a struct sockaddr_storage
- * @peer: which of the two
+ * @peer: nonzero for getpeername()
  *
- * Context: process.
- * Return: the length; -ENOTCONN if there is no peer.
+ * Context: Process context.
+ * Return: the length of the name in bytes; -ENOTCONN for getpeername() if the
+ * socket is not connected.
  */
 int rds_sock_getname(struct socket *sock, struct sockaddr *sa, int peer)
 {

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The beginning and the end of RDS in a network namespace.
+ * Init and exit of RDS in a network namespace.
  *
- * Sockets of users hold the namespace, so at its end there is none. Exit runs
- * in this order: sysctls; connections, which stops the transports and the
- * work of the paths; work that was kicked late; references that RCU still
- * holds; and then the tables, empty by now. Registered as a device operation,
- * so that it runs before the devices go, and after that of the transports,
- * which are registered later.
+ * Sockets of user space hold a reference to the namespace, so no such socket is
+ * left when it exits. Exit runs in this order:
+ *
+ *  1. sysctls;
+ *  2. connections, which stops the transports and the work items of the paths;
+ *  3. work items that were kicked late, and deferred unpinning of user memory;
+ *  4. references that RCU callbacks still hold;
+ *  5. tables, empty by now.
+ *
+ * The operations are registered by register_pernet_device(), so this exit runs
+ * before the network devices are removed. It runs after the exit of the
+ * transports, because they register later.
  */
 #include <linux/percpu.h>
 #include <net/netns/generic.h>
@@ -27,11 +33,11 @@ static DEFINE_MUTEX(rds_nets_mutex);
 static LIST_HEAD(rds_nets);
 
 /**
- * rds_net_for_each() - do something in every namespace
- * @fn: what; may sleep
- * @arg: passed through
+ * rds_net_for_each() - Call a function for every namespace
+ * @fn: the function; may sleep
+ * @arg: passed to @fn
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep. Takes rds_nets_mutex.
  */
 void rds_net_for_each(void (*fn)(struct rds_net *rn, void *arg), void *arg)
 {
@@ -100,7 +106,9 @@ static void __net_exit rds_net_stop(struct rds_net *rn)
 	mutex_unlock(&rn->rn_lock);
 
 	cancel_delayed_work_sync(&rn->rn_reap);
-	/* A transport that is unloaded meanwhile must wait for its ops. */
+	/* A transport that unregisters meanwhile has to wait, because its ops
+	 * are still called here.
+	 */
 	mutex_lock(&rds_nets_mutex);
 	list_del(&rn->rn_item);
 	rds_conn_destroy_all(rn, NULL, RDS_DROP_NET_EXIT);
@@ -117,7 +125,7 @@ static void __net_exit rds_net_free(struct rds_net *rn)
 	free_percpu(rn->rn_stats);
 }
 
-/* The two waits are long, and one pair serves all namespaces of a batch. */
+/* The waits take long, so one set of them serves all namespaces of a batch. */
 static void __net_exit rds_net_exit_batch(struct list_head *nets)
 {
 	struct net *net;
@@ -141,10 +149,10 @@ static struct pernet_operations rds_net_ops = {
 };
 
 /**
- * rds_net_register() - begin to exist in all namespaces
+ * rds_net_register() - Register the per-namespace operations
  *
- * Context: process, may sleep.
- * Return: 0 or an errno.
+ * Context: Process context, may sleep.
+ * Return: 0 or a negative errno.
  */
 int rds_net_register(void)
 {
@@ -152,9 +160,9 @@ int rds_net_register(void)
 }
 
 /**
- * rds_net_unregister() - cease to exist in all namespaces
+ * rds_net_unregister() - Unregister the per-namespace operations
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  */
 void rds_net_unregister(void)
 {

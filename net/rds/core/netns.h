@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The beginning and the end of RDS in namespaces. */
+/* Init and exit of RDS in network namespaces. */
 #ifndef _RDS_CORE_NETNS_H
 #define _RDS_CORE_NETNS_H
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What has become of RDMA operations, to be told to the user (RDMA_STATUS).
+ * Notes: how RDMA operations have ended, to be reported to user space
+ * (RDS_CMSG_RDMA_STATUS).
  *
- * A note is allocated with the operation, so that nothing can fail when that
- * ends. It is the operation's until then, and the socket's until it is told;
- * what has not been told is forgotten by close(). A socket has a limited number
- * of both: who does not ask can have no more done.
+ * A note is allocated together with its operation, so that nothing can fail
+ * when the operation ends. Until then the operation owns the note. From then
+ * on the socket owns it, until recvmsg() has reported it. close() discards the
+ * notes that have not been reported.
+ *
+ * The notes of a socket are limited in number, both kinds together. If user
+ * space does not read the notes, it cannot start more operations.
  */
 #include <linux/error-injection.h>
 #include <linux/slab.h>
@@ -13,14 +17,14 @@
 
 #include "notify.h"
 
-/* Of a socket, to be told now or later */
+/* Notes of a socket, whether their operations have ended or not */
 #define RDS_NOTES_MAX	RDS_SNDBUF_MSGS
 
 /**
- * struct rds_note - how an operation has ended
- * @nt_item: on &rds_sock.rs_notes
- * @nt_token: what the user calls it by
- * @nt_status: one of RDS_RDMA_SUCCESS and so on
+ * struct rds_note - the end of an RDMA operation, as reported to user space
+ * @nt_item: entry on &rds_sock.rs_notes
+ * @nt_token: token by which the user identifies the operation
+ * @nt_status: RDS_RDMA_SUCCESS or another RDS_RDMA_* status
  */
 struct rds_note {
 	struct list_head	nt_item;
@@ -29,7 +33,7 @@ struct rds_note {
 };
 
 #ifdef CONFIG_COMPAT
-/* As 32-bit programs know it: some without a gap at the end */
+/* The layout in 32-bit programs; on some architectures without end padding */
 struct rds_compat_notify {
 	compat_u64	user_token;
 	s32		status;
@@ -37,13 +41,15 @@ struct rds_compat_notify {
 #endif
 
 /**
- * rds_note_alloc() - make sure that the user can be told
+ * rds_note_alloc() - Allocate the note of an RDMA operation
  * @rs: the socket
- * @token: what the user calls the operation by
+ * @token: token by which the user identifies the operation
  *
- * Context: process, may sleep. Takes rs_lock.
- * Return: the note, for rds_note_post() or rds_note_free(); NULL without
- * memory, or if there are too many.
+ * With the note allocated, the end of the operation can always be reported.
+ *
+ * Context: Process context, may sleep. Takes rs_lock.
+ * Return: the note, to be passed to rds_note_post() or rds_note_free(); NULL if
+ * there is no memory, or if the socket has too many notes.
  */
 noinline struct rds_note *rds_note_alloc(struct rds_sock *rs, u64 token)
 {
@@ -69,11 +75,11 @@ noinline struct rds_note *rds_note_alloc(struct rds_sock *rs, u64 token)
 ALLOW_ERROR_INJECTION(rds_note_alloc, NULL);
 
 /**
- * rds_note_free() - there is nothing to be told
+ * rds_note_free() - Free a note that is not to be reported
  * @rs: the socket
  * @note: the note, or NULL
  *
- * Context: any. Takes rs_lock.
+ * Context: Any. Takes rs_lock.
  */
 void rds_note_free(struct rds_sock *rs, struct rds_note *note)
 {
@@ -86,12 +92,13 @@ void rds_note_free(struct rds_sock *rs, struct rds_note *note)
 }
 
 /**
- * rds_sock_wake_readers() - there is something to be told
+ * rds_sock_wake_readers() - Wake all readers of a socket to report to them
  * @rs: the socket; the caller has a reference
  *
- * All readers: those that have no room for it sleep on.
+ * All readers are woken, because those without room for the report go back to
+ * sleep.
  *
- * Context: any.
+ * Context: Any.
  */
 void rds_sock_wake_readers(struct rds_sock *rs)
 {
@@ -107,12 +114,12 @@ void rds_sock_wake_readers(struct rds_sock *rs)
 }
 
 /**
- * rds_note_post() - an operation has ended
+ * rds_note_post() - Queue the note of an operation that has ended
  * @rs: the socket; the caller has a reference
- * @note: the note; taken over
- * @status: how
+ * @note: the note; taken over, and freed if the socket is closed
+ * @status: how the operation ended, one of RDS_RDMA_*
  *
- * Context: any. Takes rs_lock.
+ * Context: Any. Takes rs_lock.
  */
 void rds_note_post(struct rds_sock *rs, struct rds_note *note, s32 status)
 {
@@ -173,7 +180,9 @@ static bool rds_note_has_room(const struct msghdr *msg)
 	       msg->msg_controllen >= head + rds_note_size(msg);
 }
 
-/* The structure that 32-bit programs know is how that of others begins. */
+/* The structure of 32-bit programs is a prefix of the native one, so only the
+ * size differs.
+ */
 static int rds_note_put(struct msghdr *msg, const struct rds_note *note)
 {
 	struct rds_rdma_notify notify;
@@ -185,7 +194,9 @@ static int rds_note_put(struct msghdr *msg, const struct rds_note *note)
 			&notify);
 }
 
-/* What has been told already is told again if this fails: nothing is lost. */
+/* Report notes as long as there is room. If this fails, the caller restores
+ * those on @told, and they are reported again: nothing is lost.
+ */
 static int rds_notes_tell(struct rds_sock *rs, struct msghdr *msg,
 			  struct list_head *told)
 {
@@ -206,7 +217,7 @@ static int rds_notes_tell(struct rds_sock *rs, struct msghdr *msg,
 	return 0;
 }
 
-/* Back to the front, in order. */
+/* Put the notes back at the front of the list, in order. */
 static void rds_notes_restore(struct rds_sock *rs, struct list_head *told)
 {
 	if (list_empty(told))
@@ -218,18 +229,18 @@ static void rds_notes_restore(struct rds_sock *rs, struct list_head *told)
 }
 
 /**
- * rds_notes_put() - tell the user as much as there is room for
+ * rds_notes_put() - Report as many notes to the user as there is room for
  * @rs: the socket
- * @msg: as recvmsg() has it
- * @peek: and tell it again later
+ * @msg: message header of recvmsg()
+ * @peek: report the notes again later
  *
- * One if there is no room at all, which MSG_CTRUNC says: whoever does not want
- * to know gets to his messages at last. Callers in a hot path ask
- * rds_notes_pending() first.
+ * If there is no room at all, one note is consumed all the same, and MSG_CTRUNC
+ * is set. So a program that ignores notes gets to its messages in the end.
+ * Callers in a hot path check rds_notes_pending() first.
  *
- * Context: process, may sleep. Takes rs_lock.
- * Return: 1 if there was something to tell; 0 if not; -EFAULT if the user
- * could not be told, with nothing lost.
+ * Context: Process context, may sleep. Takes rs_lock.
+ * Return: 1 if there was a note; 0 if there was none; -EFAULT if the notes
+ * could not be copied to the user, with nothing lost.
  */
 int rds_notes_put(struct rds_sock *rs, struct msghdr *msg, bool peek)
 {
@@ -257,10 +268,10 @@ int rds_notes_put(struct rds_sock *rs, struct msghdr *msg, bool peek)
 }
 
 /**
- * rds_notes_close() - there is nobody to be told any more
- * @rs: the socket; nobody uses it
+ * rds_notes_close() - Discard the notes of a socket, and those posted later
+ * @rs: the socket; user space no longer uses it
  *
- * Context: process.
+ * Context: Process context. Takes rs_lock.
  */
 void rds_notes_close(struct rds_sock *rs)
 {

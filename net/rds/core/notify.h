@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What has become of RDMA operations, to be told to the user. */
+/* Notes: how RDMA operations have ended, to be reported to user space. */
 #ifndef _RDS_CORE_NOTIFY_H
 #define _RDS_CORE_NOTIFY_H
 
@@ -16,11 +16,11 @@ void rds_notes_close(struct rds_sock *rs);
 void rds_sock_wake_readers(struct rds_sock *rs);
 
 /**
- * rds_notes_pending() - is there anything to be told?
+ * rds_notes_pending() - Check whether a socket has notes to report
  * @rs: the socket
  *
- * Context: any.
- * Return: true if there is.
+ * Context: Any.
+ * Return: true if it has.
  */
 static inline bool rds_notes_pending(const struct rds_sock *rs)
 {

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Operations on memory of peers: RDMA reads and writes, and atomics.
+ * Operations on the memory of peers: RDMA reads and writes, and atomics.
  *
- * An operation is part of a message, and goes before it on the path. It has
- * pinned local memory, which is let go with the last reference to the message,
- * or before, by who does it: the transport has one for as long as the device
- * may reach it.
+ * An operation is part of a message, and goes before it on the path. It pins
+ * local memory. The memory is released with the last reference to the message,
+ * or earlier by the context that does the operation. The transport holds a
+ * reference to the message for as long as the device may access the memory.
  *
  *	sendmsg()	transport		core
  *	  NEW --------> BEGUN ----------------> ENDING -----> DONE
  *	   \            rds_op_begin()  rds_op_done(), or the path was shut down
  *	    `---------------------------------> ENDING -----> DONE
- *			the message is given up, or cancelled, before
+ *			the message is dropped or canceled before
  *
- * It is never done twice. So a message whose operation had begun, but was not
- * known to be done when the connection was lost, is not sent again: it is
- * DROPPED. One whose operation is done is sent again, without it.
+ * An operation is never done twice. If the connection is lost while an
+ * operation has begun but is not known to be done, its message is not sent
+ * again, and the operation ends as DROPPED. If the operation is done, the
+ * message is sent again without it.
  *
- * The user is told once, by whoever gets hold of the reference to the socket:
- * when the operation is done, or by nobody when the socket is closed or
+ * User space is notified of an operation at most once. The context that takes
+ * the reference to the socket from uo_rs decides about the notification: it is
+ * posted when the operation ends, but not when the socket is closed, or when
  * sendmsg() fails after all.
  */
 #include <linux/bvec.h>
@@ -46,15 +48,16 @@ enum rds_op_state {
 };
 
 /**
- * struct rds_user_op - an operation, as core has it
- * @uo_op: what the transport sees
- * @uo_state: of enum rds_op_state
- * @uo_status: how it ended, once it is done
- * @uo_rs: who is to be told, referenced; NULL when nobody is any more
- * @uo_note: by what; NULL if it is not to be told at all
- * @uo_always: tell of success, too
- * @uo_work: lets the memory go
- * @uo_pin: the memory
+ * struct rds_user_op - an operation, with the data private to core
+ * @uo_op: the part that the transport sees
+ * @uo_state: a value of enum rds_op_state
+ * @uo_status: the result, once the operation is done
+ * @uo_rs: the socket to notify, with a reference; NULL once it is decided
+ *	whether to notify it
+ * @uo_note: the notification to post; NULL if there is none to post
+ * @uo_always: notify the socket of success, too
+ * @uo_work: releases the memory
+ * @uo_pin: the local memory
  */
 struct rds_user_op {
 	struct rds_op		uo_op;
@@ -81,7 +84,7 @@ static void rds_op_free_work(struct work_struct *work)
 	kvfree(uo);
 }
 
-/* With room for so many pages, and as many pieces */
+/* Allocate an operation with room for this many pages, and as many pieces. */
 static struct rds_user_op *rds_op_alloc(unsigned int pages)
 {
 	size_t each = sizeof(struct page *) + sizeof(struct bio_vec);
@@ -97,8 +100,8 @@ static struct rds_user_op *rds_op_alloc(unsigned int pages)
 	return uo;
 }
 
-/* Make it the message's, and say whom to tell: without a note nobody, whatever
- * comes. Takes the operation over, also if that fails.
+/* Attach an operation to a message, and set up the notification. Without a note
+ * the socket is never notified. Takes over the operation, also on failure.
  */
 static int rds_op_give(struct rds_user_op *uo, struct rds_sock *rs,
 		       struct rds_message *msg, u64 flags, u64 token)
@@ -117,7 +120,7 @@ static int rds_op_give(struct rds_user_op *uo, struct rds_sock *rs,
 	return 0;
 }
 
-/* Whoever gets the socket tells, if there is anything to tell. */
+/* The context that gets the socket posts the note, if there is one to post. */
 static void rds_op_tell(struct rds_user_op *uo, bool tells, int status)
 {
 	struct rds_sock *rs = xchg(&uo->uo_rs, NULL);
@@ -131,10 +134,10 @@ static void rds_op_tell(struct rds_user_op *uo, bool tells, int status)
 	sock_put(&rs->rs_sk);
 }
 
-/* More than this at once is more than some hosts can map for a device. */
+/* Some hosts cannot map a larger piece for a device. */
 #define RDS_OP_PIECE_MAX	65536U
 
-/* Pages that follow one another are one piece. */
+/* Merge pages that are physically contiguous into one piece. */
 static void rds_op_add_piece(struct rds_op *op, struct page *page, u32 off,
 			     u32 len)
 {
@@ -157,7 +160,7 @@ static void rds_op_add_piece(struct rds_op *op, struct page *page, u32 off,
 	op->op_nr++;
 }
 
-/* The pages of a stretch count already. */
+/* The pages already count against the limit of locked memory. */
 static int rds_op_add_stretch(struct rds_user_op *uo,
 			      const struct rds_iovec *vec)
 {
@@ -181,7 +184,9 @@ static int rds_op_add_stretch(struct rds_user_op *uo,
 	return 0;
 }
 
-/* How many pages are they in? An errno if they make no sense. */
+/* Returns the number of pages that the pieces span, or an errno if the pieces
+ * are invalid.
+ */
 static int rds_op_measure(const struct rds_iovec *vec, unsigned int nr,
 			  u64 room)
 {
@@ -235,7 +240,7 @@ static void rds_op_aim(struct rds_op *op, rds_rdma_cookie_t cookie, u64 addr,
 	op->op_bare = (flags & RDS_RDMA_SILENT) && !msg->m_payload.len;
 }
 
-/* The peer is told what was done to its memory. */
+/* Tell the peer which operation was done on its memory. */
 static void rds_op_put_exthdrs(struct rds_message *msg, const struct rds_op *op)
 {
 	unsigned int pos = 0;
@@ -263,16 +268,18 @@ static struct rds_iovec *rds_op_read_vec(const struct rds_rdma_args *args)
 }
 
 /**
- * rds_op_add_rdma() - give a message an RDMA read or write
+ * rds_op_add_rdma() - Add an RDMA read or write to a message
  * @rs: the socket
  * @msg: the message, new
- * @args: what the user wants; no more than RDS_MAX_IOVECS pieces
+ * @args: the request from user space, with at most RDS_MAX_IOVECS pieces
  *
- * Context: process, may sleep.
- * Return: 0; -EFAULT for local memory that is not there; -EINVAL for none, or
- * more than there is of the peer's; -EMSGSIZE for more than RDS_MAX_MSG_SIZE;
- * -ENOMEM also if the user may lock no more, or has not asked how others have
- * ended for too long.
+ * Context: Process context, may sleep.
+ * Return: 0; -EFAULT if local memory or the list of its pieces is not
+ * accessible; -EINVAL if there is no local memory, if there is more of it than
+ * the peer's range has, or if a piece is invalid; -EMSGSIZE if it is more than
+ * RDS_MAX_MSG_SIZE; -ENOMEM if there is no memory, if the user may not lock
+ * more memory, or if user space has not received too many notifications of the
+ * socket.
  */
 int rds_op_add_rdma(struct rds_sock *rs, struct rds_message *msg,
 		    const struct rds_rdma_args *args)
@@ -328,15 +335,15 @@ static void rds_op_set_atomic(struct rds_op *op, int type,
 }
 
 /**
- * rds_op_add_atomic() - give a message an atomic operation
+ * rds_op_add_atomic() - Add an atomic operation to a message
  * @rs: the socket
  * @msg: the message, new
- * @type: RDS_CMSG_ATOMIC_FADD or one of its like
- * @args: what the user wants; its local address is aligned
+ * @type: RDS_CMSG_ATOMIC_FADD or another control message for atomics
+ * @args: the request from user space; its local address is aligned
  *
- * Context: process, may sleep.
- * Return: 0; -EOPNOTSUPP if the device cannot do that; or as
- * rds_op_add_rdma().
+ * Context: Process context, may sleep.
+ * Return: 0; -EOPNOTSUPP if the device does not support it, or another errno of
+ * &rds_rdma_ops.atomic_check; otherwise as rds_op_add_rdma().
  */
 int rds_op_add_atomic(struct rds_sock *rs, struct rds_message *msg,
 		      int type, const struct rds_atomic_args *args)
@@ -367,11 +374,11 @@ static bool rds_op_end(struct rds_user_op *uo, int from, int status)
 		return false;
 	uo->uo_status = status;
 	rds_op_tell(uo, uo->uo_always || status != RDS_RDMA_SUCCESS, status);
-	/* Who sees that it is done sees how, and what was told. Pairs with the
-	 * acquire in rds_op_state().
+	/* A context that sees DONE also sees the status, and the notification
+	 * has been posted. Pairs with the acquire in rds_op_state().
 	 */
 	smp_store_release(&uo->uo_state, RDS_OP_DONE);
-	/* As wake_up_var() wants it */
+	/* wake_up_var() requires a full barrier. */
 	smp_mb();
 	wake_up_var(&uo->uo_state);
 	return true;
@@ -384,11 +391,11 @@ static int rds_op_state(const struct rds_user_op *uo)
 }
 
 /**
- * rds_op_outlook() - what is to be done about the operation of a message?
+ * rds_op_outlook() - Determine what to do about the operation of a message
  * @msg: the message
  *
- * Context: any; the path's transmit lock is held.
- * Return: see &enum rds_op_outlook.
+ * Context: Any context. The path's transmit lock is held.
+ * Return: a value of &enum rds_op_outlook.
  */
 enum rds_op_outlook rds_op_outlook(const struct rds_message *msg)
 {
@@ -411,11 +418,12 @@ enum rds_op_outlook rds_op_outlook(const struct rds_message *msg)
 EXPORT_SYMBOL_GPL(rds_op_outlook);
 
 /**
- * rds_op_begin() - a device is about to hear of an operation
- * @msg: its message, being sent
+ * rds_op_begin() - Begin an operation, before it is passed to a device
+ * @msg: its message, which is being sent
  *
- * Context: any; the path's transmit lock is held.
- * Return: false if it was cancelled just now.
+ * Context: Any context. The path's transmit lock is held.
+ * Return: true if the operation may be done; false if it has just been
+ * canceled.
  */
 bool rds_op_begin(struct rds_message *msg)
 {
@@ -432,12 +440,13 @@ bool rds_op_begin(struct rds_message *msg)
 EXPORT_SYMBOL_GPL(rds_op_begin);
 
 /**
- * rds_op_conclude() - note how an operation that had begun has ended
- * @msg: its message; the caller has a reference
- * @status: RDS_RDMA_SUCCESS, or why not; only the first counts
+ * rds_op_conclude() - Record the result of an operation that has begun
+ * @msg: its message; the caller holds a reference
+ * @status: RDS_RDMA_SUCCESS or the reason for the failure; only the first call
+ *	counts
  *
- * Context: any. Takes rs_lock.
- * Return: true if this was the first to say so.
+ * Context: Any context. Takes rs_lock.
+ * Return: true if this was the first call.
  */
 bool rds_op_conclude(struct rds_message *msg, int status)
 {
@@ -445,11 +454,11 @@ bool rds_op_conclude(struct rds_message *msg, int status)
 }
 
 /**
- * rds_op_is_new() - has nothing of an operation been begun yet?
+ * rds_op_is_new() - Check whether an operation has not begun
  * @msg: the message, with an operation
  *
- * Context: any.
- * Return: true if nothing has.
+ * Context: Any context.
+ * Return: true if it has not begun.
  */
 bool rds_op_is_new(const struct rds_message *msg)
 {
@@ -457,12 +466,12 @@ bool rds_op_is_new(const struct rds_message *msg)
 }
 
 /**
- * rds_op_is_lost() - must a message not be sent again for its operation's sake?
+ * rds_op_is_lost() - Check whether an operation forbids a retransmit
  * @msg: the message, with an operation; the path is shut down
  *
- * Context: any.
- * Return: true if the operation had begun, and is not known to be done; or has
- * failed; or if there is nothing to be sent but that.
+ * Context: Any context.
+ * Return: true if the operation has begun and is not known to be done, if it
+ * has failed, or if it is done and there is no message besides it.
  */
 bool rds_op_is_lost(const struct rds_message *msg)
 {
@@ -479,13 +488,13 @@ bool rds_op_is_lost(const struct rds_message *msg)
 }
 
 /**
- * rds_op_is_alone() - is an operation all that a message is, and not done?
+ * rds_op_is_alone() - Check whether a message is just an operation, not done
  * @msg: the message
  *
- * Then what the peer says of later ones is not about it.
+ * An ack of later messages does not cover such a message.
  *
- * Context: any.
- * Return: true if so.
+ * Context: Any context.
+ * Return: true if it is.
  */
 bool rds_op_is_alone(const struct rds_message *msg)
 {
@@ -494,11 +503,11 @@ bool rds_op_is_alone(const struct rds_message *msg)
 }
 
 /**
- * rds_op_is_over() - has an operation ended?
+ * rds_op_is_over() - Check whether an operation has ended
  * @op: the operation
  *
- * Context: any.
- * Return: true if it has.
+ * Context: Any context.
+ * Return: true if it has ended.
  */
 bool rds_op_is_over(const struct rds_op *op)
 {
@@ -506,13 +515,13 @@ bool rds_op_is_over(const struct rds_op *op)
 }
 
 /**
- * rds_op_finish() - a message is cancelled, or at the end of its way
+ * rds_op_finish() - End the operation of a message that is canceled or finished
  * @msg: the message, with an operation
  *
- * An operation that has begun is the transport's to finish; one that has not
- * never will.
+ * If the operation has begun, the transport completes it. If it has not begun,
+ * it is never done.
  *
- * Context: any.
+ * Context: Any context. Takes rs_lock.
  */
 void rds_op_finish(struct rds_message *msg)
 {
@@ -521,10 +530,10 @@ void rds_op_finish(struct rds_message *msg)
 }
 
 /**
- * rds_op_forget() - nobody is to be told how an operation ends
+ * rds_op_forget() - Cancel the notification of an operation
  * @msg: its message
  *
- * Context: any.
+ * Context: Any context. Takes rs_lock.
  */
 void rds_op_forget(struct rds_message *msg)
 {
@@ -532,13 +541,14 @@ void rds_op_forget(struct rds_message *msg)
 }
 
 /**
- * rds_op_wait() - wait until a device has done with local memory
- * @msg: the message, cancelled; the caller has a reference
+ * rds_op_wait() - Wait until the device no longer accesses local memory
+ * @msg: the message, canceled; the caller holds a reference
  *
- * What had not begun when it was cancelled is over already.
+ * If the operation had not begun when the message was canceled, it has already
+ * ended.
  *
- * Context: process, may sleep.
- * Return: 0, or -EINTR.
+ * Context: Process context, may sleep.
+ * Return: 0; -EINTR if a signal ended the wait.
  */
 int rds_op_wait(struct rds_message *msg)
 {
@@ -551,10 +561,10 @@ int rds_op_wait(struct rds_message *msg)
 }
 
 /**
- * rds_op_unpin() - let local memory go before the message goes
- * @msg: the message; its operation has begun, and the caller is who does it
+ * rds_op_unpin() - Release the local memory before the message is freed
+ * @msg: the message; its operation has begun, and the caller carries it out
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  */
 void rds_op_unpin(struct rds_message *msg)
 {
@@ -562,10 +572,10 @@ void rds_op_unpin(struct rds_message *msg)
 }
 
 /**
- * rds_op_free() - the last reference to a message has gone
- * @op: its operation
+ * rds_op_free() - Free an operation, after the last put of its message
+ * @op: the operation
  *
- * Context: any; not under a lock of core.
+ * Context: Any context, but not under a lock of core.
  */
 void rds_op_free(struct rds_op *op)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Operations on memory of peers. */
+/* Operations on the memory of peers. */
 #ifndef _RDS_CORE_OP_H
 #define _RDS_CORE_OP_H
 
@@ -24,13 +24,14 @@ void rds_op_unpin(struct rds_message *msg);
 void rds_op_free(struct rds_op *op);
 
 /**
- * rds_op_outlasts() - is a message not over when its bytes have arrived?
+ * rds_op_outlasts() - Check whether a message outlives the ack of its bytes
  * @msg: the message
  *
- * One that is nothing but its operation has none, and is over with that.
+ * A bare operation has no bytes to acknowledge. Its message ends when the
+ * operation does.
  *
- * Context: any.
- * Return: true if so.
+ * Context: Any context.
+ * Return: true if the message is not over when its bytes are acknowledged.
  */
 static inline bool rds_op_outlasts(const struct rds_message *msg)
 {

@@ -2,37 +2,40 @@
 /*
  * Messages that wait at the sender for a congested port.
  *
- * sendmsg() does not accept a message for a port that the peer has marked
- * congested. But others for that port may be queued already, and if they were
- * sent, they would pile up at the peer until it has to stop reading the path,
- * which carries the messages of other sockets, too. So a message that is the
- * next to be sent is parked, instead, when its port is congested, and others
- * overtake it: order is owed between one pair of sockets only. As long as any
- * message for a port is parked, those that follow for it are parked behind it.
+ * sendmsg() does not accept a message for a port that the peer has marked as
+ * congested. But other messages for that port may be queued already. If they
+ * were sent, they would pile up at the peer until it has to stop reading the
+ * path, which also carries the messages of other sockets. So if the port of the
+ * next message is congested, the message is parked, and others overtake it. The
+ * order must be kept only between one pair of sockets. As long as any message
+ * for a port is parked, later messages for that port are parked behind it.
  *
- * When a map of the peer's frees a port, what is parked for it goes to the
- * front of the send queue, in order, behind what has a number. So it does,
- * whatever its port, when the connection is lost, for the next begins with a
- * new map; and before anything is flushed (retrans.c). On the next connection
- * it is parked again if the old map still says so.
+ * When a map from the peer frees a port, the messages parked for it return to
+ * the front of the send queue, in order, behind the messages that have a
+ * sequence number. All parked messages return in two cases: when the connection
+ * is lost, as the next one begins with a new map, and before messages are
+ * flushed (retrans.c). On the next connection a message is parked again if the
+ * old map still marks its port.
  *
- * Not parked is
+ * These are not parked:
  *
- * - what has a number: it has been sent before, and the peer may have it;
- * - what was queued before the messages began to spread over paths, for the
- *   probe that follows is to arrive behind all of it (multipath.c);
- * - what is the family's own;
- * - what is for a peer of another kind over TCP, whose paths may let a map that
- *   frees a port be overtaken by an older one;
- * - anything on loopback, where the sender itself waits;
- * - a message for which there is no memory to note its port.
+ * - a message with a sequence number: it has been sent before, and the peer may
+ *   have it;
+ * - a message that was queued before messages began to spread over paths: the
+ *   barrier probe must arrive behind all of these (multipath.c);
+ * - a control message of core: a probe, reply or pong;
+ * - a message over TCP to a peer that runs another implementation: on several
+ *   paths, its map that frees a port may be overtaken by an older one;
+ * - any message on loopback, where the sender itself waits;
+ * - a message, if there is no memory to record its port.
  *
  * A parked message counts in its socket's send buffer, is on its socket's list,
- * and is cancelled like one in the queue.
+ * and is canceled like a queued one.
  *
- * A path with something parked is on the wait queue of the peer's map, from
- * before it looks at the map for the last time, so it misses no change. It
- * leaves the queue when nothing is parked, and before the path is destroyed.
+ * A path that has parked messages is on the wait queue of the peer's map. It
+ * enters the queue before it looks at the map for the last time, so it misses
+ * no change. It leaves the queue when no message is parked, and before the path
+ * is destroyed.
  */
 #include <linux/slab.h>
 
@@ -53,10 +56,10 @@ static int rds_park_wake(wait_queue_entry_t *entry, unsigned int mode,
 }
 
 /**
- * rds_park_init() - a new path has nothing parked
- * @pk: what the path parks, zeroed
+ * rds_park_init() - Initialize the park of a new path
+ * @pk: the park, zeroed
  *
- * Context: process.
+ * Context: Process context.
  */
 void rds_park_init(struct rds_park *pk)
 {
@@ -64,7 +67,9 @@ void rds_park_init(struct rds_park *pk)
 	init_waitqueue_func_entry(&pk->pk_wait, rds_park_wake);
 }
 
-/* Does the peer keep what its map says? */
+/* Check whether the peer's map is reliable enough to park messages: see the top
+ * of this file.
+ */
 static bool rds_park_is_heeded(const struct rds_cpath *cp)
 {
 	return !cp->cp_loops &&
@@ -72,12 +77,12 @@ static bool rds_park_is_heeded(const struct rds_cpath *cp)
 }
 
 /**
- * rds_park_wants() - is a message to be parked rather than sent?
+ * rds_park_wants() - Check whether a message is to be parked, not sent
  * @cp: the path
  * @msg: the message, the next to be sent
  *
- * Context: any. cp_lock is held.
- * Return: true if it is.
+ * Context: Any. cp_lock is held.
+ * Return: true if the message is to be parked; false if it is to be sent.
  */
 bool rds_park_wants(struct rds_cpath *cp, const struct rds_message *msg)
 	__must_hold(&cp->cp_lock)
@@ -115,14 +120,15 @@ static struct rds_parked *rds_park_get(struct rds_park *pk, unsigned int port)
 }
 
 /**
- * rds_park_take() - park the message that is next in the queue, if need be
+ * rds_park_take() - Park the next message in the queue if its port is congested
  * @cp: the path
  * @msg: the message
  *
- * If it is parked, rds_park_watch() has to follow when the lock is released.
+ * If the message is parked, the caller must call rds_park_watch() after it has
+ * released cp_lock.
  *
- * Context: process. cp_xmit_lock and cp_lock are held.
- * Return: true if it is parked; false if it is to be sent.
+ * Context: Process context. cp_xmit_lock and cp_lock are held.
+ * Return: true if the message is parked; false if it is to be sent.
  */
 bool rds_park_take(struct rds_cpath *cp, struct rds_message *msg)
 	__must_hold(&cp->cp_lock)
@@ -138,7 +144,7 @@ bool rds_park_take(struct rds_cpath *cp, struct rds_message *msg)
 	if (!pd)
 		return false;
 	list_move_tail(&msg->m_path_item, &pd->pd_msgs);
-	/* Its socket waits for an ack that the next to go can ask for. */
+	/* The socket waits for an ack: let the next message request one. */
 	if (msg->m_want_ack)
 		cp->cp_unacked_packets = 0;
 	rds_stat_inc(cp->cp_conn->c_rn, send_parked);
@@ -146,10 +152,12 @@ bool rds_park_take(struct rds_cpath *cp, struct rds_message *msg)
 }
 
 /**
- * rds_park_watch() - something is parked: hear when its port becomes free
- * @cp: the path
+ * rds_park_watch() - Put the path on the wait queue of the peer's map
+ * @cp: the path, which has parked a message
  *
- * Context: process. cp_xmit_lock is held.
+ * When a port of the peer becomes free, the path's work item is kicked.
+ *
+ * Context: Process context. cp_xmit_lock is held.
  */
 void rds_park_watch(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
@@ -162,12 +170,16 @@ void rds_park_watch(struct rds_cpath *cp)
 		return;
 	pk->pk_waits = true;
 	add_wait_queue(&cp->cp_conn->c_fcong->cm_waitq, &pk->pk_wait);
-	/* Be there before looking: see rds_cong_changed(). */
+	/* Enter the wait queue before looking at the map: see
+	 * rds_cong_changed().
+	 */
 	smp_mb();
 	set_bit(RDS_PF_UNPARK, &cp->cp_flags);
 }
 
-/* Behind what has a number: that goes first, in its order. */
+/* Insert @msgs behind the messages that have a sequence number. Those are sent
+ * first, in their order.
+ */
 static void rds_park_requeue(struct rds_cpath *cp, struct list_head *msgs)
 	__must_hold(&cp->cp_lock)
 {
@@ -229,10 +241,10 @@ static void rds_park_look(struct rds_cpath *cp, bool all)
 }
 
 /**
- * rds_park_release() - have what is parked sent whose port has become free
+ * rds_park_release() - Requeue the parked messages whose port has become free
  * @cp: the path
  *
- * Context: process. cp_xmit_lock is held; takes cp_lock.
+ * Context: Process context. cp_xmit_lock is held; takes cp_lock.
  */
 void rds_park_release(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
@@ -243,10 +255,10 @@ void rds_park_release(struct rds_cpath *cp)
 }
 
 /**
- * rds_park_release_all() - put all that is parked back into the send queue
+ * rds_park_release_all() - Return all parked messages to the send queue
  * @cp: the path
  *
- * Context: process. cp_xmit_lock is held; takes cp_lock.
+ * Context: Process context. cp_xmit_lock is held; takes cp_lock.
  */
 void rds_park_release_all(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
@@ -256,16 +268,21 @@ void rds_park_release_all(struct rds_cpath *cp)
 }
 
 /**
- * rds_park_end() - nothing that is in the queue now is parked any more
+ * rds_park_end() - Exempt all messages queued so far from being parked
  * @cp: the path
  *
- * Context: process. cp_lock is held. The path's work is to be kicked.
+ * Messages that are parked already return to the send queue. The caller must
+ * kick the path's work item.
+ *
+ * Context: Process context. cp_lock is held.
  */
 void rds_park_end(struct rds_cpath *cp)
 	__must_hold(&cp->cp_lock)
 {
 	lockdep_assert_held(&cp->cp_lock);
 	cp->cp_park.pk_from = cp->cp_next_ticket;
-	/* Nothing is picked until what is parked is back in the queue. */
+	/* This keeps messages from being picked until the parked ones are back
+	 * in the queue.
+	 */
 	set_bit(RDS_PF_UNPARK, &cp->cp_flags);
 }

@@ -10,11 +10,12 @@
 struct rds_cpath;
 
 /**
- * struct rds_park - what a path has parked
- * @pk_ports: struct rds_parked, by destination port; guarded by cp_lock
- * @pk_from: messages with lower tickets are not parked; likewise
- * @pk_wait: kicks the path's work when a port of the peer becomes free
- * @pk_waits: @pk_wait is on the map's queue; guarded by cp_xmit_lock
+ * struct rds_park - parked messages of a path
+ * @pk_ports: struct rds_parked by destination port; guarded by cp_lock
+ * @pk_from: messages with lower tickets are not parked; guarded by cp_lock
+ * @pk_wait: kicks the path's work item when a port of the peer becomes free
+ * @pk_waits: @pk_wait is on the wait queue of the peer's map; guarded by
+ *	cp_xmit_lock
  */
 struct rds_park {
 	struct xarray		pk_ports;
@@ -24,9 +25,9 @@ struct rds_park {
 };
 
 /**
- * struct rds_parked - the messages for one port
- * @pd_msgs: by m_path_item, in the order in which they are to be sent; may be
- *	empty, if they were cancelled
+ * struct rds_parked - parked messages for one port
+ * @pd_msgs: the messages, linked by m_path_item, in the order in which they are
+ *	to be sent; may be empty, if they were canceled
  */
 struct rds_parked {
 	struct list_head	pd_msgs;

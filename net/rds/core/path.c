@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Paths: the paths of a connection.
+ * The paths of a connection.
  *
- * A path has one work item, path_work.c, which connects, shuts down and sends
- * what sendmsg() could not; it never runs beside itself. Everybody else
- * changes the state (through the one function below), sets a flag, and kicks
- * the work. A queued work item holds a reference to the connection, so a kick
- * may come from anywhere and at any time; if the connection has died by then,
- * the work does nothing.
+ * Each path has one work item (path_work.c). It connects the path, shuts it
+ * down, and sends what sendmsg() could not send. It never runs concurrently
+ * with itself. All other code changes the state by rds_cpath_event(), sets a
+ * flag, and kicks the work item. A queued work item holds a reference to the
+ * connection, so it may be kicked from any context and at any time. If the path
+ * is dead by then, the work item does nothing.
  *
- * While RDS_PF_CONNECT is set the work is queued, waits for its timer, or
- * runs: every function that sets the flag kicks the work afterwards, whatever
- * context it runs in, and a run that leaves the flag set on a path that is
- * down sets the timer (rds_path_rearm()). The flag may stay set on a path that
- * is UP: rds_path_shut_down_idle(), which takes the path down beside the work,
- * kicks the work. So a sender that finds the path DOWN with the flag set may
- * leave its message to the work.
+ * While RDS_PF_CONNECT is set, the work item is queued, waits for its timer, or
+ * runs. Two rules ensure this. Every function that sets the flag kicks the work
+ * item afterwards, whatever context it runs in. And a run that leaves the flag
+ * set on a path that is DOWN sets the timer (rds_path_rearm()). So if a sender
+ * finds the path DOWN and the flag set, it may leave its message to the work
+ * item. The flag may stay set on a path that is UP. Therefore
+ * rds_path_shut_down_idle(), which takes a path down concurrently with the work
+ * item, kicks the work item.
  *
  * Locks: cp_xmit_lock (sleeps) > locks of the transport > cp_lock (bottom
- * halves off). cp_lock is a leaf: nothing of the transport is called under it,
- * so its callbacks may change the state. Kicking needs no lock.
+ * halves off). cp_lock is a leaf: core calls no function of the transport under
+ * it, so callbacks of the transport may change the state. A kick needs no lock.
  */
 #include "conn.h"
 
 #include <trace/events/rds.h>
 
-/* Until a transport that had no memory for what came reads on, in jiffies */
+/* Delay until a transport that lacked memory reads on, in jiffies */
 #define RDS_RX_RETRY_DELAY	1
 
 static void rds_cpath_count_reset(struct rds_cpath *cp)
@@ -35,7 +36,7 @@ static void rds_cpath_count_reset(struct rds_cpath *cp)
 	rds_stat_inc(cp->cp_conn->c_rn, conn_reset);
 }
 
-/* The only place where a path changes its state */
+/* All changes of a path's state happen here. */
 static bool rds_cpath_event_locked(struct rds_cpath *cp,
 				   enum rds_path_event event)
 	__must_hold(&cp->cp_lock)
@@ -60,13 +61,14 @@ static bool rds_cpath_event_locked(struct rds_cpath *cp,
 }
 
 /**
- * rds_cpath_event() - something has happened to a path
+ * rds_cpath_event() - Apply an event to the state of a path
  * @cp: the path
- * @event: what happened
+ * @event: the event
  *
- * Context: process or softirq, not deliver context. Takes cp_lock.
- * Return: true if the table of path_state.c has the event in this state, and
- * the state has changed; false if it does not apply, and nothing has.
+ * Context: Any context; locks of the transport may be held. Takes cp_lock.
+ * Return: true if the table in path_state.c has the event in this state, and
+ * the state has been updated; false if the event does not apply, and nothing
+ * has changed.
  */
 bool rds_cpath_event(struct rds_cpath *cp, enum rds_path_event event)
 {
@@ -89,19 +91,22 @@ static bool rds_cpath_runs_before(const struct rds_cpath *cp,
 }
 
 /**
- * rds_cpath_kick() - have the path's work run
+ * rds_cpath_kick() - Queue the path's work item
  * @cp: the path; the caller has a reference to its connection
- * @delay: in jiffies; a run that is due earlier remains so
+ * @delay: in jiffies
  *
- * One that is due later is brought forward to now, and finds out itself when
- * the next is to be: to move it to @delay might postpone another that somebody
- * has asked for at once. Nothing happens to a dead path any more.
+ * A run that is due earlier than @delay is left as it is. A run that is due
+ * later is brought forward to now, and sets the timer for the next run itself.
+ * It is not moved to @delay, because that might postpone a run that another
+ * context has just requested without delay. A dead path is not kicked.
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_cpath_kick(struct rds_cpath *cp, unsigned long delay)
 {
-	/* Whoever destroys it waits for the work: peers must not add to it. */
+	/* The context that destroys the connection waits for the work item. A
+	 * peer must not be able to prolong that wait.
+	 */
 	if (READ_ONCE(cp->cp_dead))
 		return;
 
@@ -119,14 +124,14 @@ void rds_cpath_kick(struct rds_cpath *cp, unsigned long delay)
 }
 
 /**
- * rds_path_kick() - a transport can go on
+ * rds_path_kick() - Notify core that a transport can go on
  * @path: the path
  *
- * To be called after data_ops.xmit() returned -EAGAIN, when messages can be
- * taken again; and when something has happened that conn_ops.path_shutdown()
- * waits for.
+ * The transport calls this in two cases: after data_ops.xmit() has returned
+ * -EAGAIN, as soon as it can take messages again; and when an event occurs that
+ * conn_ops.path_shutdown() waits for.
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_path_kick(struct rds_path *path)
 {
@@ -135,20 +140,23 @@ void rds_path_kick(struct rds_path *path)
 EXPORT_SYMBOL_GPL(rds_path_kick);
 
 /**
- * rds_path_offered() - a connection made by the peer waits for a path
+ * rds_path_offered() - Notify core that a path has an offer
  * @path: the path
  *
- * path_connect() is called as soon as the path is down, whatever the back-off.
- * A transport without paths calls it in path_offer(), under the lock that
- * guards what it keeps, and the two that follow likewise.
+ * Core calls path_connect() as soon as the path is DOWN, without back-off. A
+ * transport without %RDS_CAP_MULTIPATH calls this function in path_offer(),
+ * under the lock that guards the offer. It calls rds_path_taken() and
+ * rds_path_offer_gone() under the same lock.
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_path_offered(struct rds_path *path)
 {
 	struct rds_cpath *cp = to_cpath(path);
 
-	/* A path is offered one at a time. */
+	/* With %RDS_CAP_MULTIPATH a path has one offer at a time. If
+	 * %RDS_PF_TAKEN is set, path_connect() has already taken this one.
+	 */
 	if (!cp->cp_multi || !test_bit(RDS_PF_TAKEN, &cp->cp_flags))
 		set_bit(RDS_PF_OFFER, &cp->cp_flags);
 	rds_cpath_kick(cp, 0);
@@ -156,13 +164,13 @@ void rds_path_offered(struct rds_path *path)
 EXPORT_SYMBOL_GPL(rds_path_offered);
 
 /**
- * rds_path_taken() - a path takes a connection made by the peer
+ * rds_path_taken() - Notify core that a path takes its offer
  * @path: the path
  *
- * To be called by path_connect() before anything is announced: it may have
- * found the offer before it was told of it.
+ * path_connect() calls this before it announces anything to core, because it
+ * may find an offer of which core has not been notified yet.
  *
- * Context: process, the path's work item.
+ * Context: Process context, the path's work item.
  */
 void rds_path_taken(struct rds_path *path)
 {
@@ -175,10 +183,10 @@ void rds_path_taken(struct rds_path *path)
 EXPORT_SYMBOL_GPL(rds_path_taken);
 
 /**
- * rds_path_offer_gone() - a path keeps no connection made by the peer any more
- * @path: the path, of a transport without paths
+ * rds_path_offer_gone() - Notify core that a path has no offer any more
+ * @path: the path, of a transport without %RDS_CAP_MULTIPATH
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_path_offer_gone(struct rds_path *path)
 {
@@ -187,17 +195,18 @@ void rds_path_offer_gone(struct rds_path *path)
 EXPORT_SYMBOL_GPL(rds_path_offer_gone);
 
 /**
- * rds_path_dialed() - what we have dialed is here
- * @path: the path, of a transport without paths
+ * rds_path_dialed() - Notify core that the peer has accepted our dial
+ * @path: the path, of a transport without %RDS_CAP_MULTIPATH
  *
- * To be called under the lock that guards what the transport keeps, before
- * rds_path_connect_done(). What is on offer is not needed then, and core does
- * not count on it any more. But an attempt that was given up, perhaps for the
- * offer, must not take that with it.
+ * The transport calls this before rds_path_connect_done(), under the lock that
+ * guards its offer. If the path still waits for the connection, an offer is not
+ * needed, and core does not expect one any more. If the attempt has been
+ * dropped, perhaps in favor of the offer, the offer must stay.
  *
- * Context: any. Takes cp_lock.
- * Return: true if the path waits for it: the transport refuses the offer. False
- * if it does not any more: the offer stays, and a shutdown is to follow.
+ * Context: Any context. Takes cp_lock.
+ * Return: true if the path waits for the connection: the transport refuses the
+ * offer. false if it does not any more: the offer stays, and a shutdown
+ * follows.
  */
 bool rds_path_dialed(struct rds_path *path)
 {
@@ -217,16 +226,17 @@ bool rds_path_dialed(struct rds_path *path)
 EXPORT_SYMBOL_GPL(rds_path_dialed);
 
 /**
- * rds_path_offer_is_late() - is what the peer has made of no use any more?
- * @path: the path, of a transport without paths
- * @since: when the peer made it, in jiffies
+ * rds_path_offer_is_late() - Check whether an offer is of no use any more
+ * @path: the path, of a transport without %RDS_CAP_MULTIPATH
+ * @since: when the peer made the connection, in jiffies
  *
- * To be asked before an offer is kept, under the lock that guards it. Requests
- * wait for their turn. A peer that asked us, and then said yes to what we have
- * dialed, has not lost that.
+ * The transport calls this before it keeps an offer, under the lock that guards
+ * the offer. A peer that makes a connection while the path is UP has normally
+ * lost the one in use. But requests of peers are queued. If the peer sent its
+ * request before it accepted our dial, it has not lost that connection.
  *
- * Context: any. Takes cp_lock.
- * Return: true if it is to be refused.
+ * Context: Any context. Takes cp_lock.
+ * Return: true if the offer is to be refused.
  */
 bool rds_path_offer_is_late(struct rds_path *path, unsigned long since)
 {
@@ -241,15 +251,16 @@ bool rds_path_offer_is_late(struct rds_path *path, unsigned long since)
 EXPORT_SYMBOL_GPL(rds_path_offer_is_late);
 
 /**
- * rds_path_wins_duel() - if both ends dial, is it our attempt that is kept?
- * @path: the path, of a transport without paths
+ * rds_path_wins_duel() - Check whether our attempt is kept in a duel
+ * @path: the path, of a transport without %RDS_CAP_MULTIPATH
  *
- * For transports on which who gives up an attempt has to wait for the answer
- * to it: the loser's is then refused at once, if it knows the rule.
+ * For transports on which an end cannot drop its attempt before the attempt is
+ * answered. If the peer knows the rule for duels, such a transport refuses the
+ * attempt of the loser at once.
  *
- * Context: any. Takes cp_lock.
- * Return: true if an attempt of ours is under way, and our address is the lower
- * one.
+ * Context: Any context. Takes cp_lock.
+ * Return: true if our own attempt is under way, and our address is the lower of
+ * the two.
  */
 bool rds_path_wins_duel(struct rds_path *path)
 {
@@ -265,14 +276,15 @@ bool rds_path_wins_duel(struct rds_path *path)
 EXPORT_SYMBOL_GPL(rds_path_wins_duel);
 
 /**
- * rds_path_is_used() - has a socket of this host used a path?
+ * rds_path_is_used() - Check whether a local socket has used a path
  * @path: the path
  *
- * If none has, a transport without paths does not dial: whoever offers
- * something, and takes it back, could make us dial any address.
+ * If no local socket has used the path, a transport without
+ * %RDS_CAP_MULTIPATH does not dial. Otherwise a peer that makes an offer and
+ * withdraws it could make us dial any address.
  *
- * Context: any.
- * Return: true if one has.
+ * Context: Any context.
+ * Return: true if a local socket has used the path's connection.
  */
 bool rds_path_is_used(const struct rds_path *path)
 {
@@ -284,13 +296,13 @@ bool rds_path_is_used(const struct rds_path *path)
 EXPORT_SYMBOL_GPL(rds_path_is_used);
 
 /**
- * rds_path_rx_retry() - have a path read on soon
+ * rds_path_rx_retry() - Make a path read on soon
  * @path: the path
  *
- * For a transport that had no memory for what it received, or that has taken
- * over a connection on which something may have arrived already.
+ * For a transport that could not allocate memory for received data, or that has
+ * taken a connection on which data may have arrived already.
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_path_rx_retry(struct rds_path *path)
 {
@@ -303,12 +315,12 @@ void rds_path_rx_retry(struct rds_path *path)
 EXPORT_SYMBOL_GPL(rds_path_rx_retry);
 
 /**
- * rds_path_rx_more() - have a path read on at once
+ * rds_path_rx_more() - Make a path read on at once
  * @path: the path
  *
- * For a transport that stopped to let others have a turn.
+ * For a transport that has stopped reading to give other work a turn.
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_path_rx_more(struct rds_path *path)
 {
@@ -321,14 +333,15 @@ void rds_path_rx_more(struct rds_path *path)
 EXPORT_SYMBOL_GPL(rds_path_rx_more);
 
 /**
- * rds_cpath_only_waits() - is a path the peer's to dial?
+ * rds_cpath_only_waits() - Check whether only the peer may dial a path
  * @cp: the path
  *
- * Only the lower address dials the other paths. It may have to be called, and
- * that is path 0's.
+ * With %RDS_CAP_LOWER_DIALS only the end with the lower address dials the paths
+ * other than path 0. The other end may have to prompt it to dial, and dials
+ * path 0 for that purpose.
  *
- * Context: any.
- * Return: true if it is.
+ * Context: Any context.
+ * Return: true if only the peer may dial the path.
  */
 bool rds_cpath_only_waits(const struct rds_cpath *cp)
 {
@@ -338,22 +351,26 @@ bool rds_cpath_only_waits(const struct rds_cpath *cp)
 }
 
 /**
- * rds_cpath_connect_soon() - connect a path that is down, if nobody is at it
+ * rds_cpath_connect_soon() - Connect a path that is down
  * @cp: the path
  *
- * An attempt that waits for its back-off keeps waiting.
+ * Does nothing if an attempt is planned or under way. An attempt that waits for
+ * its back-off keeps waiting.
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_cpath_connect_soon(struct rds_cpath *cp)
 {
 	if (rds_cpath_only_waits(cp)) {
-		/* If that is UP already, the peer has to be reminded. */
+		/* If path 0 is UP already, the path's work item reminds the
+		 * peer.
+		 */
 		rds_cpath_kick(cp, 0);
 		cp = rds_conn_path(cp->cp_conn, 0);
 	}
-	/* With the one in rds_path_connect(): either that sees that somebody
-	 * has a reference, or here the flag is seen to be clear.
+	/* Pairs with the barrier in rds_path_connect(): either that function
+	 * sees the reference of our caller, or the flag is seen clear here.
+	 * Also pairs with the one in rds_conn_is_left(), for the state.
 	 */
 	smp_mb();
 	if (rds_cpath_state(cp) != RDS_PATH_DOWN ||
@@ -366,21 +383,21 @@ void rds_cpath_connect_soon(struct rds_cpath *cp)
 }
 
 /**
- * rds_path_drop() - give a transport connection up
+ * rds_path_drop() - Drop the transport connection of a path
  * @path: the path
  * @reason: why
  *
- * The path's work shuts the transport down, and what was not acknowledged is
- * sent again over the next connection.
+ * The path's work item shuts the transport down. Messages that were not
+ * acknowledged are retransmitted over the next connection.
  *
- * Context: any; locks of the transport may be held.
+ * Context: Any context; locks of the transport may be held. Takes cp_lock.
  */
 void rds_path_drop(struct rds_path *path, enum rds_drop_reason reason)
 {
 	struct rds_cpath *cp = to_cpath(path);
 
 	trace_rds_path_drop(path, reason);
-	/* One that is being dropped already keeps the first reason. */
+	/* A path that is being dropped already keeps the first reason. */
 	if (rds_cpath_state(cp) != RDS_PATH_ERROR)
 		WRITE_ONCE(cp->cp_drop_reason, reason);
 	rds_cpath_event(cp, RDS_EV_DROP);
@@ -389,13 +406,13 @@ void rds_path_drop(struct rds_path *path, enum rds_drop_reason reason)
 EXPORT_SYMBOL_GPL(rds_path_drop);
 
 /**
- * rds_cpath_give_way() - drop a path for what is on offer
+ * rds_cpath_give_way() - Drop a path's connection or attempt for an offer
  * @cp: the path
- * @state: if it is in this state, and there still is an offer
+ * @state: drop it only if it is in this state and still has an offer
  * @reason: why
  *
- * Context: process, the path's work item, which shuts it down next. Takes
- * cp_lock.
+ * Context: Process context, the path's work item, which shuts the path down
+ * next. Takes cp_lock.
  */
 void rds_cpath_give_way(struct rds_cpath *cp, enum rds_path_state state,
 			enum rds_drop_reason reason)
@@ -410,14 +427,14 @@ void rds_cpath_give_way(struct rds_cpath *cp, enum rds_path_state state,
 }
 
 /**
- * rds_cpath_renew() - have a path's connection made anew, if it has one
+ * rds_cpath_renew() - Replace a path's connection, if it has one
  * @cp: the path
  * @reason: why
  *
- * A connection that is not renewed was begun later, and knows what the caller
- * has changed before.
+ * Drops a path that is UP or CONNECTING. In any other state the next connection
+ * begins after this call, so it sees what the caller has changed before.
  *
- * Context: process or softirq. Takes cp_lock.
+ * Context: Process context or softirq. Takes cp_lock.
  */
 void rds_cpath_renew(struct rds_cpath *cp, enum rds_drop_reason reason)
 {
@@ -431,10 +448,10 @@ void rds_cpath_renew(struct rds_cpath *cp, enum rds_drop_reason reason)
 }
 
 /**
- * rds_path_restart_rx() - the peer numbers its messages from the start again
+ * rds_path_restart_rx() - Expect the peer's sequence numbers from 1 again
  * @path: the path
  *
- * Context: that of a delivery on @path; serial with those.
+ * Context: That of a delivery on @path; serialized with those.
  */
 void rds_path_restart_rx(struct rds_path *path)
 {
@@ -443,14 +460,15 @@ void rds_path_restart_rx(struct rds_path *path)
 EXPORT_SYMBOL_GPL(rds_path_restart_rx);
 
 /**
- * rds_path_received() - how far the peer's messages have come
+ * rds_path_received() - Read the sequence number of the last message delivered
  * @path: the path
  *
- * For transports that acknowledge by themselves: in every header, and when
- * they connect anew.
+ * For transports that send acks of their own: in every header, and when they
+ * connect again.
  *
- * Context: any.
- * Return: number of the last message that was delivered, 0 if none was.
+ * Context: Any context.
+ * Return: the sequence number of the last message that was delivered, 0 if none
+ * was.
  */
 u64 rds_path_received(const struct rds_path *path)
 {
@@ -462,10 +480,10 @@ u64 rds_path_received(const struct rds_path *path)
 EXPORT_SYMBOL_GPL(rds_path_received);
 
 /**
- * rds_path_put() - give up a reference to a path
+ * rds_path_put() - Put a reference to a path
  * @path: the path
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_path_put(struct rds_path *path)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Paths: the paths of a connection. */
+/* The paths of a connection */
 #ifndef _RDS_CORE_PATH_H
 #define _RDS_CORE_PATH_H
 
@@ -18,32 +18,40 @@ struct rds_conn;
 
 /**
  * enum rds_path_flag - bits of &rds_cpath.cp_flags
- * @RDS_PF_CONNECT: connect at cp_connect_at; cleared by who takes it up, and
- *	never set without a kick that follows; see path.c
- * @RDS_PF_OFFER: the peer has made a connection; connect without delay. Without
- *	paths it changes under the lock that guards what the transport keeps; an
- *	attempt of ours that succeeds clears it with the state still CONNECTING
- * @RDS_PF_TAKEN: the connection is one that the peer has made; set before
- *	%RDS_PF_OFFER is cleared, and cleared when it is shut down
- * @RDS_PF_NO_DUELS: who made the latest offer does not know whose connection is
- *	kept when both dial; set before %RDS_PF_OFFER. Only without paths
- * @RDS_PF_CONG: the peer is to be sent our congestion map
- * @RDS_PF_CONG_LATER: likewise, when it has the one before; see send_map.c
- * @RDS_PF_HANDSHAKE: cp_handshake is new; see multipath.c
- * @RDS_PF_FLUSH: messages below cp_flush_ticket are to be given up
- * @RDS_PF_PROBE: queue a probe
- * @RDS_PF_PROBE_NOW: send a probe ahead of all messages, unnumbered
- * @RDS_PF_REPLY_NOW: send an answer so
- * @RDS_PF_PROBE_RESTART: send a probe ahead of all messages that only a peer
- *	which has forgotten us takes for new
- * @RDS_PF_UNPARK: look whether what is parked may go; see park.c
- * @RDS_PF_SW_RESPONSE: answer operations that the peer has asked for
- * @RDS_PF_RX: have the transport read on
- * @RDS_PF_RX_STOPPED: too much waits for readers; the transport does not read
- * @RDS_PF_RX_TURN: the peer is another than before; the transport does not read
- *	until that has been heeded
- * @RDS_PF_ENDING: the transport takes its time to end the connection in good
- *	order; touched by cp_work only
+ * @RDS_PF_CONNECT: an attempt to connect is planned for cp_connect_at. Code
+ *	that sets the flag always kicks the path's work item afterwards; see
+ *	path.c. Cleared when the attempt begins, or when a connection is
+ *	established
+ * @RDS_PF_OFFER: the peer has made a connection; take it without back-off.
+ *	Without %RDS_CAP_MULTIPATH the flag changes under the transport's lock
+ *	for its offer. When our own dial succeeds, the flag is cleared while the
+ *	state is still CONNECTING
+ * @RDS_PF_TAKEN: the path has taken a connection made by the peer. Set before
+ *	%RDS_PF_OFFER is cleared; cleared when the attempt fails or the
+ *	connection has been shut down
+ * @RDS_PF_NO_DUELS: the peer that made the latest offer does not know which
+ *	connection is kept in a duel. Stored before %RDS_PF_OFFER is set; used
+ *	only without %RDS_CAP_MULTIPATH
+ * @RDS_PF_CONG: send our congestion map to the peer
+ * @RDS_PF_CONG_LATER: likewise, but after the peer has acknowledged the
+ *	previous map; see send_map.c
+ * @RDS_PF_HANDSHAKE: cp_handshake is new and has not been acted on; see
+ *	multipath.c
+ * @RDS_PF_FLUSH: flush the messages with a ticket below cp_flush_ticket
+ * @RDS_PF_PROBE: queue a numbered probe
+ * @RDS_PF_PROBE_NOW: send an unnumbered probe ahead of all messages
+ * @RDS_PF_REPLY_NOW: send an unnumbered reply ahead of all messages
+ * @RDS_PF_PROBE_RESTART: send a probe ahead of all messages, with a sequence
+ *	number that only a peer which has forgotten us takes for new
+ * @RDS_PF_UNPARK: check whether parked messages may be sent; see park.c
+ * @RDS_PF_SW_RESPONSE: send responses to software RDMA requests of the peer
+ * @RDS_PF_RX: let the transport read on
+ * @RDS_PF_RX_STOPPED: too much received data is unread, so the transport does
+ *	not read
+ * @RDS_PF_RX_TURN: the peer's generation number has changed. The transport does
+ *	not read until the path's work item has acted on that
+ * @RDS_PF_ENDING: path_shutdown() of the transport needs more time for an
+ *	orderly shutdown; used by rds_path_shut_down() only
  */
 enum rds_path_flag {
 	RDS_PF_CONNECT,
@@ -66,98 +74,114 @@ enum rds_path_flag {
 	RDS_PF_ENDING,
 };
 
-/* What goes before all messages */
+/* Flags of everything that is sent ahead of all messages */
 #define RDS_PF_AHEAD	(BIT(RDS_PF_CONG) | BIT(RDS_PF_PROBE_NOW) | \
 			 BIT(RDS_PF_REPLY_NOW) | BIT(RDS_PF_PROBE_RESTART) | \
 			 BIT(RDS_PF_UNPARK) | BIT(RDS_PF_SW_RESPONSE))
 
 /**
- * struct rds_cpath - a path, as core sees it
- * @cp_pub: what the transport sees
+ * struct rds_cpath - core's view of a path
+ * @cp_pub: the transport's view
  * @cp_conn: the connection; the path is part of it
- * @cp_trans: its transport; gone with its module once the path is dead, so who
- *	has a reference to the connection alone uses what is copied below
- * @cp_caps: capabilities of that
- * @cp_device: that does operations on memory itself
- * @cp_loops: that is a loopback transport
- * @cp_multi: that does the multipath handshake
- * @cp_self_acked: that needs no requests for acks
- * @cp_lock: guards all up to @cp_pongs; a leaf: taken also under the locks of
- *	a transport's socket
- * @cp_state: stored by rds_path_event() only; read without the lock
+ * @cp_trans: the transport. It may be gone with its module once the path is
+ *	dead, so code that has only a reference to the connection uses the
+ *	copies below
+ * @cp_caps: copy of the transport's capability flags
+ * @cp_device: the transport does RDMA operations itself
+ * @cp_loops: the transport is a loopback transport
+ * @cp_multi: the transport does the multipath handshake
+ * @cp_self_acked: the transport needs no requests for acks
+ * @cp_lock: guards the fields from @cp_state to @cp_unacked_bytes; a leaf: also
+ *	taken under the locks of a transport's socket
+ * @cp_state: stored by rds_cpath_event() only; read without the lock
  * @cp_dead: the connection is being destroyed; nothing may be queued
- * @cp_send_queue: messages to send, in order; first those that have a number
+ * @cp_send_queue: messages to send, in order; those that have a sequence number
+ *	come first
  * @cp_park: messages that wait for a congested port
- * @cp_retrans: messages sent and not acknowledged, in order; the one being
- *	sent is among them
+ * @cp_retrans: messages sent and not acknowledged, in order, including the one
+ *	being sent
  * @cp_xmit_msg: the message being sent; changed only by the holder of
  *	@cp_xmit_lock
- * @cp_xmit_acked: the ack of @cp_xmit_msg is here already
- * @cp_acked_mark: acknowledged up to here, as rds_message.m_mark counts
- * @cp_has_mark: @cp_acked_mark means something on this connection
- * @cp_next_tx_seq: number of the next message that is picked to be sent
- * @cp_next_ticket: ticket of the next message queued; see send.c
- * @cp_sent_seq: highest number that was ever given to the transport
- * @cp_flush_ticket: messages below it are for a peer that is no more
- * @cp_turn: generation that the peer has turned out to be of, and
- *	RDS_TURN_NOTED, until that is acted on
- * @cp_turn_ticket: messages below it were queued before that
- * @cp_handshake: what the peer said last of itself
- * @cp_has_handshake: it did so on this connection
- * @cp_handshake_at: when it did so last, in jiffies
- * @cp_restart_probe_out: such a probe went by this connection, and no answer
- *	has come yet
- * @cp_has_reply: it has answered a numbered probe on this connection
- * @cp_reply_at: when it did so last, in jiffies
- * @cp_attempts: how often connecting was tried
- * @cp_established: how often the path came UP
- * @cp_resets: how often it was shut down after that
- * @cp_drop_reason: why it was dropped last
- * @cp_since: when it came into its state, in jiffies
- * @cp_lost_at: when it was dropped from UP last, in jiffies
- * @cp_dialed: without paths: the connection is one that we have dialed
- * @cp_dialed_at: when the peer's answer came, in jiffies
+ * @cp_xmit_acked: the ack of @cp_xmit_msg has arrived already
+ * @cp_acked_mark: the peer has acknowledged the byte stream up to here, as
+ *	rds_message.m_mark counts
+ * @cp_has_mark: @cp_acked_mark is valid for this connection
+ * @cp_next_tx_seq: sequence number for the next message that is picked to be
+ *	sent and has none
+ * @cp_next_ticket: ticket for the next message queued; see send.c
+ * @cp_sent_seq: highest sequence number ever given to the transport
+ * @cp_flush_ticket: messages with a lower ticket were meant for an earlier
+ *	incarnation of the peer
+ * @cp_turn: the peer's new generation number, with RDS_TURN_NOTED set, until
+ *	the change is acted on; otherwise 0
+ * @cp_turn_ticket: messages with a lower ticket were queued before the new
+ *	generation number arrived
+ * @cp_handshake: the peer's last handshake frame
+ * @cp_has_handshake: a handshake frame has arrived on this connection
+ * @cp_handshake_at: when the last one arrived, in jiffies
+ * @cp_restart_probe_out: a probe for %RDS_PF_PROBE_RESTART has been sent on
+ *	this connection. Cleared by a numbered reply, and when a queued probe is
+ *	sent
+ * @cp_has_reply: a numbered reply to a probe has arrived on this connection
+ * @cp_reply_at: when the last one arrived, in jiffies
+ * @cp_attempts: number of attempts to connect
+ * @cp_established: number of times that the path came UP
+ * @cp_resets: number of times that it was dropped from UP
+ * @cp_drop_reason: why it was dropped last; also stored without the lock
+ * @cp_since: when it entered its state, in jiffies
+ * @cp_lost_at: when it was last dropped from UP, in jiffies
+ * @cp_dialed: we have dialed the connection; set only without
+ *	%RDS_CAP_MULTIPATH
+ * @cp_dialed_at: when the peer accepted that connection, in jiffies
  * @cp_unacked_packets: messages until the next request for an ack
  * @cp_unacked_bytes: bytes until the next request for an ack
- * @cp_pongs: answers to pings, to be queued by the path's work
- * @cp_replies: answers to numbered probes, to be queued likewise
- * @cp_nreplies: those queued and not yet acknowledged
- * @cp_nprobes: numbered probes queued and not yet acknowledged
- * @cp_npongs: pongs waiting so, and those queued and not yet acknowledged
- * @cp_next_rx_seq: number of the message expected next; touched by
- *	deliveries only, and those are serial
- * @cp_rx_peer: identity of the peer that numbered them; likewise
- * @cp_rx_tag: the barrier of that peer that came by this path last; stored by
- *	deliveries, and read by who answers
- * @cp_rx_epoch: &rds_conn.c_rx_epoch when that was set; likewise
- * @cp_strict: any message below @cp_next_rx_seq is a duplicate; likewise
- * @cp_heard: something has arrived on this connection; only then the back-off
- *	begins anew, lest we dial at full speed who accepts and resets
- * @cp_mapped: so has a congestion map; set with its cm_lock held
- * @cp_xmit_lock: held by the one who sends; taken by trylock to send, and
- *	waited for to shut down
- * @cp_map: snapshot of the congestion map being sent, or NULL; guarded by
- *	@cp_xmit_lock, as all up to @cp_work
- * @cp_map_ver: state of the map that was sent last
- * @cp_map_at: when that was taken, in jiffies
- * @cp_map_out: the peer has not acknowledged it; cleared without the lock
- * @cp_map_yields: a message goes before the next
- * @cp_hs_msg: unnumbered message being sent, or NULL
- * @cp_sw: operations on memory, see sw_request.c; each part has its own guard
+ * @cp_pongs: pongs that the path's work item has yet to queue
+ * @cp_replies: number of replies to numbered probes that the path's work item
+ *	has yet to queue
+ * @cp_nreplies: number of replies that are queued and not yet acknowledged
+ * @cp_nprobes: number of numbered probes that are queued and not yet
+ *	acknowledged
+ * @cp_npongs: number of pongs on @cp_pongs, and of those queued and not yet
+ *	acknowledged
+ * @cp_next_rx_seq: sequence number of the message expected next; written by
+ *	deliveries only, which are serialized per path
+ * @cp_rx_peer: identity of the peer that assigned those numbers; likewise
+ * @cp_rx_tag: tag of the last barrier probe of that peer on this path; stored
+ *	by deliveries, read by the sender of a reply
+ * @cp_rx_epoch: the value of &rds_conn.c_rx_epoch that deliveries have acted on
+ *	last; used by deliveries only
+ * @cp_strict: any message below @cp_next_rx_seq is a duplicate; stored by
+ *	deliveries, and when the connection has been shut down
+ * @cp_heard: data has arrived on this connection. The back-off restarts only
+ *	then, so that a peer which accepts and then resets is not dialed without
+ *	back-off
+ * @cp_mapped: a congestion map has arrived on this connection; set with cm_lock
+ *	of the peer's map held
+ * @cp_xmit_lock: held while sending. sendmsg() only tries to take it; the
+ *	path's work item and a shutdown wait for it
+ * @cp_map: snapshot of the congestion map being sent, or NULL. @cp_xmit_lock
+ *	guards it and the fields to @cp_gated
+ * @cp_map_ver: version of the map that was sent last
+ * @cp_map_at: when that snapshot was taken, in jiffies
+ * @cp_map_out: the peer has not acknowledged that map; cleared without the lock
+ * @cp_map_yields: a message is to be sent before the next map
+ * @cp_hs_msg: handshake frame being sent ahead of messages, or NULL
+ * @cp_sw: software RDMA, see sw_request.c; each of its fields has its own guard
  * @cp_gated: messages have to wait; see gate.c
- * @cp_gate_at: until then, in jiffies, if time opens it
- * @cp_silent_until: until then the peer may say nothing on this connection, in
+ * @cp_gate_at: when time alone opens the gate, in jiffies, if it may
+ * @cp_silent_until: until then the peer may be silent on this connection, in
  *	jiffies
- * @cp_unheard: connections in a row on which it said nothing for so long
- * @cp_named: the path that the peer's port names, if we did not
- * @cp_known: the peer has greeted us on this connection, and what follows for
- *	any path has been done or marked; stored by @cp_work
- * @cp_work: all else that happens to the path, one at a time; holds a
- *	reference to the connection while queued
+ * @cp_unheard: number of successive connections that were dropped because the
+ *	peer was silent for that long, up to a limit
+ * @cp_named: the path that the peer's port names, if the peer has dialed
+ * @cp_known: the peer has sent a handshake frame on this connection, and its
+ *	consequences for all paths are done or flagged; stored by @cp_work
+ * @cp_work: the work item: everything else that happens to the path, one step
+ *	at a time; holds a reference to the connection while queued
  * @cp_flags: enum rds_path_flag
  * @cp_connect_at: when %RDS_PF_CONNECT is due, in jiffies
- * @cp_remind_at: when the peer may be reminded to dial this path, in jiffies;
- *	touched by @cp_work only
+ * @cp_remind_at: when the peer may next be reminded to dial this path, in
+ *	jiffies; used by @cp_work only
  * @cp_backoff_ms: grows with each failed attempt; see rds_backoff_next()
  */
 struct rds_cpath {
@@ -239,11 +263,11 @@ struct rds_cpath {
 };
 
 /**
- * to_cpath() - core's view of a path
+ * to_cpath() - Convert the transport's view of a path to core's view
  * @path: the transport's view
  *
- * Context: any.
- * Return: the same path.
+ * Context: Any context.
+ * Return: core's view of the same path.
  */
 static inline struct rds_cpath *to_cpath(struct rds_path *path)
 {
@@ -253,11 +277,11 @@ static inline struct rds_cpath *to_cpath(struct rds_path *path)
 void rds_cpath_kick(struct rds_cpath *cp, unsigned long delay);
 
 /**
- * rds_cpath_state() - state of a path
+ * rds_cpath_state() - Read the state of a path
  * @cp: the path
  *
- * Context: any. The state may change as soon as this returns, except that
- * the holder of the transmit lock that sees UP may go on sending.
+ * Context: Any context. The state may change as soon as this returns. But a
+ * holder of the transmit lock that has read UP may go on sending.
  * Return: the state.
  */
 static inline enum rds_path_state rds_cpath_state(const struct rds_cpath *cp)
@@ -266,11 +290,11 @@ static inline enum rds_path_state rds_cpath_state(const struct rds_cpath *cp)
 }
 
 /**
- * rds_path_is_lower() - is our address the lower of the two?
+ * rds_path_is_lower() - Check whether our address is the lower of the two
  * @path: the path
  *
- * Context: any.
- * Return: true if it is.
+ * Context: Any context.
+ * Return: true if our address is lower than the peer's.
  */
 static inline bool rds_path_is_lower(const struct rds_path *path)
 {
@@ -278,11 +302,11 @@ static inline bool rds_path_is_lower(const struct rds_path *path)
 }
 
 /**
- * rds_cpath_heard() - something has arrived on this connection
+ * rds_cpath_heard() - Note that data has arrived on this connection
  * @cp: the path
  *
- * Context: deliver context.
- * Return: true the first time.
+ * Context: Deliver context.
+ * Return: true for the first data on this connection.
  */
 static inline bool rds_cpath_heard(struct rds_cpath *cp)
 {

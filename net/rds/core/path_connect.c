@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Connecting a path: when, by whom, and what is true of each connection anew.
+ * Connecting a path: when an attempt is made, which end makes it, and what is
+ * reset for each new connection.
  */
 #include <linux/random.h>
 
@@ -8,16 +9,17 @@
 #include "gate.h"
 #include "path_connect.h"
 
-/* An attempt to connect that is older is not waited for, in jiffies */
+/* rds_cpath_connect_now() drops an attempt that is older, in jiffies */
 #define RDS_CONNECT_FRESH	(HZ / 2)
 
 /**
- * rds_cpath_connect_now() - the peer is there: do not wait for the back-off
+ * rds_cpath_connect_now() - Connect without back-off, as the peer is reachable
  * @cp: the path
  *
- * Nor for an attempt that began when the peer perhaps was not there.
+ * Also drops an attempt that began so long ago that the peer may not have been
+ * reachable then.
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_cpath_connect_now(struct rds_cpath *cp)
 {
@@ -30,18 +32,20 @@ void rds_cpath_connect_now(struct rds_cpath *cp)
 }
 
 /**
- * rds_cpath_connect_later() - plan the next attempt to connect
+ * rds_cpath_connect_later() - Plan the next attempt to connect
  * @cp: the path
  *
- * Context: process: the path's work item, or who takes a loopback path down
- * beside it.
+ * Context: Process context: the path's work item, or the context that takes an
+ * idle loopback path down concurrently with it.
  */
 void rds_cpath_connect_later(struct rds_cpath *cp)
 {
 	const struct rds_sysctl *ctl = &cp->cp_conn->c_rn->rn_sysctl;
 	u32 delay;
 
-	/* Somebody knows that the peer is there. */
+	/* An attempt is planned already, for example by
+	 * rds_cpath_connect_now() because the peer is reachable. Keep its time.
+	 */
 	if (test_bit(RDS_PF_CONNECT, &cp->cp_flags))
 		return;
 
@@ -55,10 +59,10 @@ void rds_cpath_connect_later(struct rds_cpath *cp)
 }
 
 /**
- * rds_cpath_connect() - make an attempt to connect
+ * rds_cpath_connect() - Make an attempt to connect
  * @cp: the path
  *
- * Context: process, the path's work item, may sleep.
+ * Context: Process context, the path's work item, may sleep.
  */
 void rds_cpath_connect(struct rds_cpath *cp)
 {
@@ -66,7 +70,7 @@ void rds_cpath_connect(struct rds_cpath *cp)
 	int ret;
 
 	if (!rds_cpath_event(cp, RDS_EV_CONNECT)) {
-		/* Somebody has dropped it; what is on offer still is. */
+		/* The path has been dropped, but the offer is still there. */
 		if (cp->cp_multi && test_bit(RDS_PF_TAKEN, &cp->cp_flags))
 			set_bit(RDS_PF_OFFER, &cp->cp_flags);
 		return;
@@ -79,8 +83,9 @@ void rds_cpath_connect(struct rds_cpath *cp)
 
 	rds_cpath_event(cp, RDS_EV_CONNECT_FAILED);
 	clear_bit(RDS_PF_TAKEN, &cp->cp_flags);
-	/* Who has begun to use it meanwhile left it to us, and the transport
-	 * may not have known.
+	/* A socket that has begun to use the path meanwhile has relied on this
+	 * attempt. But the transport may have returned -EAGAIN because it still
+	 * found the path unused. Then try again at once.
 	 */
 	if (!cp->cp_loops && rds_conn_is_left(cp->cp_conn))
 		rds_conn_reap_later(cp->cp_conn->c_rn);
@@ -91,10 +96,11 @@ void rds_cpath_connect(struct rds_cpath *cp)
 }
 
 /**
- * rds_cpath_forget_connection() - what was true of a connection that is no more
- * @cp: the path; its transport is shut down, so nothing arrives
+ * rds_cpath_forget_connection() - Reset what holds for one connection only
+ * @cp: the path; its transport is shut down, so no data arrives
  *
- * Context: process, the path's work item. cp_xmit_lock is held; takes cp_lock.
+ * Context: Process context, the path's work item or rds_path_shut_down_idle().
+ * cp_xmit_lock is held; takes cp_lock.
  */
 void rds_cpath_forget_connection(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
@@ -124,10 +130,12 @@ void rds_cpath_forget_connection(struct rds_cpath *cp)
 	spin_unlock_bh(&cp->cp_lock);
 }
 
-/* A peer of another kind, with a generation, may be its next life, and say
- * nothing of itself until it is asked; and a probe that takes its turn in the
- * queue would ask too late. One that knows us passes over what comes ahead, and
- * greets by itself.
+/* A peer of another implementation that has announced a generation number may
+ * have restarted, and may say nothing about itself until it is probed. A probe
+ * that waits its turn in the send queue would come after messages that are not
+ * meant for the new incarnation. So one more probe goes ahead of all messages.
+ * A peer that remembers us drops it as a duplicate, and sends a handshake frame
+ * unasked.
  */
 static void rds_cpath_plan_handshake(struct rds_cpath *cp)
 {
@@ -145,20 +153,20 @@ static void rds_cpath_plan_handshake(struct rds_cpath *cp)
 }
 
 /**
- * rds_path_connect_done() - a transport connection works
+ * rds_path_connect_done() - Bring a path UP, as its connection is established
  * @path: the path
  *
- * The path comes UP: the congestion map goes first, then the handshake, then
- * what waits. In any state but CONNECTING or RESETTING the connection is
- * unexpected, and the path is dropped.
+ * On a path that comes UP, the congestion map is sent first, then the
+ * handshake, then the messages that wait. If the path is not CONNECTING or
+ * RESETTING, the connection is unexpected, and the path is dropped.
  *
- * Context: any; locks of the transport may be held.
+ * Context: Any context; locks of the transport may be held. Takes cp_lock.
  */
 void rds_path_connect_done(struct rds_path *path)
 {
 	struct rds_cpath *cp = to_cpath(path);
 
-	/* Before anybody can send: the map goes first. */
+	/* Set before any sender can find the path UP: the map goes first. */
 	set_bit(RDS_PF_CONG, &cp->cp_flags);
 	if (cp->cp_multi)
 		rds_cpath_plan_handshake(cp);
@@ -167,7 +175,9 @@ void rds_path_connect_done(struct rds_path *path)
 		return;
 	}
 
-	/* Others have to be heard first. */
+	/* On a transport with a wire, reset the back-off only when the first
+	 * data arrives.
+	 */
 	if (cp->cp_loops)
 		WRITE_ONCE(cp->cp_backoff_ms, 0);
 	clear_bit(RDS_PF_CONNECT, &cp->cp_flags);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Connecting a path. */
+/* Connecting a path */
 #ifndef _RDS_CORE_PATH_CONNECT_H
 #define _RDS_CORE_PATH_CONNECT_H
 

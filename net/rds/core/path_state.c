@@ -2,17 +2,17 @@
 /*
  * The states of a path, as a table.
  *
- * A path is dropped from any state, and ERROR has one way out: its shutdown.
- * So whatever a transport half built is taken down before the next attempt,
- * by the one work item of the path. A drop that arrives while the shutdown
- * runs leads back to ERROR, and the shutdown runs once more.
+ * A path can be dropped in any state, and the only way out of ERROR is a
+ * shutdown. So the path's one work item takes down whatever the transport has
+ * set up halfway, before the next attempt begins. A drop that arrives during
+ * the shutdown leads back to ERROR, and the shutdown runs once more.
  */
 #include <linux/minmax.h>
 
 #include "compat.h"
 #include "path_state.h"
 
-/* 0: the event does not apply; otherwise the next state, plus one */
+/* 0 if the event does not apply; otherwise the next state plus 1 */
 #define TO(state)	((state) + 1)
 
 static const u8 rds_path_table[RDS_PATH_STATES][RDS_EVENTS] = {
@@ -45,12 +45,12 @@ static const u8 rds_path_table[RDS_PATH_STATES][RDS_EVENTS] = {
 };
 
 /**
- * rds_path_next_state() - look an event up in the table
+ * rds_path_next_state() - Look up an event in the table
  * @from: the state that the path is in
- * @event: what happened
- * @to: set to the next state if there is one
+ * @event: the event
+ * @to: set to the next state if the event applies
  *
- * Context: any.
+ * Context: Any context.
  * Return: true if the event applies in this state.
  */
 bool rds_path_next_state(enum rds_path_state from, enum rds_path_event event,
@@ -72,17 +72,17 @@ bool rds_path_next_state(enum rds_path_state from, enum rds_path_event event,
 EXPORT_SYMBOL_RDS_KUNIT(rds_path_next_state);
 
 /**
- * rds_backoff_next() - how long to wait before the next attempt to connect
- * @cur_ms: the ceiling that grows from attempt to attempt; 0 before the first
- * @min_ms: its least value
- * @max_ms: its greatest value
+ * rds_backoff_next() - Compute the delay before the next attempt to connect
+ * @cur_ms: the ceiling, which grows from attempt to attempt; 0 before the first
+ * @min_ms: least value of the ceiling
+ * @max_ms: greatest value of the ceiling
  * @rnd: a random number
  *
  * The first attempt follows at once. Each later one waits a random time below
- * a ceiling that doubles up to @max_ms, so that two peers who lost each other
+ * the ceiling, which doubles up to @max_ms. So two peers that lose each other
  * at the same moment do not keep colliding (rds(7), reconnect_delay_*_ms).
  *
- * Context: any.
+ * Context: Any context.
  * Return: the delay in milliseconds.
  */
 u32 rds_backoff_next(u32 *cur_ms, u32 min_ms, u32 max_ms, u32 rnd)

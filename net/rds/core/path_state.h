@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The states of a path, as a table. Pure; path.c is the only user, and the
- * only place where a state is stored. See Documentation/path-states.rst.
+ * The states of a path, as a table without side effects. Only path.c uses the
+ * table, and only path.c stores a state. See Documentation/path-states.rst.
  */
 #ifndef _RDS_CORE_PATH_STATE_H
 #define _RDS_CORE_PATH_STATE_H
@@ -9,14 +9,15 @@
 #include <linux/types.h>
 
 /**
- * enum rds_path_state - where a path is in its life
- * @RDS_PATH_DOWN: no transport connection, and nothing under way
- * @RDS_PATH_CONNECTING: the transport is connecting or accepting
- * @RDS_PATH_DISCONNECTING: the path's work shuts the transport down
+ * enum rds_path_state - the states of a path
+ * @RDS_PATH_DOWN: no transport connection, and no attempt under way
+ * @RDS_PATH_CONNECTING: the transport is dialing, or takes a connection made by
+ *	the peer
+ * @RDS_PATH_DISCONNECTING: the path's work item shuts the transport down
  * @RDS_PATH_UP: messages may be sent
- * @RDS_PATH_RESETTING: the transport exchanges its connection for another
- * @RDS_PATH_ERROR: dropped; the path's work has yet to shut it down
- * @RDS_PATH_STATES: how many there are
+ * @RDS_PATH_RESETTING: the transport replaces its connection by another one
+ * @RDS_PATH_ERROR: dropped; the path's work item has yet to shut it down
+ * @RDS_PATH_STATES: number of states
  */
 enum rds_path_state {
 	RDS_PATH_DOWN,
@@ -29,15 +30,15 @@ enum rds_path_state {
 };
 
 /**
- * enum rds_path_event - what can happen to a path
- * @RDS_EV_CONNECT: somebody begins to connect or to accept
- * @RDS_EV_CONNECTED: the transport connection works
- * @RDS_EV_CONNECT_FAILED: the attempt ended and left nothing behind
- * @RDS_EV_RESET: the transport takes another connection instead
- * @RDS_EV_DROP: the connection is to be given up
- * @RDS_EV_SHUTDOWN: the path's work begins to shut down
+ * enum rds_path_event - the events that change the state of a path
+ * @RDS_EV_CONNECT: an attempt to dial or to accept begins
+ * @RDS_EV_CONNECTED: the transport connection is established
+ * @RDS_EV_CONNECT_FAILED: the attempt has failed and left nothing to shut down
+ * @RDS_EV_RESET: the transport begins to replace its connection by another one
+ * @RDS_EV_DROP: the connection is to be dropped
+ * @RDS_EV_SHUTDOWN: the path's work item begins to shut the transport down
  * @RDS_EV_SHUTDOWN_DONE: the transport is shut down
- * @RDS_EVENTS: how many there are
+ * @RDS_EVENTS: number of events
  */
 enum rds_path_event {
 	RDS_EV_CONNECT,

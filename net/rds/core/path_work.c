@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The work item of a path: shut down what was dropped, connect what is to be
- * connected, send what waits.
+ * The work item of a path: it shuts down a path that was dropped, connects a
+ * path that is to be connected, and sends what waits.
  *
- * Each step looks at the path as it finds it, so a run for nothing does
- * nothing, and one kick serves whatever came up meanwhile.
+ * Each step checks the present state of the path. So a run without need does
+ * nothing, and one kick serves every event that happened before the run.
  */
 #include "compat.h"
 #include "conn_idle.h"
 #include "gate.h"
-#include "multipath.h"
 #include "legacy.h"
+#include "multipath.h"
 #include "path_connect.h"
 #include "path_work.h"
 #include "pong.h"
@@ -19,19 +19,27 @@
 
 #include <trace/events/rds.h>
 
-/* For how long a connection that the peer asked for is dialled again */
+/* How long after the peer's last knock a path without local users is redialed,
+ * in jiffies
+ */
 #define RDS_CALL_LASTS		(30 * HZ)
 
-/* A peer that does not dial a path is reminded of it this often, in jiffies */
+/* Interval at which a peer is reminded of a path that it does not dial, in
+ * jiffies
+ */
 #define RDS_REMIND_DELAY	HZ
 
-/* Paths that the peer does not offer any more only take what it makes. */
+/* A path that the peer does not offer any more is not dialed. It only takes
+ * connections that the peer makes.
+ */
 static bool rds_path_is_agreed(const struct rds_cpath *cp)
 {
 	return cp->cp_pub.index < READ_ONCE(cp->cp_conn->c_npaths_wanted);
 }
 
-/* Who redials without having anything to send? Loopback comes up at once. */
+/* Check whether this end redials a path although no message waits. A loopback
+ * path is not redialed, because it comes UP at once when it is used.
+ */
 static bool rds_path_dials(const struct rds_cpath *cp)
 {
 	if (cp->cp_loops || cp->cp_pub.passive)
@@ -41,7 +49,9 @@ static bool rds_path_dials(const struct rds_cpath *cp)
 	return rds_path_is_lower(&cp->cp_pub);
 }
 
-/* Path 0 is what calls the peer to dial the others. */
+/* Path 0 is also needed for messages that wait on the other paths, because it
+ * prompts the peer to dial those.
+ */
 static bool rds_path_is_wanted(const struct rds_cpath *cp)
 {
 	const struct rds_cpath *index;
@@ -60,8 +70,8 @@ static bool rds_path_is_wanted(const struct rds_cpath *cp)
 	return false;
 }
 
-/* A peer that called us has something to send, and may have closed the
- * connection only because it was dialling at the same time.
+/* A peer that has knocked has messages to send. It may have closed the
+ * connection only because it was dialing at the same time.
  */
 static bool rds_path_is_called(const struct rds_cpath *cp)
 {
@@ -82,7 +92,9 @@ static void rds_path_reconnect(struct rds_cpath *cp)
 		rds_conn_reap_later(conn->c_rn);
 		return;
 	}
-	/* Whoever it was may have gone as a whole: see rds_path_may_dial(). */
+	/* The peer may be gone altogether. Path 0 checks that, and the
+	 * other paths are dialed afterwards: see rds_path_may_dial().
+	 */
 	if (cp != first && rds_cpath_state(first) == RDS_PATH_UP)
 		rds_mp_verify(first);
 	if (rds_path_is_agreed(cp) &&
@@ -90,8 +102,9 @@ static void rds_path_reconnect(struct rds_cpath *cp)
 		rds_cpath_connect_later(cp);
 }
 
-/* Returns false if the transport takes its time: then it is called again, and
- * all else has to wait, as what comes by the connection is still delivered.
+/* Returns false if the transport needs more time: path_shutdown() is called
+ * again later. Until then all other steps have to wait, because data of the old
+ * connection is still being delivered.
  */
 static bool rds_path_shut_down(struct rds_cpath *cp)
 {
@@ -130,16 +143,18 @@ static bool rds_path_shut_down(struct rds_cpath *cp)
 }
 
 /**
- * rds_path_shut_down_idle() - take a loopback path down that nobody uses
+ * rds_path_shut_down_idle() - Take down an idle loopback path
  * @cp: the path
  *
- * Nothing is lost if somebody does after all: what is queued before DONE is
- * seen by rds_path_reconnect(), and a sender that comes later finds the path
- * DOWN. In the states from DROP to DONE the path's work leaves the transport
- * alone. If an attempt to connect was planned when the path was UP already, the
- * work has left RDS_PF_CONNECT set, and no sender kicks it: that is done here.
+ * Nothing is lost if a sender uses the path at the same time.
+ * rds_path_reconnect() sees a message that is queued before
+ * %RDS_EV_SHUTDOWN_DONE. A sender that comes later finds the path DOWN. From
+ * %RDS_EV_DROP to %RDS_EV_SHUTDOWN_DONE the path's work item does not touch the
+ * transport. If an attempt to connect was planned while the path was UP
+ * already, the work item has left %RDS_PF_CONNECT set, and no sender kicks it.
+ * So this function kicks it.
  *
- * Context: process, may sleep. Takes the transmit lock.
+ * Context: Process context, may sleep. Takes the transmit lock.
  */
 void rds_path_shut_down_idle(struct rds_cpath *cp)
 {
@@ -150,8 +165,8 @@ void rds_path_shut_down_idle(struct rds_cpath *cp)
 	rds_cpath_event(cp, RDS_EV_DROP);
 	rds_path_shut_down(cp);
 	/* The state is stored before the flag is read. Pairs with queue_work()
-	 * after set_bit(): the work sees the path DOWN, or the flag is seen
-	 * here.
+	 * after set_bit(): either the work item sees the path DOWN, or the flag
+	 * is seen here.
 	 */
 	smp_mb();
 	if (test_bit(RDS_PF_CONNECT, &cp->cp_flags))
@@ -160,16 +175,18 @@ void rds_path_shut_down_idle(struct rds_cpath *cp)
 EXPORT_SYMBOL_RDS_KUNIT(rds_path_shut_down_idle);
 
 /**
- * rds_path_shut_down_dead() - the last shutdown of a path
- * @cp: the path, marked dead, dropped, and its work cancelled
+ * rds_path_shut_down_dead() - Shut a path down for the last time
+ * @cp: the path, of a connection that is not in the table any more; its work
+ *	item is neither queued nor running
  *
- * Afterwards the transport is quiet and nothing is queued.
+ * Afterwards the transport calls no function of core for the path, and no
+ * message is queued on it.
  *
- * Context: process, may sleep. Takes the transmit lock.
+ * Context: Process context, may sleep. Takes the transmit lock.
  */
 void rds_path_shut_down_dead(struct rds_cpath *cp)
 {
-	/* The last run of its work may have brought it up again. */
+	/* The last run of its work item may have brought the path UP again. */
 	rds_cpath_event(cp, RDS_EV_DROP);
 	rds_cpath_event(cp, RDS_EV_SHUTDOWN);
 	mutex_lock(&cp->cp_xmit_lock);
@@ -181,10 +198,12 @@ void rds_path_shut_down_dead(struct rds_cpath *cp)
 	rds_cpath_event(cp, RDS_EV_SHUTDOWN_DONE);
 }
 
-/* Does the peer know us by the connection of the first path, and has it said so
- * since this path was lost? One of ours needs to have greeted only. If it has
- * gone since, and another is there, that one does not take the path before it
- * has been told of it by path 0, and nothing is sent before it has greeted.
+/* Check whether the peer has shown on path 0 that it knows us, after this path
+ * was lost. If the peer runs this implementation, a handshake frame on the
+ * present connection of path 0 is enough. If that peer has restarted since, the
+ * new incarnation takes no connection for this path before path 0 has announced
+ * the path to it. And no message is sent before the new incarnation has sent
+ * its handshake frame.
  */
 static bool rds_path_peer_knows_us(const struct rds_cpath *cp,
 				   const struct rds_cpath *first)
@@ -204,7 +223,7 @@ static bool rds_path_peer_knows_us(const struct rds_cpath *cp,
 	       time_after_eq(at, READ_ONCE(cp->cp_lost_at));
 }
 
-/* The other paths are dialled when the first has found the peer to be there. */
+/* Other paths are dialed only when path 0 has shown that the peer is there. */
 static bool rds_path_may_dial(const struct rds_cpath *cp)
 {
 	const struct rds_cpath *first = rds_conn_path(cp->cp_conn, 0);
@@ -215,8 +234,8 @@ static bool rds_path_may_dial(const struct rds_cpath *cp)
 	       rds_path_peer_knows_us(cp, first);
 }
 
-/* Messages wait on a path that only the peer may dial, though it could. It may
- * not have noticed yet that the path is lost.
+/* Messages wait on a path that only the peer may dial, and the peer could dial
+ * it. The peer may not have noticed yet that the path is down.
  */
 static bool rds_path_is_overdue(const struct rds_cpath *cp)
 {
@@ -228,7 +247,7 @@ static bool rds_path_is_overdue(const struct rds_cpath *cp)
 	       !list_empty_careful(&cp->cp_send_queue);
 }
 
-/* A probe reminds it how many paths there are. */
+/* A probe on path 0 reminds the peer of the number of paths. */
 static void rds_path_remind(struct rds_cpath *cp)
 {
 	if (!rds_path_is_overdue(cp) ||
@@ -238,8 +257,9 @@ static void rds_path_remind(struct rds_cpath *cp)
 	rds_mp_verify(rds_conn_path(cp->cp_conn, 0));
 }
 
-/* What the peer has made does not wait for our back-off. But a path that was
- * not read on waits for its readers: each new connection would bring more.
+/* A connection made by the peer is taken without back-off. But a path that has
+ * stopped reading waits until local sockets have read: each new connection
+ * would bring more data.
  */
 static bool rds_path_connect_due(const struct rds_cpath *cp)
 {
@@ -258,15 +278,16 @@ static void rds_path_connect(struct rds_cpath *cp)
 	if (!rds_path_connect_due(cp))
 		return;
 	clear_bit(RDS_PF_CONNECT, &cp->cp_flags);
-	/* With the one in rds_cpath_connect_soon() */
+	/* Pairs with the barrier in rds_cpath_connect_soon(). */
 	smp_mb__after_atomic();
 	if (!test_bit(RDS_PF_OFFER, &cp->cp_flags) &&
 	    rds_conn_is_abandoned(cp->cp_conn, 1)) {
 		rds_conn_reap_later(cp->cp_conn->c_rn);
 		return;
 	}
-	/* Whoever sees neither of the two may make another offer. Without paths
-	 * the transport knows whether there is one.
+	/* If core sees neither flag, it makes another offer to the path. So set
+	 * one before clearing the other. Without RDS_CAP_MULTIPATH the
+	 * transport tracks whether there is an offer.
 	 */
 	if (cp->cp_multi && test_bit(RDS_PF_OFFER, &cp->cp_flags)) {
 		set_bit(RDS_PF_TAKEN, &cp->cp_flags);
@@ -275,8 +296,14 @@ static void rds_path_connect(struct rds_cpath *cp)
 	rds_cpath_connect(cp);
 }
 
-/* Is an attempt of ours to be awaited, rather than the peer's to be taken? Who
- * is offered something for a path does not dial it.
+/* Check whether the attempt under way is kept although there is an offer.
+ *
+ * With RDS_CAP_MULTIPATH the end that receives offers for a path is not the end
+ * that dials it, so our own dial is dropped. An attempt that takes an earlier
+ * offer is kept.
+ *
+ * Without it, our own dial is kept if we have the lower address, or if the peer
+ * does not know which connection is kept in a duel.
  */
 static bool rds_path_is_ours_first(const struct rds_cpath *cp)
 {
@@ -288,10 +315,12 @@ static bool rds_path_is_ours_first(const struct rds_cpath *cp)
 			  test_bit(RDS_PF_NO_DUELS, &cp->cp_flags));
 }
 
-/* An offer beside the connection that there is, or an attempt at one. Nobody
- * but us takes it, so it is another. Without paths it says that the peer has
- * lost the one that is UP; but an attempt of ours that succeeds has it refused
- * before.
+/* Handle an offer while the path has a connection or an attempt under way. Only
+ * the path's work item takes offers, so this offer is a different connection.
+ *
+ * Without RDS_CAP_MULTIPATH, an offer to a path that is UP means that the peer
+ * has lost the connection in use. An offer that competed with our own dial has
+ * been refused when the dial succeeded.
  */
 static void rds_path_heed_offer(struct rds_cpath *cp)
 {
@@ -303,7 +332,9 @@ static void rds_path_heed_offer(struct rds_cpath *cp)
 		rds_cpath_give_way(cp, RDS_PATH_CONNECTING, RDS_DROP_RACED);
 }
 
-/* What was to be read on for something else waits for the turn, too. */
+/* While RDS_PF_RX_TURN is set, requests to read on for other reasons have to
+ * wait, too.
+ */
 static void rds_path_receive(struct rds_cpath *cp)
 {
 	if (test_bit(RDS_PF_RX_TURN, &cp->cp_flags) ||
@@ -313,7 +344,9 @@ static void rds_path_receive(struct rds_cpath *cp)
 	cp->cp_trans->data->rx_resume(&cp->cp_pub);
 }
 
-/* What is still ahead must not be lost to the kick that made us run. */
+/* The kick that started this run may have replaced the timer. Set the timer
+ * again for the next action that is due.
+ */
 static void rds_path_rearm(struct rds_cpath *cp)
 {
 	long delay = LONG_MAX;
@@ -349,11 +382,12 @@ static void rds_path_run(struct rds_cpath *cp)
 }
 
 /**
- * rds_path_work() - work function of a path
+ * rds_path_work() - Run the work item of a path
  * @work: &rds_cpath.cp_work
  *
- * Context: process, may sleep. Never concurrent with itself for one path.
- * Gives up the reference to the connection that came with being queued.
+ * Context: Process context, may sleep. Never runs concurrently with itself for
+ * one path. Puts the reference to the connection that the queued work item
+ * held.
  */
 void rds_path_work(struct work_struct *work)
 {

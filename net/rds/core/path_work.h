@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The work item of a path. */
+/* The work item of a path */
 #ifndef _RDS_CORE_PATH_WORK_H
 #define _RDS_CORE_PATH_WORK_H
 

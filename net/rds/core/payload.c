@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Bags: the memory that holds a payload.
+ * Payloads: the memory that holds the contents of a message.
  *
- * A bag records what kind of memory it has, and rds_payload_release() is the
- * one place that gives it back, by that record alone. It leaves the bag empty,
- * so releasing twice is releasing once. rds_payload_alloc_pages() counts a page
- * in as soon as it has it, so a bag that could not be filled is released like
- * any other.
+ * A payload records the kind of its memory. rds_payload_release() is the only
+ * function that releases that memory, and relies on the record alone. It leaves
+ * the payload empty, so a second release does nothing.
  *
- * Pages come in as large pieces as are cheap to get: fewer of them is what
- * makes large messages fast. They are charged to the sender's memory cgroup.
- * Those of a user are referenced, and counted in as soon as they are.
+ * rds_payload_alloc_pages() allocates pages in pieces as large as are cheap to
+ * get, because fewer pieces make large messages fast. The pages are charged to
+ * the sender's memory cgroup. Each piece is counted as soon as it is allocated,
+ * so a payload whose allocation fails halfway is released like any other. Pages
+ * of a user are referenced, and counted as soon as they are.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -19,11 +19,11 @@
 #include "payload.h"
 
 /**
- * rds_payload_max_bvecs() - how many pieces a payload may come in
- * @len: bytes of payload
+ * rds_payload_max_bvecs() - Compute the maximum number of pieces of a payload
+ * @len: length of the payload in bytes
  *
- * Context: any.
- * Return: the number, reached when only single pages are to be had.
+ * Context: Any context.
+ * Return: the number of pieces if only single pages can be allocated.
  */
 unsigned int rds_payload_max_bvecs(u32 len)
 {
@@ -52,13 +52,14 @@ static struct page *rds_payload_get_piece(u32 len, unsigned int *bytes)
 }
 
 /**
- * rds_payload_alloc_pages() - get pages for a payload
- * @payload: the bag, uninitialised
- * @bvec: rds_payload_max_bvecs(@len) entries, which live as long as the bag
- * @len: bytes of payload
+ * rds_payload_alloc_pages() - Allocate the pages of a payload
+ * @payload: the payload, uninitialized
+ * @bvec: rds_payload_max_bvecs(@len) entries, which live as long as the payload
+ * @len: length of the payload in bytes
  *
- * Context: process, may sleep.
- * Return: 0, or -ENOMEM; then too the bag is to be released.
+ * Context: Process context, may sleep.
+ * Return: 0 on success; -ENOMEM if there is no memory. The caller must release
+ * the payload in both cases.
  */
 int rds_payload_alloc_pages(struct rds_payload *payload, struct bio_vec *bvec,
 			    u32 len)
@@ -87,12 +88,12 @@ int rds_payload_alloc_pages(struct rds_payload *payload, struct bio_vec *bvec,
 }
 
 /**
- * rds_payload_copy_in_pages() - fill a bag of pages from user memory
- * @payload: the bag
- * @from: where from; at least &rds_payload.len bytes
+ * rds_payload_copy_in_pages() - Fill a payload in pages from user memory
+ * @payload: the payload
+ * @from: the source; at least &rds_payload.len bytes
  *
- * Context: process, may sleep.
- * Return: 0 or -EFAULT.
+ * Context: Process context, may sleep.
+ * Return: 0 on success; -EFAULT if not all bytes could be copied.
  */
 int rds_payload_copy_in_pages(struct rds_payload *payload,
 			      struct iov_iter *from)
@@ -110,13 +111,13 @@ int rds_payload_copy_in_pages(struct rds_payload *payload,
 }
 
 /**
- * rds_payload_copy_out_pages() - copy a payload in pages to user memory
- * @payload: the bag
- * @len: how many bytes of it, at most &rds_payload.len
- * @to: where to
+ * rds_payload_copy_out_pages() - Copy a payload in pages to user memory
+ * @payload: the payload
+ * @len: number of bytes to copy, at most &rds_payload.len
+ * @to: the destination
  *
- * Context: process, may sleep.
- * Return: 0, or -EFAULT if less than @len bytes could be copied.
+ * Context: Process context, may sleep.
+ * Return: 0 on success; -EFAULT if fewer than @len bytes could be copied.
  */
 int rds_payload_copy_out_pages(const struct rds_payload *payload, u32 len,
 			       struct iov_iter *to)
@@ -136,17 +137,18 @@ int rds_payload_copy_out_pages(const struct rds_payload *payload, u32 len,
 	return 0;
 }
 
-/* Pages referenced at a time */
+/* User pages referenced at a time */
 #define RDS_PAYLOAD_USER_BATCH	16
 
 /**
- * rds_payload_add_user_pages() - refer to user memory
- * @payload: the bag, of kind %RDS_PAYLOAD_USER
- * @max: room for so many pieces in all
- * @from: the memory; all that is left of it
+ * rds_payload_add_user_pages() - Add pages of user memory to a payload
+ * @payload: the payload, of kind %RDS_PAYLOAD_USER
+ * @max: maximum number of pieces of the payload in all
+ * @from: the memory; all that is left of it is added
  *
- * Context: process, may sleep.
- * Return: 0, or -EFAULT; then too the bag is to be released.
+ * Context: Process context, may sleep.
+ * Return: 0 on success; -EFAULT if the memory cannot be accessed or has too
+ * many pieces. The caller must release the payload in both cases.
  */
 int rds_payload_add_user_pages(struct rds_payload *payload, unsigned int max,
 			       struct iov_iter *from)
@@ -181,11 +183,12 @@ int rds_payload_add_user_pages(struct rds_payload *payload, unsigned int max,
 }
 
 /**
- * rds_payload_is_stretch() - is a payload in one stretch of memory?
- * @payload: the bag, of pages
+ * rds_payload_is_stretch() - Check whether a payload has no gaps between pages
+ * @payload: the payload, in pages
  *
- * Context: any.
- * Return: true if all pages are whole but for the first and the last.
+ * Context: Any context.
+ * Return: true if only the first page may lack bytes at its beginning, and only
+ * the last at its end; false otherwise.
  */
 bool rds_payload_is_stretch(const struct rds_payload *payload)
 {
@@ -204,11 +207,11 @@ bool rds_payload_is_stretch(const struct rds_payload *payload)
 }
 
 /**
- * rds_payload_truesize() - memory that a bag keeps from being freed
- * @payload: the bag
+ * rds_payload_truesize() - Compute the memory that a payload holds
+ * @payload: the payload
  *
- * Context: any.
- * Return: bytes.
+ * Context: Any context.
+ * Return: bytes of memory that the payload keeps from being freed.
  */
 u32 rds_payload_truesize(const struct rds_payload *payload)
 {
@@ -221,10 +224,10 @@ u32 rds_payload_truesize(const struct rds_payload *payload)
 }
 
 /**
- * rds_payload_put_pages() - give pages back
- * @payload: the bag, of pages
+ * rds_payload_put_pages() - Put the references to the pages of a payload
+ * @payload: the payload, in pages
  *
- * Context: any, including softirq.
+ * Context: Any context, including softirq.
  */
 void rds_payload_put_pages(const struct rds_payload *payload)
 {

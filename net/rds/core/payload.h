@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Bags: the memory that holds a payload. */
+/* Payloads: the memory that holds the contents of a message. */
 #ifndef _RDS_CORE_PAYLOAD_H
 #define _RDS_CORE_PAYLOAD_H
 
@@ -20,12 +20,12 @@ u32 rds_payload_truesize(const struct rds_payload *payload);
 void rds_payload_put_pages(const struct rds_payload *payload);
 
 /**
- * rds_payload_init_inline() - use memory of the owner
- * @payload: the bag
- * @data: the memory, which lives as long as the bag
- * @len: bytes of payload
+ * rds_payload_init_inline() - Initialize a payload in memory of its owner
+ * @payload: the payload
+ * @data: the memory, which lives as long as the payload
+ * @len: length of the payload in bytes
  *
- * Context: any.
+ * Context: Any context.
  */
 static inline void rds_payload_init_inline(struct rds_payload *payload,
 					   void *data, u32 len)
@@ -37,12 +37,12 @@ static inline void rds_payload_init_inline(struct rds_payload *payload,
 }
 
 /**
- * rds_payload_copy_in() - fill a bag from user memory
- * @payload: the bag
- * @from: where from; at least &rds_payload.len bytes
+ * rds_payload_copy_in() - Fill a payload from user memory
+ * @payload: the payload
+ * @from: the source; at least &rds_payload.len bytes
  *
- * Context: process, may sleep.
- * Return: 0 or -EFAULT.
+ * Context: Process context, may sleep.
+ * Return: 0 on success; -EFAULT if not all bytes could be copied.
  */
 static inline int rds_payload_copy_in(struct rds_payload *payload,
 				      struct iov_iter *from)
@@ -54,13 +54,13 @@ static inline int rds_payload_copy_in(struct rds_payload *payload,
 }
 
 /**
- * rds_payload_copy_out() - copy a payload to user memory
- * @payload: the bag
- * @len: how many bytes of it, at most &rds_payload.len
- * @to: where to
+ * rds_payload_copy_out() - Copy a payload to user memory
+ * @payload: the payload
+ * @len: number of bytes to copy, at most &rds_payload.len
+ * @to: the destination
  *
- * Context: process, may sleep.
- * Return: 0, or -EFAULT if less than @len bytes could be copied.
+ * Context: Process context, may sleep.
+ * Return: 0 on success; -EFAULT if fewer than @len bytes could be copied.
  */
 static inline int rds_payload_copy_out(const struct rds_payload *payload,
 				       u32 len,
@@ -73,10 +73,10 @@ static inline int rds_payload_copy_out(const struct rds_payload *payload,
 }
 
 /**
- * rds_payload_release() - give the memory back
- * @payload: the bag; empty afterwards
+ * rds_payload_release() - Release the memory of a payload
+ * @payload: the payload; empty afterwards
  *
- * Context: any, including softirq.
+ * Context: Any context, including softirq.
  */
 static inline void rds_payload_release(struct rds_payload *payload)
 {

@@ -3,13 +3,15 @@
  * User memory that a device reads or writes: memory regions, and the local side
  * of RDMA operations.
  *
- * The pages are pinned for long, for a peer may be away for long: so they are
- * moved out of where pages must be movable, and a child of fork() has copies.
- * Memory that is only read is pinned as if for writing, too: its owner must see
- * the same pages as the device, also after he has written to them (before Linux
- * 6.2). They count against his limit of locked memory.
+ * The pages may stay pinned for long, because a peer may be away for long. So
+ * they are pinned with FOLL_LONGTERM, which moves them out of areas where pages
+ * must be movable. A child of fork() gets copies. Before Linux 6.2, memory that
+ * a device only reads is pinned as if for writing, too. Otherwise its owner
+ * would no longer share the pages with the device after a write to them. The
+ * pages count against the user's limit of locked memory.
  *
- * To let them go may sleep, so who cannot has a work item do it.
+ * To release them may sleep. A context that cannot sleep leaves it to a work
+ * item.
  */
 #include <linux/cred.h>
 #include <linux/error-injection.h>
@@ -25,9 +27,9 @@
 static struct workqueue_struct *rds_pin_wq;
 
 /**
- * struct rds_pin_late - what work items let go, of some users
- * @pl_queued: how many there were so far
- * @pl_done: how many have let it go
+ * struct rds_pin_late - releases by work items, for a group of users
+ * @pl_queued: number of releases queued so far
+ * @pl_done: number of releases done so far
  */
 struct rds_pin_late {
 	atomic_t	pl_queued;
@@ -36,7 +38,7 @@ struct rds_pin_late {
 
 #define RDS_PIN_USERS_BITS	6
 
-/* By a hash of the user, so that few wait for others */
+/* Indexed by a hash of the user, so that few users wait for another */
 static struct rds_pin_late rds_pin_users[1 << RDS_PIN_USERS_BITS];
 
 static struct rds_pin_late *rds_pin_late_of(const struct user_struct *user)
@@ -45,13 +47,13 @@ static struct rds_pin_late *rds_pin_late_of(const struct user_struct *user)
 }
 
 /**
- * rds_pin_count() - how many pages has a stretch of user memory?
- * @addr: where it begins
- * @bytes: how long it is
+ * rds_pin_count() - Count the pages that a range of user memory spans
+ * @addr: start of the range
+ * @bytes: length of the range
  *
- * Context: any.
- * Return: the number; -EINVAL if there is no such stretch, or nothing in it;
- * -EMSGSIZE for more than INT_MAX pages.
+ * Context: Any context.
+ * Return: the number of pages; -EINVAL if the range is empty or wraps, or ends
+ * beyond the address space; -EMSGSIZE if it spans more than INT_MAX pages.
  */
 int rds_pin_count(u64 addr, u64 bytes)
 {
@@ -65,24 +67,26 @@ int rds_pin_count(u64 addr, u64 bytes)
 }
 
 /**
- * rds_pin_account() - have pages count as locked
- * @pin: what they are for; called once
- * @pages: how many
+ * rds_pin_account() - Charge pages against the user's limit of locked memory
+ * @pin: the memory to charge for; charged only once
+ * @pages: number of pages
  *
- * Context: process, may sleep.
- * Return: 0; -ENOMEM if the user may lock no more.
+ * Context: Process context, may sleep.
+ * Return: 0; -ENOMEM if the user may not lock that much more, or if a fatal
+ * signal ended the wait for earlier releases.
  */
 int rds_pin_account(struct rds_pin *pin, unsigned int pages)
 {
-	/* Two pages are added, as for memory that begins and ends in the
-	 * middle of one.
+	/* mm_account_pinned_pages() adds two pages, for memory that begins and
+	 * ends in the middle of a page.
 	 */
 	size_t size = pages > 2 ? (pages - 2) * PAGE_SIZE : 1;
 	struct rds_pin_late *late = rds_pin_late_of(current_user());
 	int done, queued;
 
-	/* What is not used any more may be about to go, and counts till then:
-	 * try again after each that does, for it may be the one that was large.
+	/* Unused pages may wait for a work item to release them, and count
+	 * until then. Try again after each such release: it may be the large
+	 * one.
 	 */
 	do {
 		done = atomic_read(&late->pl_done);
@@ -98,13 +102,14 @@ int rds_pin_account(struct rds_pin *pin, unsigned int pages)
 }
 
 /**
- * rds_pin_add() - pin the pages of a stretch of user memory
- * @pin: what they are added to; has room for them, and they count already
- * @addr: where it begins
- * @pages: how many
+ * rds_pin_add() - Pin the pages of a range of user memory
+ * @pin: where to add them; it has room for the pages, and they are charged
+ * @addr: start of the range
+ * @pages: number of pages
  *
- * Context: process, may sleep.
- * Return: 0; -EFAULT if they are not there, or not to be written to; -ENOMEM.
+ * Context: Process context, may sleep.
+ * Return: 0; -EFAULT if the pages are not there or not writable as needed;
+ * -ENOMEM.
  */
 noinline int rds_pin_add(struct rds_pin *pin, u64 addr, unsigned int pages)
 {
@@ -128,10 +133,10 @@ noinline int rds_pin_add(struct rds_pin *pin, u64 addr, unsigned int pages)
 ALLOW_ERROR_INJECTION(rds_pin_add, ERRNO);
 
 /**
- * rds_pin_release() - let pages go, and count no longer
- * @pin: the pages; no device reaches them any more; none afterwards
+ * rds_pin_release() - Unpin pages and undo their charge
+ * @pin: the pages, which no device accesses any more; holds none afterwards
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  */
 void rds_pin_release(struct rds_pin *pin)
 {
@@ -148,17 +153,17 @@ void rds_pin_release(struct rds_pin *pin)
 	if (!late)
 		return;
 	atomic_inc(&late->pl_done);
-	/* As wake_up_var() wants it */
+	/* wake_up_var() requires a full barrier. */
 	smp_mb__after_atomic();
 	wake_up_var(&late->pl_done);
 }
 
 /**
- * rds_pin_release_later() - have a work item let pages go
+ * rds_pin_release_later() - Let a work item release pages
  * @pin: the pages
- * @work: the work item; it calls rds_pin_release(), once
+ * @work: the work item, which calls rds_pin_release() once
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_pin_release_later(struct rds_pin *pin, struct work_struct *work)
 {
@@ -168,9 +173,9 @@ void rds_pin_release_later(struct rds_pin *pin, struct work_struct *work)
 }
 
 /**
- * rds_pin_flush() - wait for all of those
+ * rds_pin_flush() - Wait for all queued releases
  *
- * Context: process, may sleep; not from one of them.
+ * Context: Process context, may sleep; not from one of these work items.
  */
 void rds_pin_flush(void)
 {
@@ -178,9 +183,9 @@ void rds_pin_flush(void)
 }
 
 /**
- * rds_pin_init() - before anything is pinned
+ * rds_pin_init() - Create the workqueue for releases
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep. Nothing has been pinned yet.
  * Return: 0 or -ENOMEM.
  */
 int rds_pin_init(void)
@@ -190,9 +195,9 @@ int rds_pin_init(void)
 }
 
 /**
- * rds_pin_exit() - after the last socket has been closed
+ * rds_pin_exit() - Finish all releases and destroy their workqueue
  *
- * Context: process, may sleep. Waits for what is still to be let go.
+ * Context: Process context, may sleep. The last socket has been closed.
  */
 void rds_pin_exit(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Pinned user memory that devices reach. */
+/* Pinned user memory that devices access. */
 #ifndef _RDS_CORE_PIN_H
 #define _RDS_CORE_PIN_H
 
@@ -10,14 +10,14 @@ struct work_struct;
 
 /**
  * struct rds_pin - pinned user memory
- * @pn_account: what counts against the user's limit of locked memory
- * @pn_late: a work item lets it go
- * @pn_writable: a device writes to it
- * @pn_nr: how many pages, so far
- * @pn_pages: those; the owner's array
+ * @pn_account: the charge against the user's limit of locked memory
+ * @pn_late: a work item releases the memory
+ * @pn_writable: a device writes to the memory
+ * @pn_nr: number of pages pinned so far
+ * @pn_pages: the pages; the array belongs to the owner
  *
- * Its owner zeroes it, sets the last and @pn_writable, and gives it to
- * rds_pin_release() at the end, however far it got.
+ * The owner zeroes this, sets @pn_pages and @pn_writable, and passes it to
+ * rds_pin_release() at the end, even if only part of it was set up.
  */
 struct rds_pin {
 	struct mmpin	pn_account;

@@ -2,10 +2,11 @@
 /*
  * poll() on RDS sockets.
  *
- * Room to send says nothing of congestion, which belongs to a destination. A
- * sender that met ENOBUFS polls for input: it is told of the next change of
- * any congestion map, once, or, with explicit monitoring, of the port groups
- * it waits for (rds(7), "Congestion Control").
+ * The events for room to send do not depend on congestion, which belongs to a
+ * destination. A sender that has met ENOBUFS polls for input instead. poll()
+ * reports the next change of any congestion map to it, until it acts on the
+ * change. With explicit monitoring, poll() reports the port groups that the
+ * socket waits for (rds(7), "Congestion Control").
  */
 #include <linux/poll.h>
 
@@ -15,13 +16,13 @@
 #include "zcopy.h"
 
 /**
- * rds_sock_poll() - poll(2), select(2), epoll(7)
- * @file: the descriptor
+ * rds_sock_poll() - Report socket events for poll(2), select(2) and epoll(7)
+ * @file: the file of the descriptor
  * @sock: the socket
- * @wait: where to be woken
+ * @wait: poll table, to which the wait queue of the socket is added
  *
- * Context: process.
- * Return: the events.
+ * Context: Process context.
+ * Return: the EPOLL* events.
  */
 __poll_t rds_sock_poll(struct file *file, struct socket *sock,
 		       struct poll_table_struct *wait)

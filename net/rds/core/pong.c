@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Answers to pings, from the delivery of the ping to the queue of its path.
+ * Pongs: replies to pings, from the delivery of a ping to the send queue of its
+ * path.
  *
- * A delivery transmits nothing: it leaves the pong with the path, whose work
- * queues it. There may be so many in a namespace, and on a path.
+ * Deliver context does not transmit: it adds the pong to a lockless list of the
+ * path, and the path's work item queues it. The number of pongs is limited for
+ * each namespace and each path, so a peer that floods us with pings only loses
+ * pongs.
  */
 #include "compat.h"
 #include "cong.h"
@@ -13,11 +16,11 @@
 #include "send.h"
 #include "sysctl.h"
 
-/* Pongs that may wait on a path; a peer that pings faster loses some. */
+/* Maximum number of pongs on a path; a peer that pings faster loses some. */
 #define RDS_MAX_PONGS	1024
 
-/* No path may have more than this part of what is left for all, so that there
- * always is something left for another.
+/* The pongs of a path may be at most 1 / RDS_PONGS_PART of those left for the
+ * namespace, so that some are always left for other paths.
  */
 #define RDS_PONGS_PART	4
 
@@ -32,12 +35,12 @@ static bool rds_pong_has_room(const struct rds_cpath *cp)
 }
 
 /**
- * rds_pong_drop() - give up the pongs that were not queued
+ * rds_pong_drop() - Drop the pongs of a dead path that were not queued
  * @cp: the path, dead
  *
- * They hold no reference to the connection.
+ * These pongs hold no reference to the connection.
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_pong_drop(struct rds_cpath *cp)
 {
@@ -52,16 +55,16 @@ void rds_pong_drop(struct rds_cpath *cp)
 }
 
 /**
- * rds_pong_add() - answer a ping
- * @cp: the path that it came by
- * @port: the port that it came from
+ * rds_pong_add() - Reply to a ping
+ * @cp: the path that the ping arrived on
+ * @port: the port that sent the ping
  *
- * The answer goes by the path's work: nothing is transmitted from here. Who
- * pings and does not read gets no more of them.
+ * Nothing is transmitted here; the path's work item sends the pong. A peer that
+ * pings and does not read gets no more pongs once the limit is reached.
  *
- * Context: deliver context.
- * Return: false if there are too many already, the port is congested, or there
- * is no memory.
+ * Context: Deliver context.
+ * Return: true if a pong was added to the path's list; false if there are too
+ * many pongs already, the port is congested, or there is no memory.
  */
 bool rds_pong_add(struct rds_cpath *cp, __be16 port)
 {
@@ -79,8 +82,9 @@ bool rds_pong_add(struct rds_cpath *cp, __be16 port)
 	msg->m_kind = RDS_MSG_PONG;
 	atomic_inc(&cp->cp_npongs);
 	atomic_inc(&cp->cp_conn->c_rn->rn_npongs);
-	/* Either this sees that the connection is being destroyed, or that sees
-	 * the pong: what both do to the list are full barriers.
+	/* If the connection is being destroyed, either this context sees that
+	 * it is off the list of connections, or the destruction sees the pong:
+	 * llist_add() and llist_del_all() are full barriers.
 	 */
 	llist_add(&msg->m_pong, &cp->cp_pongs);
 	if (list_empty_careful(&cp->cp_conn->c_item))
@@ -90,10 +94,10 @@ bool rds_pong_add(struct rds_cpath *cp, __be16 port)
 }
 
 /**
- * rds_pong_queue() - queue the answers to the pings received
+ * rds_pong_queue() - Queue the pongs for the pings received
  * @cp: the path
  *
- * Context: process, the path's work item.
+ * Context: Process context, the path's work item.
  */
 void rds_pong_queue(struct rds_cpath *cp)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Answers to pings. */
+/* Pongs: replies to pings. */
 #ifndef _RDS_CORE_PONG_H
 #define _RDS_CORE_PONG_H
 

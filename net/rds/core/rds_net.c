@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What every part of RDS in a network namespace needs: where it is, the work
- * queue of the paths, and the generation number. How it begins and ends is in
+ * What all parts of RDS in a network namespace share: the ID of its state, the
+ * workqueue of the paths, and the generation number. For init and exit see
  * netns.c.
  */
 #include <linux/random.h>
@@ -12,14 +12,14 @@
 unsigned int rds_net_id __read_mostly;
 EXPORT_SYMBOL_RDS_KUNIT(rds_net_id);
 
-/* Of the paths of all namespaces */
+/* Runs the work items of the paths of all namespaces */
 struct workqueue_struct *rds_wq;
 
 /**
- * rds_net_new_gen() - draw another generation number
+ * rds_net_new_gen() - Draw a new generation number
  * @rn: the namespace; it has forgotten connections that were used
  *
- * Context: process.
+ * Context: Process context.
  */
 void rds_net_new_gen(struct rds_net *rn)
 {

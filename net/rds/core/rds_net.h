@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a network namespace has of RDS. */
+/* The state of RDS in a network namespace. */
 #ifndef _RDS_CORE_RDS_NET_H
 #define _RDS_CORE_RDS_NET_H
 
@@ -18,17 +18,18 @@
 
 /**
  * struct rds_sysctl - values of /proc/sys/net/rds
- * @reconnect_min_ms: least ceiling of the reconnect delay
- * @reconnect_max_ms: greatest ceiling of the reconnect delay
+ * @reconnect_min_ms: smallest ceiling of the reconnect delay, in ms
+ * @reconnect_max_ms: largest ceiling of the reconnect delay, in ms
  * @max_unacked_packets: messages on a path between two requests for an ack
  * @max_unacked_bytes: bytes on a path between two requests for an ack
- * @ping_enable: answer pings
+ * @ping_enable: send pongs in reply to pings
  * @rx_held_max: bytes of memory that unread messages may hold
- * @max_conns: connections that there may be
- * @max_conns_per_user: those that one user may have had made
- * @pongs_max: answers to pings that may wait
- * @op_timeout_ms: how long a peer may leave operations in software unanswered
- * @autoload: load transport modules on demand; meaningful in init_net
+ * @max_conns: connections that the namespace may have
+ * @max_conns_per_user: connections that one user may have created
+ * @pongs_max: pongs that may be waiting or unacknowledged
+ * @op_timeout_ms: time a peer may take to respond to software RDMA requests,
+ *	in ms
+ * @autoload: load transport modules on demand; effective in init_net only
  */
 struct rds_sysctl {
 	int	reconnect_min_ms;
@@ -47,18 +48,21 @@ struct rds_sysctl {
 /**
  * struct rds_net - RDS in one namespace
  * @rn_net: the namespace
- * @rn_item: on the list of all namespaces; guarded by its mutex
+ * @rn_item: on the list of all namespaces; guarded by rds_nets_mutex
  * @rn_binds: bound sockets by address; see bind.c
- * @rn_lock: serialises those who make and destroy connections
+ * @rn_lock: serializes the creation and destruction of connections
  * @rn_conns: connections by key; see conn.c
  * @rn_conn_list: every connection; guarded by @rn_lock
- * @rn_loop_conns: how many of those are loopback's; guarded by @rn_lock
- * @rn_nr_conns: how many there are; guarded by @rn_lock
- * @rn_conn_users: who has had them made, see conn_limit.c; likewise
- * @rn_reap_at: when idle ones may be looked for again; guarded by @rn_lock
- * @rn_reap: frees connections with a wire that nobody uses
- * @rn_gen: generation number: tells this life of the namespace from others
- * @rn_exiting: no new connection may be made; set under @rn_lock
+ * @rn_loop_conns: number of loopback connections; guarded by @rn_lock
+ * @rn_nr_conns: number of all connections; guarded by @rn_lock
+ * @rn_conn_users: users who have created connections, see conn_limit.c; guarded
+ *	by @rn_lock
+ * @rn_reap_at: earliest time to look for idle loopback connections again, in
+ *	jiffies; guarded by @rn_lock
+ * @rn_reap: the reaper of connections with a wire; see conn_reap.c
+ * @rn_gen: generation number; distinguishes this incarnation of the namespace
+ *	from others
+ * @rn_exiting: no new connection may be created; set under @rn_lock
  * @rn_map_lock: guards @rn_maps
  * @rn_maps: congestion maps by address; see cong.c
  * @rn_sock_lock: guards @rn_socks
@@ -66,13 +70,13 @@ struct rds_sysctl {
  * @rn_cong_lock: guards @rn_cong_socks and the links on it
  * @rn_cong_socks: sockets that wait for a change of congestion
  * @rn_cong_ver: counts changes of congestion maps
- * @rn_npongs: answers to pings that have not been acknowledged
- * @rn_rx_traces: sockets that want receive path latencies
+ * @rn_npongs: pongs that have not been acknowledged
+ * @rn_rx_traces: number of sockets that request receive path latencies
  * @rn_sw_mrs: memory that peers reach without a device; see sw_mr.c
- * @rn_host: that of the first namespace, whose limits are the host's
- * @rn_sysctl: tunables
- * @rn_sysctl_hdr: their registration
- * @rn_stats: counters
+ * @rn_host: state of init_net, whose limits are those of the host
+ * @rn_sysctl: the tunables
+ * @rn_sysctl_hdr: the registration of the tunables
+ * @rn_stats: the counters
  */
 struct rds_net {
 	struct net		*rn_net;
@@ -117,11 +121,12 @@ extern struct workqueue_struct *rds_wq;
 void rds_net_new_gen(struct rds_net *rn);
 
 /**
- * rds_net() - RDS's part of a namespace
+ * rds_net() - Get the RDS state of a namespace
  * @net: the namespace
  *
- * Context: any.
- * Return: never NULL while the module is loaded and the namespace lives.
+ * Context: Any.
+ * Return: the state; never NULL while the module is loaded and the namespace
+ * exists.
  */
 static inline struct rds_net *rds_net(const struct net *net)
 {

@@ -2,26 +2,28 @@
 /*
  * The receive queue of a socket.
  *
- * It never refuses a message (rds(7), "Message Receipt"). When it holds too
- * much the port is marked congested, and senders are to stop; when it has
- * drained well below that, they are told to go on.
+ * While the socket is open, its queue never refuses a message (rds(7), "Message
+ * Receipt"). When the queue holds too much, the port is marked congested, and
+ * senders must stop. When the queue has drained well below that, the mark is
+ * removed, and senders are notified that they may go on.
  *
- * What waits is charged to the memory cgroup of the socket, by its account
- * (sock.c), as far as it came from a transport with a wire: a packet arrives in
- * nobody's name. Messages of this host are their sender's, who has paid for
- * them. A limit is no reason to refuse a message; the owner of the socket, who
- * runs into it, may be made to give memory back.
+ * Queued messages that came from a transport with a wire are charged to the
+ * memory cgroup of the socket, through the socket's account (sock.c): a packet
+ * that arrives is charged to no cgroup. Messages sent on this host are not
+ * charged here, because they are already charged to their sender. A cgroup
+ * limit is no reason to refuse a message. If the owner of the socket hits the
+ * limit, the kernel may make the owner give memory back.
  *
- * Locks: rs_recv_lock, with bottom halves off; congestion map locks inside.
- * References are put outside.
+ * Locks: rs_recv_lock, with bottom halves disabled; congestion map locks nest
+ * inside it. References are put outside of it.
  */
 #include "cong_flow.h"
 #include "incoming.h"
 #include "recv_queue.h"
 #include "sysctl.h"
 
-/* What a socket keeps charged although it holds less, in bytes: to charge each
- * message of a few would take longer than to deliver it.
+/* Bytes that a socket may keep charged beyond what its queue holds. To charge
+ * each message of a few bytes separately would take longer than to deliver it.
  */
 #define RDS_RECV_CHARGE_SLACK	(4 * PAGE_SIZE)
 
@@ -57,7 +59,9 @@ static void rds_recv_uncharge(struct rds_sock *rs,
 				     RDS_RECV_CHARGE_SLACK);
 }
 
-/* Too many payload bytes, or too much memory for however few bytes. */
+/* The queue is full if it holds too many payload bytes. It is also full if its
+ * messages hold too much memory, however few payload bytes they have.
+ */
 static bool rds_recv_is_full(const struct rds_sock *rs)
 {
 	const struct rds_net *rn = rs->rs_rn;
@@ -68,7 +72,9 @@ static bool rds_recv_is_full(const struct rds_sock *rs)
 		rs->rs_rcv_held >= rds_rx_held_max(rn));
 }
 
-/* Well below both limits, so that a port does not flap. */
+/* Both limits are well below those of rds_recv_is_full(), so that a port does
+ * not flap.
+ */
 static bool rds_recv_has_drained(const struct rds_sock *rs)
 {
 	const struct rds_net *rn = rs->rs_rn;
@@ -80,12 +86,13 @@ static bool rds_recv_has_drained(const struct rds_sock *rs)
 }
 
 /**
- * rds_recv_add() - queue a message
+ * rds_recv_add() - Queue a received message
  * @rs: the socket
  * @inc: the message
  *
- * Context: deliver context. Takes rs_recv_lock.
- * Return: true with the reference taken over; false if the socket is closed.
+ * Context: Deliver context. Takes rs_recv_lock.
+ * Return: true if @inc is queued and its reference taken over; false if the
+ * socket is closed, and the caller still owns the reference.
  */
 bool rds_recv_add(struct rds_sock *rs, struct rds_incoming *inc)
 {
@@ -117,12 +124,12 @@ static void rds_recv_unaccount(struct rds_sock *rs, struct rds_incoming *inc)
 }
 
 /**
- * rds_recv_take() - take the message to be read next off the queue
+ * rds_recv_take() - Take the next message to be read off the queue
  * @rs: the socket
- * @peek: leave it there after all
+ * @peek: leave the message on the queue, and only get a reference to it
  *
- * Context: process. Takes rs_recv_lock.
- * Return: the message with a reference for the caller, or NULL.
+ * Context: Process context. Takes rs_recv_lock.
+ * Return: the message with a reference for the caller; NULL if there is none.
  */
 struct rds_incoming *rds_recv_take(struct rds_sock *rs, bool peek)
 {
@@ -142,14 +149,14 @@ struct rds_incoming *rds_recv_take(struct rds_sock *rs, bool peek)
 }
 
 /**
- * rds_recv_put_back() - the reader could not take the message
+ * rds_recv_put_back() - Put a message back that the reader could not read
  * @rs: the socket
- * @inc: what rds_recv_first() returned; the reference is taken over
+ * @inc: the message that rds_recv_first() returned; its reference is taken over
  *
- * It is the first on the queue again, so that nothing is lost to a bad
- * buffer.
+ * The message becomes the first on the queue again, so that a bad user buffer
+ * loses nothing.
  *
- * Context: process. Takes rs_recv_lock.
+ * Context: Process context. Takes rs_recv_lock.
  */
 void rds_recv_put_back(struct rds_sock *rs, struct rds_incoming *inc)
 {
@@ -165,10 +172,10 @@ void rds_recv_put_back(struct rds_sock *rs, struct rds_incoming *inc)
 }
 
 /**
- * rds_recv_purge() - drop what a socket has not read, for good
- * @rs: the socket; takes no message any more
+ * rds_recv_purge() - Close the receive queue and drop all unread messages
+ * @rs: the socket; from here on its queue refuses messages
  *
- * Context: process. Takes rs_recv_lock.
+ * Context: Process context. Takes rs_recv_lock.
  */
 void rds_recv_purge(struct rds_sock *rs)
 {

@@ -13,14 +13,15 @@ void rds_recv_put_back(struct rds_sock *rs, struct rds_incoming *inc);
 void rds_recv_purge(struct rds_sock *rs);
 
 /**
- * rds_recv_first() - the message to be read next
+ * rds_recv_first() - Get the next message to be read
  * @rs: the socket
- * @peek: leave it on the queue
+ * @peek: leave the message on the queue
  *
- * Each message is handed to one reader, however many there are.
+ * Unless @peek is set, each message goes to exactly one reader, no matter how
+ * many readers there are.
  *
- * Context: process. Takes rs_recv_lock unless the queue is empty.
- * Return: the message with a reference for the caller, or NULL.
+ * Context: Process context. Takes rs_recv_lock unless the queue is empty.
+ * Return: the message with a reference for the caller; NULL if there is none.
  */
 static inline struct rds_incoming *rds_recv_first(struct rds_sock *rs,
 						  bool peek)

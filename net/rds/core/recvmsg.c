@@ -2,11 +2,18 @@
 /*
  * recvmsg() on RDS sockets.
  *
- * What is reported first: a change of congestion that the socket monitors, by
- * a control message alone; then the next message, and with it what has become
- * of sends from user memory, if there is room to tell; or that alone. A reader
- * takes the message off the queue, so that many may read at once, and puts it
- * back if the user's buffers turn out to be bad.
+ * A call returns the first of the following that is available:
+ *
+ * 1. Notes about RDMA operations that have ended (notify.c), as control
+ *    messages alone.
+ * 2. A congestion change that the socket monitors, as a control message alone.
+ * 3. The next message. If there is room, completions of sends from user memory
+ *    (zcopy.c) are reported with it.
+ * 4. These completions alone, if there is room.
+ *
+ * A reader takes the message off the queue, so that many threads can read at
+ * the same time. If the user's buffers turn out to be bad, the reader puts the
+ * message back.
  */
 #include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
@@ -32,7 +39,9 @@ static size_t rds_recv_zcopy_size(const struct msghdr *msg)
 	return CMSG_SPACE(size);
 }
 
-/* Nothing that does not fit is told, and lost. */
+/* Completions that do not fit would be truncated and lost, so they are not
+ * reported.
+ */
 static bool rds_recv_may_tell_zcopy(const struct rds_sock *rs,
 				    const struct msghdr *msg)
 {
@@ -47,7 +56,9 @@ static bool rds_recv_ready(const struct rds_sock *rs, const struct msghdr *msg)
 	       rds_recv_may_tell_zcopy(rs, msg);
 }
 
-/* Readers are woken one by one; not by room to write. */
+/* Readers are woken one at a time. Room to write must not use up the wakeup of
+ * a reader.
+ */
 static int rds_recv_wake(struct wait_queue_entry *wait, unsigned int mode,
 			 int sync, void *key)
 {
@@ -72,13 +83,15 @@ static int rds_recv_wait(struct rds_sock *rs, const struct msghdr *msg,
 	}
 	finish_wait(waitq, &wait);
 
-	/* One wake-up wakes one reader: who had it must not leave with less. */
+	/* A wakeup wakes one reader only. If there is something to read, that
+	 * reader must not return an error.
+	 */
 	if (rds_recv_ready(rs, msg))
 		return 0;
 	return ret ?: *timeo ? 0 : -ETIMEDOUT;
 }
 
-/* One wake-up may stand for many messages: pass it on. */
+/* One wakeup may stand for many messages, so wake the next reader. */
 static void rds_recv_wake_next(struct rds_sock *rs)
 {
 	wait_queue_head_t *waitq = sk_sleep(&rs->rs_sk);
@@ -140,7 +153,9 @@ static int rds_recv_put_tstamp(struct sock *sk, struct msghdr *msg,
 }
 
 #ifdef CONFIG_COMPAT
-/* As 32-bit programs know it: some have the times without a gap before them. */
+/* The layout in 32-bit programs; on some architectures without padding before
+ * rx_trace
+ */
 struct rds_compat_cmsg_rx_trace {
 	u8		rx_traces;
 	u8		rx_trace_pos[RDS_MSG_RX_DGRAM_TRACE_MAX];
@@ -186,7 +201,9 @@ static int rds_recv_put_latency(struct rds_sock *rs, struct msghdr *msg,
 			&trace);
 }
 
-/* Rare, and kept out of the way of each message. */
+/* Completions are rare, so this stays out of the path of ordinary messages.
+ * Returns 1 if a completion was reported, 0 if there was none, or an errno.
+ */
 static noinline int rds_recv_tell_zcopy(struct rds_sock *rs,
 					struct msghdr *msg, bool peek)
 {
@@ -206,7 +223,7 @@ static noinline int rds_recv_tell_zcopy(struct rds_sock *rs,
 	return 1;
 }
 
-/* Returns 1 if anything was told. */
+/* Returns 1 if a completion was reported, 0 if not, or an errno. */
 static int rds_recv_put_zcopy(struct rds_sock *rs, struct msghdr *msg,
 			      bool peek)
 {
@@ -215,7 +232,7 @@ static int rds_recv_put_zcopy(struct rds_sock *rs, struct msghdr *msg,
 	return rds_recv_tell_zcopy(rs, msg, peek);
 }
 
-/* What the peer offers for RDMA, if that is what the message brings. */
+/* If the message carries the cookie of an MR of the peer, report the cookie. */
 static int rds_recv_put_dest(struct msghdr *msg,
 			     const struct rds_incoming *inc)
 {
@@ -312,16 +329,17 @@ static int rds_recv_message(struct rds_sock *rs, struct msghdr *msg,
 }
 
 /**
- * rds_sock_recvmsg() - recvmsg(2)
+ * rds_sock_recvmsg() - Receive a message or a notification (recvmsg(2))
  * @sock: the socket
- * @msg: where to put sender, payload, control messages, flags
+ * @msg: where to put the sender, payload, control messages and flags
  * @size: room for payload, in bytes
- * @flags: of the call
+ * @flags: MSG_* flags of the call
  *
- * Context: process, may sleep.
- * Return: bytes of payload copied, or of the whole message with MSG_TRUNC; 0
- * also for control messages alone; or an errno: -EAGAIN, -ETIMEDOUT, -EINTR,
- * -EFAULT, with nothing lost.
+ * Context: Process context, may sleep.
+ * Return: number of payload bytes copied, or with MSG_TRUNC the length of the
+ * whole message; 0 also for control messages alone, and for MSG_OOB; -EAGAIN,
+ * -ETIMEDOUT, -EINTR, -ERESTARTSYS or -EFAULT, with nothing lost. With
+ * MSG_ERRQUEUE, as sock_recv_errqueue().
  */
 int rds_sock_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 		     int flags)

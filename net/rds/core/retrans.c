@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Messages after they were sent: the retransmit list, until the peer has
- * acknowledged them, the connection is lost, or the peer itself. Which lists a
- * message is on, and who owns it, is told in send.c.
+ * Messages after they were sent. They are on the retransmit list until the peer
+ * has acknowledged them, the connection is lost, or the peer restarts. send.c
+ * describes the lists that a message is on, and who owns it.
  */
 #include "conn.h"
 #include "message.h"
@@ -11,7 +11,7 @@
 
 #include <trace/events/rds.h>
 
-/* What is to be sent again although the peer has it */
+/* Release messages that wait to be retransmitted although the peer has them. */
 static void rds_send_ack_resent(struct rds_cpath *cp, u64 seq,
 				struct list_head *done)
 	__must_hold(&cp->cp_lock)
@@ -30,17 +30,19 @@ static void rds_send_ack_resent(struct rds_cpath *cp, u64 seq,
 }
 
 /**
- * rds_path_ack() - the peer has acknowledged messages
+ * rds_path_ack() - Process an ack of messages
  * @path: the path
- * @seq: it has everything up to this number
+ * @seq: the peer has all messages up to this sequence number
  *
- * Releases what was sent completely, be it on an earlier connection, and
- * nothing else. A number beyond what was ever sent is about another life of
- * ours, which the peer has not forgotten yet: it says nothing. May be called
- * from within xmit().
+ * Releases messages that were sent completely, on this connection or an earlier
+ * one, and no others. An ack of a number above any that was ever sent refers to
+ * an earlier incarnation of this host, which the peer has not forgotten yet;
+ * such an ack is ignored. May be called from within xmit().
  *
- * Context: any; locks of the transport may be held. Takes cp_lock, rs_lock.
- * Return: false if @seq cannot be about what we have sent.
+ * Context: Any context. Locks of the transport may be held. Takes cp_lock,
+ * rs_lock.
+ * Return: true if the ack was processed; false if @seq cannot refer to what we
+ * have sent.
  */
 bool rds_path_ack(struct rds_path *path, u64 seq)
 {
@@ -75,8 +77,9 @@ out:
 }
 EXPORT_SYMBOL_GPL(rds_path_ack);
 
-/* A peer that remembers another life of ours has nothing of this one, and would
- * take what is marked for what it had then.
+/* Clear the retransmission flag of messages that wait to be sent again. A peer
+ * that remembers an earlier incarnation of ours has received nothing from this
+ * one. It would take flagged messages for duplicates of those it received then.
  */
 static void rds_send_unmark_resent(struct rds_cpath *cp)
 	__must_hold(&cp->cp_lock)
@@ -92,17 +95,19 @@ static void rds_send_unmark_resent(struct rds_cpath *cp)
 }
 
 /**
- * rds_path_ack_resent() - the peer says what it had before it lost the
- *	connection
+ * rds_path_ack_resent() - Process an ack for earlier connections
  * @path: the path, about to come UP
- * @seq: it has everything up to this number
+ * @seq: the peer received all messages up to this sequence number before it
+ *	lost the connection
  *
- * Releases what was sent on an earlier connection and waits to be sent again.
- * What was never sent stays. If @seq is beyond what was ever sent, the peer
- * speaks of another life of ours: nothing of this one has come to it, and all
- * is sent as if for the first time.
+ * Releases messages that were sent on an earlier connection and wait to be
+ * retransmitted. Messages that were never sent stay. If @seq is above any
+ * number that was ever sent, the peer refers to an earlier incarnation of ours.
+ * Then it has received nothing from this one, and all messages are sent as if
+ * for the first time.
  *
- * Context: any; locks of the transport may be held. Takes cp_lock, rs_lock.
+ * Context: Any context. Locks of the transport may be held. Takes cp_lock,
+ * rs_lock.
  */
 void rds_path_ack_resent(struct rds_path *path, u64 seq)
 {
@@ -121,13 +126,15 @@ void rds_path_ack_resent(struct rds_path *path, u64 seq)
 EXPORT_SYMBOL_GPL(rds_path_ack_resent);
 
 /**
- * rds_path_lose_ops() - the peer is another than operations were meant for
+ * rds_path_lose_ops() - Drop the operations that were meant for a former peer
  * @path: the path, about to come UP
  *
- * A key that the former peer has told may be one of other memory now. What has
- * not been begun is DROPPED, with its message; all other messages stay.
+ * A key that the former peer gave out may belong to other memory now. Each
+ * operation that has not begun is DROPPED, with its message. All other messages
+ * stay.
  *
- * Context: any; locks of the transport may be held. Takes cp_lock, rs_lock.
+ * Context: Any context. Locks of the transport may be held. Takes cp_lock,
+ * rs_lock.
  */
 void rds_path_lose_ops(struct rds_path *path)
 {
@@ -151,15 +158,16 @@ void rds_path_lose_ops(struct rds_path *path)
 EXPORT_SYMBOL_GPL(rds_path_lose_ops);
 
 /**
- * rds_path_ack_mark() - the peer has acknowledged a stretch of a byte stream
+ * rds_path_ack_mark() - Process an ack of a stretch of a byte stream
  * @path: the path
- * @mark: it has everything up to here, as &rds_message.m_mark counts
+ * @mark: the peer has all bytes up to here, counted as &rds_message.m_mark
  *
- * As rds_path_ack(), for transports whose acks count bytes. Marks may wrap.
- * What has an operation that the peer has not answered is not over with its
- * bytes.
+ * Same as rds_path_ack(), for transports whose acks count bytes. Marks may
+ * wrap. A message whose operation has not ended stays on the list even if all
+ * its bytes are acknowledged.
  *
- * Context: any; locks of the transport may be held. Takes cp_lock, rs_lock.
+ * Context: Any context. Locks of the transport may be held. Takes cp_lock,
+ * rs_lock.
  */
 void rds_path_ack_mark(struct rds_path *path, u32 mark)
 {
@@ -173,7 +181,7 @@ void rds_path_ack_mark(struct rds_path *path, u32 mark)
 	list_for_each_entry_safe(msg, next, &cp->cp_retrans, m_path_item) {
 		if (rds_op_outlasts(msg))
 			continue;
-		/* The mark of the one being sent may not be set yet. */
+		/* The mark of the message being sent may not be set yet. */
 		if (msg == cp->cp_xmit_msg ||
 		    (s32)(mark - msg->m_mark) < 0)
 			break;
@@ -188,11 +196,14 @@ void rds_path_ack_mark(struct rds_path *path, u32 mark)
 EXPORT_SYMBOL_GPL(rds_path_ack_mark);
 
 /**
- * rds_send_ack_again() - an operation is done: its message may have been
- *	acknowledged before
+ * rds_send_ack_again() - Apply the last ack of bytes again
  * @cp: the path
  *
- * Context: any; locks of the transport may be held. Takes cp_lock, rs_lock.
+ * To be called when an operation is done: the bytes of its message may have
+ * been acknowledged before.
+ *
+ * Context: Any context. Locks of the transport may be held. Takes cp_lock,
+ * rs_lock.
  */
 void rds_send_ack_again(struct rds_cpath *cp)
 {
@@ -208,12 +219,13 @@ void rds_send_ack_again(struct rds_cpath *cp)
 }
 
 /**
- * rds_send_all_acked() - has the peer acknowledged all up to a barrier?
+ * rds_send_all_acked() - Check whether all up to a barrier probe is acked
  * @cp: the path
- * @ticket: of the barrier; what was queued before it is not parked
+ * @ticket: ticket of the barrier probe; no message queued before it is parked
  *
- * Context: process. Takes cp_lock.
- * Return: true if it has.
+ * Context: Process context. Takes cp_lock.
+ * Return: true if the peer has acknowledged the barrier probe and all messages
+ * queued before it; false otherwise.
  */
 bool rds_send_all_acked(struct rds_cpath *cp, u64 ticket)
 {
@@ -232,7 +244,7 @@ bool rds_send_all_acked(struct rds_cpath *cp, u64 ticket)
 	return acked;
 }
 
-/* This is the end of the way of a message that nobody acknowledges. */
+/* Complete a message that is only an operation: the peer does not ack it. */
 static void rds_send_end_bare(struct rds_message *msg)
 {
 	struct rds_cpath *cp = to_cpath(msg->m_path);
@@ -254,13 +266,15 @@ static void rds_send_end_bare(struct rds_message *msg)
 }
 
 /**
- * rds_op_done() - a device has done an operation, or will not
- * @msg: its message; the caller has a reference
- * @status: RDS_RDMA_SUCCESS, or why not; only the first counts
+ * rds_op_done() - Report the end of an operation
+ * @msg: the message of the operation; the caller holds a reference
+ * @status: RDS_RDMA_SUCCESS, or the reason for the failure; only the first
+ *	report counts
  *
- * If no message is to follow, this is the end of its way, too.
+ * To be called when the device has done an operation that had begun, or will
+ * not do it. If no message follows the operation, @msg is completed, too.
  *
- * Context: any. Takes cp_lock, rs_lock.
+ * Context: Any context. Takes cp_lock, rs_lock.
  */
 void rds_op_done(struct rds_message *msg, int status)
 {
@@ -280,7 +294,9 @@ static void rds_send_drop_ahead(struct rds_cpath *cp)
 	cp->cp_hs_msg = NULL;
 }
 
-/* What had begun of operations will not be done any more. */
+/* Operations that had begun will not be done any more: end them, and complete
+ * all messages of the list.
+ */
 static void rds_send_lose_all(struct list_head *lost)
 {
 	struct rds_message *msg;
@@ -301,17 +317,19 @@ static bool rds_send_is_over(const struct rds_cpath *cp,
 }
 
 /**
- * rds_send_reset() - prepare a path for its next connection
+ * rds_send_reset() - Prepare a path for its next connection
  * @cp: the path; its transport is shut down
  *
- * What was sent and not acknowledged goes to the front of the send queue, in
- * order and marked as sent before, so that the peer can tell duplicates; behind
- * it goes what was parked, for the next connection begins with a map. What was
- * cancelled while it was being sent ends here; and so does what has an
- * operation that must not be done twice. What operations in software have out,
- * rds_sw_reset() has given up before.
+ * Messages that were sent and not acknowledged move to the front of the send
+ * queue, in order. They are marked as retransmitted, so that the peer can
+ * detect duplicates. The parked messages follow, since the next connection
+ * begins with a map of the peer.
  *
- * Context: process. cp_xmit_lock is held; takes cp_lock, rs_lock.
+ * Two kinds of messages are completed instead: the one that was canceled while
+ * it was being sent, and those with an operation that must not be done twice.
+ * rds_sw_reset() has given up the outstanding software RDMA requests before.
+ *
+ * Context: Process context. cp_xmit_lock is held. Takes cp_lock, rs_lock.
  */
 void rds_send_reset(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
@@ -347,12 +365,13 @@ void rds_send_reset(struct rds_cpath *cp)
 }
 
 /**
- * rds_send_flush() - give up what was meant for another life of the peer
+ * rds_send_flush() - Give up messages that were meant for a former peer
  * @cp: the path
  *
- * What has been sent on the connection that there is now stays.
+ * These are the messages with a ticket below cp_flush_ticket: the peer has
+ * restarted since. Messages that have been sent on the present connection stay.
  *
- * Context: process. cp_xmit_lock is held; takes cp_lock, rs_lock.
+ * Context: Process context. cp_xmit_lock is held. Takes cp_lock, rs_lock.
  */
 void rds_send_flush(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
@@ -381,11 +400,11 @@ void rds_send_flush(struct rds_cpath *cp)
 }
 
 /**
- * rds_send_purge() - give up all messages of a dead path
+ * rds_send_purge() - Give up all messages of a dead path
  * @cp: the path; its transport is shut down for good, and rds_sw_reset() was
  *	called
  *
- * Context: process. cp_xmit_lock is held; takes cp_lock, rs_lock.
+ * Context: Process context. cp_xmit_lock is held. Takes cp_lock, rs_lock.
  */
 void rds_send_purge(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)

@@ -1,70 +1,81 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Messages on their way.
+ * Transmission of messages.
  *
- * A message is on two lists from sendmsg() until it is acknowledged: on its
- * socket's (rs_lock), which is what sndbuf counts and what can be cancelled,
- * and on its path's (cp_lock): first on the send queue; perhaps among what is
- * parked (park.c), and then on the queue again; and from the moment it is
- * picked to be sent on the retransmit list. The path's list owns the
- * reference. Whoever takes the message off the path's list, which happens
- * once, finishes it: takes it off the socket's list too, if it still is there,
- * and puts the references to the socket and to the message. rs_lock and
- * cp_lock are never held together.
+ * From sendmsg() until its ack, a message is on two lists:
  *
- * When it is put on the path it gets a ticket, and when it is picked for the
- * first time, a number (m_seq), which it keeps. Tickets say what was queued
- * before what, however late it is sent; numbers, in which order the peer
- * receives. Both go up along the queue between one pair of sockets, and what
- * has a number is always ahead of what has none. So
+ * - the list of its socket (rs_lock). The messages on it count against the
+ *   send buffer, and can be canceled;
+ * - a list of its path (cp_lock). This is first the send queue. The message
+ *   may then be parked (park.c) and queued again. From the moment it is picked
+ *   to be sent it is on the retransmit list.
  *
- * - a restart of the peer gives up all with a ticket below the one that was
- *   next when it was acted on, queued or parked, unless it has been sent on
- *   this connection: then it is for the new peer (rds_send_flush());
- * - the probe behind the last message of one path is sent after all with a
- *   lower ticket, none of which is parked any more (rds_park_end());
- * - a lost connection puts what it has not acknowledged at the head of the
- *   queue again, by number, which the peer may know; then comes what was
- *   parked;
- * - cancelling, and close(), take a message off whichever list it is on.
+ * The path's list owns the reference to the message. The context that removes
+ * the message from the path's list, which happens once, completes it: it also
+ * removes the message from the socket's list, if it still is there, and puts
+ * the references to the socket and to the message. rs_lock and cp_lock are
+ * never held together.
  *
- * One task at a time sends on a path: the holder of cp_xmit_lock. Others
- * queue their message and leave. The holder looks at the queue once more
- * after it has let go, so no message is left behind:
+ * A message gets a ticket when it is put on the path. It gets a sequence
+ * number (m_seq), which it keeps, when it is picked for the first time. Tickets
+ * record the order in which messages were queued, however late they are sent.
+ * Sequence numbers define the order in which the peer receives. Both increase
+ * along the queue between one pair of sockets. A message with a sequence number
+ * is always ahead of those without one. Therefore:
+ *
+ * - When the peer restarts, all messages with a ticket below cp_flush_ticket
+ *   are given up, whether queued or parked. That is the ticket that was next
+ *   when the restart was noticed or handled (rds_mp_restart()). Messages that
+ *   have been sent on the present connection are for the new peer, and stay
+ *   (rds_send_flush()).
+ * - The barrier probe, behind the last message of one path, is sent after all
+ *   messages with a lower ticket. None of these is parked any more
+ *   (rds_park_end()).
+ * - When a connection is lost, the messages that it has not acknowledged return
+ *   to the head of the queue, in the order of their sequence numbers, which the
+ *   peer may have seen. The parked messages follow them.
+ * - RDS_CANCEL_SENT_TO and close() remove a message from whichever list it is
+ *   on.
+ *
+ * One task at a time sends on a path: the holder of cp_xmit_lock. Other tasks
+ * queue their message and return. The holder checks the queue once more after
+ * it has released the lock, so no message is left behind:
  *
  *	holder				other
  *	  unlock cp_xmit_lock		  add to the queue
  *	  smp_mb()			  smp_mb()
  *	  queue empty?			  trylock cp_xmit_lock
  *
- * The message being sent (cp_xmit_msg) stays on the retransmit list until it
- * is through: no ack releases it and no cancel takes it away, for a stream
- * that has carried half of it must carry the rest. Its ack may come before
- * xmit() has returned; it is kept for that moment (cp_xmit_acked).
+ * The message being sent (cp_xmit_msg) stays on the retransmit list until the
+ * transport has taken all of it. No ack and no cancel removes it before, since
+ * a stream that has carried half of a message must carry the rest. Its ack may
+ * arrive before xmit() has returned; cp_xmit_acked records it until then.
  */
 #include <net/ipv6.h>
 
 #include "conn.h"
 #include "gate.h"
-#include "multipath.h"
 #include "message.h"
+#include "multipath.h"
 #include "op.h"
 #include "send.h"
-#include "sw_response.h"
 #include "sw_request.h"
+#include "sw_response.h"
 
 #include <trace/events/rds.h>
 
-/* Messages sent before the path's work takes over from sendmsg() */
+/* Messages sent by one task before the path's work item takes over */
 #define RDS_SEND_BATCH		1024
 
-/* Messages parked under one hold of the lock */
+/* Messages parked per hold of cp_lock */
 #define RDS_PARK_BATCH		64
 
-/* Until a transport that ran out of memory is asked again */
+/* Delay before retrying a transport that ran out of memory, in jiffies */
 #define RDS_SEND_NOMEM_DELAY	2
 
-/* What the gate waits for may be the answer to it, or the peer's may wait. */
+/* A control message at the head of the queue passes a closed gate: our gate may
+ * wait for the reply to it, or the peer's gate may wait for it.
+ */
 static bool rds_send_control_is_first(struct rds_cpath *cp)
 	__must_hold(&cp->cp_lock)
 {
@@ -88,7 +99,9 @@ static bool rds_send_may_pick(struct rds_cpath *cp)
 	return !ahead && (!cp->cp_gated || rds_send_control_is_first(cp));
 }
 
-/* Has the peer acknowledged all of it? */
+/* Check whether byte acks complete the message: the peer has acknowledged all
+ * of its bytes, and no operation of the message outlasts them.
+ */
 static bool rds_send_is_marked_off(struct rds_cpath *cp,
 				   const struct rds_message *msg)
 	__must_hold(&cp->cp_lock)
@@ -98,8 +111,8 @@ static bool rds_send_is_marked_off(struct rds_cpath *cp,
 	       (s32)(cp->cp_acked_mark - msg->m_mark) >= 0;
 }
 
-/* The first in the queue that does not have to wait for its port; the others
- * are parked, some at a time.
+/* Return the first message in the queue that need not wait for its port. Park
+ * those before it, at most RDS_PARK_BATCH per call; at that limit return NULL.
  */
 static struct rds_message *rds_send_next(struct rds_cpath *cp, bool *parked)
 	__must_hold(&cp->cp_lock)
@@ -120,10 +133,11 @@ static struct rds_message *rds_send_next(struct rds_cpath *cp, bool *parked)
 	return NULL;
 }
 
-/* Take leave of the message just sent and pick the next, under one hold of the
- * lock. @done says whether the peer has the former, and is set if its ack came
- * meanwhile; then it has left the path, and the caller is to finish it. What
- * goes before messages is seen to first.
+/* End the transmission of @sent, if any, and pick the next message, under one
+ * hold of cp_lock. On entry @done indicates that the peer has @sent. It is also
+ * set if the ack of @sent has arrived meanwhile. If @done is set on return,
+ * @sent is off the path's list, and the caller must complete it. Picks no
+ * message while frames that go ahead of messages are due.
  */
 static struct rds_message *rds_send_step(struct rds_cpath *cp,
 					 struct rds_message *sent, bool *done,
@@ -160,8 +174,9 @@ static struct rds_message *rds_send_step(struct rds_cpath *cp,
 	return msg;
 }
 
-/* The number before the first that waits, marked as sent before: who has
- * received that, or what followed, takes it for a duplicate.
+/* Give the probe the sequence number before the first message that waits, and
+ * mark it as retransmitted. A peer that has received that number, or a later
+ * one, takes the probe for a duplicate.
  */
 static void rds_send_number_probe(struct rds_cpath *cp, struct rds_message *msg)
 {
@@ -177,8 +192,9 @@ static void rds_send_number_probe(struct rds_cpath *cp, struct rds_message *msg)
 	spin_unlock_bh(&cp->cp_lock);
 }
 
-/* Greetings: to a peer that takes them unnumbered, or to one that may have
- * forgotten us.
+/* Return the next handshake frame to send ahead of messages, NULL if none is
+ * due, or ERR_PTR(-ENOMEM). A peer that accepts unnumbered frames gets those. A
+ * peer that may have forgotten us gets a numbered probe.
  */
 static struct rds_message *rds_send_next_handshake(struct rds_cpath *cp)
 {
@@ -207,7 +223,9 @@ static struct rds_message *rds_send_next_handshake(struct rds_cpath *cp)
 	return msg;
 }
 
-/* One of each kind at a time: the peer can ask for them faster than they go. */
+/* Send at most as many frames per call as there are kinds: the peer can request
+ * replies faster than they are sent.
+ */
 static int rds_send_handshakes(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
@@ -238,7 +256,9 @@ static int rds_send_handshakes(struct rds_cpath *cp)
 	return 0;
 }
 
-/* What goes before messages. An answer may have been sent in part. */
+/* Send all that goes ahead of messages. Continue first with a software RDMA
+ * response that has been sent in part.
+ */
 static int rds_send_ahead(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
@@ -264,7 +284,9 @@ static bool rds_send_has_sw_op(const struct rds_cpath *cp,
 	return unlikely(msg->m_op) && !cp->cp_trans->rdma;
 }
 
-/* Do others go before it? */
+/* Check whether other frames may be sent now: no message is in progress, or
+ * the message waits for its operation and none of it has been sent.
+ */
 static bool rds_send_gives_way(struct rds_cpath *cp,
 			       const struct rds_message *msg)
 	__must_hold(&cp->cp_xmit_lock)
@@ -295,7 +317,7 @@ static int rds_send_one(struct rds_cpath *cp, struct rds_message *msg,
 	return ret;
 }
 
-/* What the transport has put by, if nothing else follows. */
+/* Have the transport send what it has batched: no other message follows now. */
 static int rds_send_flush_out(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
@@ -305,7 +327,9 @@ static int rds_send_flush_out(struct rds_cpath *cp)
 	return ops->flush ? ops->flush(&cp->cp_pub) : 0;
 }
 
-/* What a transport's refusal means. */
+/* Handle an error of the transport. After -EAGAIN a kick follows when sending
+ * can go on.
+ */
 static void rds_send_failed(struct rds_cpath *cp, int err)
 {
 	struct rds_net *rn = cp->cp_conn->c_rn;
@@ -323,9 +347,9 @@ static void rds_send_failed(struct rds_cpath *cp, int err)
 	}
 }
 
-/* Hand messages to the transport until there is nothing more to send (0), the
- * transport will not take more (negative), or somebody else should have a turn
- * (positive).
+/* Pass messages to the transport. Returns 0 when nothing is left to send, 1
+ * when @budget is used up and the path's work item has to take over, and a
+ * negative errno when the transport takes no more or the path is not UP.
  */
 static int rds_send_messages(struct rds_cpath *cp, unsigned int *budget)
 	__must_hold(&cp->cp_xmit_lock)
@@ -392,7 +416,7 @@ static bool rds_send_trylock(struct rds_cpath *cp)
 	return mutex_trylock(&cp->cp_xmit_lock);
 }
 
-/* Send, and let the transmit lock go. */
+/* Send, and release cp_xmit_lock, which the caller has taken. */
 static void rds_send_owned(struct rds_cpath *cp)
 {
 	unsigned int budget = RDS_SEND_BATCH;
@@ -401,7 +425,7 @@ static void rds_send_owned(struct rds_cpath *cp)
 	do {
 		ret = rds_send_batch(cp, &budget);
 		mutex_unlock(&cp->cp_xmit_lock);
-		/* A round without a message counts, too. */
+		/* A round that sends no message also uses up budget. */
 		if (ret > 0 || (!ret && !--budget)) {
 			rds_cpath_kick(cp, 0);
 			return;
@@ -414,10 +438,10 @@ static void rds_send_owned(struct rds_cpath *cp)
 }
 
 /**
- * rds_send_run() - send what is queued, unless somebody is at it
- * @cp: the path; the caller has a reference to its connection
+ * rds_send_run() - Send queued messages unless another task is sending
+ * @cp: the path; the caller holds a reference to its connection
  *
- * Context: process, may sleep. No locks.
+ * Context: Process context, may sleep. No locks.
  */
 void rds_send_run(struct rds_cpath *cp)
 {
@@ -428,13 +452,14 @@ void rds_send_run(struct rds_cpath *cp)
 }
 
 /**
- * rds_send_run_waiting() - send what is queued, when whoever is at it is done
- * @cp: the path; the caller has a reference to its connection
+ * rds_send_run_waiting() - Send queued messages after the current sender
+ * @cp: the path; the caller holds a reference to its connection
  *
- * For the path's work, which must not miss what it was kicked for: the other
- * may just have been told by the transport to wait for that very kick.
+ * For the path's work item, which must not miss the event that it was kicked
+ * for. The transport may just have told the current sender, by -EAGAIN, to wait
+ * for that very kick.
  *
- * Context: process, the path's work item, may sleep. No locks.
+ * Context: Process context, the path's work item, may sleep. No locks.
  */
 void rds_send_run_waiting(struct rds_cpath *cp)
 {
@@ -443,17 +468,18 @@ void rds_send_run_waiting(struct rds_cpath *cp)
 }
 
 /**
- * rds_send_submit() - put a message on a path, and send what is there
- * @cp: the path; the caller has a reference to its connection
+ * rds_send_submit() - Put a message on a path and send what is queued there
+ * @cp: the path; the caller holds a reference to its connection
  * @msg: the message, new, with &rds_message.m_path set
- * @want_ack: ask for an ack whatever the budget
+ * @want_ack: ask for an ack regardless of the budget
  *
- * If the path is not UP, or somebody else is sending on it, the message waits
- * its turn.
+ * If the path is not UP, or another task is sending on it, the message waits in
+ * the queue.
  *
- * Context: process, may sleep. No locks.
- * Return: 0 if it is on its way, with the caller's reference; -ENOTCONN if the
- * path is dead; -EAGAIN if it is no longer the one to take.
+ * Context: Process context, may sleep. No locks.
+ * Return: 0 if the path has taken over the message with the caller's reference;
+ * -ENOTCONN if the path is dead; -EAGAIN if the message has to take another
+ * path now.
  */
 int rds_send_submit(struct rds_cpath *cp, struct rds_message *msg,
 		    bool want_ack)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Messages on their way: queues, transmission, acks. */
+/* Outgoing messages: queues, transmission, acks. */
 #ifndef _RDS_CORE_SEND_H
 #define _RDS_CORE_SEND_H
 
@@ -34,11 +34,13 @@ int rds_send_enqueue(struct rds_cpath *cp, struct rds_message *msg,
 		     bool want_ack, bool pick);
 
 /**
- * rds_send_pending() - is there anything to send?
+ * rds_send_pending() - Check whether a path has anything to send
  * @cp: the path
  *
- * Context: any; a hint unless the caller knows that nobody else changes it.
- * Return: true if there is.
+ * Context: Any context. The result is only a hint unless the caller excludes
+ * concurrent changes.
+ * Return: true if a message may be sent, a message is in progress, or a frame
+ * that goes ahead of messages is due; false otherwise.
  */
 static inline bool rds_send_pending(const struct rds_cpath *cp)
 {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Our congestion map on its way to the peer.
+ * Sending our congestion map to the peer.
  *
- * It is sent whole, from a snapshot, so that a map that goes on changing goes
- * in one piece. The next goes when the peer has acknowledged the last, and not
- * in the jiffy in which that was taken; what changes meanwhile costs nothing
- * (RDS_PF_CONG_LATER). Between two maps a message goes, if one may. So a user
- * who has a port become congested and free all the time keeps nobody's
- * messages.
+ * A map is sent whole, from a snapshot, so that changes meanwhile do not tear
+ * it. The next map is sent after the peer has acknowledged the last one, and
+ * not in the jiffy in which the last snapshot was taken. Changes before that
+ * cost nothing (RDS_PF_CONG_LATER). One message is sent between two maps, if
+ * any may be sent. So a user who makes a port congested and free again all the
+ * time does not block the messages of other users.
  *
- * Those who change the map flag the paths once a jiffy at most. A change that
- * was not flagged for that reason is found here: after each map the path's work
- * looks, in a later jiffy, whether there is a newer one.
+ * A change of the map flags the paths at most once a jiffy. Changes that were
+ * not flagged for that reason are found here: after each map the path's work
+ * item checks, in a later jiffy, whether there is a newer one.
  */
 #include <linux/slab.h>
 
@@ -21,7 +21,9 @@
 #include "conn.h"
 #include "send.h"
 
-/* Until the path's work looks whether the next map may go, in jiffies */
+/* Delay until the path's work item checks whether the next map may be sent,
+ * in jiffies
+ */
 #define RDS_MAP_DELAY	1
 
 static bool rds_send_map_is_fresh(const struct rds_cpath *cp)
@@ -29,7 +31,9 @@ static bool rds_send_map_is_fresh(const struct rds_cpath *cp)
 	return !time_after(jiffies, READ_ONCE(cp->cp_map_at));
 }
 
-/* The ack may have come just now, and the path's work have seen no flag. */
+/* Postpone the map until the last one is acknowledged. If that ack arrives just
+ * now, the work item that it kicks may not see the flag yet: kick it once more.
+ */
 static void rds_send_put_map_off(struct rds_cpath *cp)
 {
 	set_bit(RDS_PF_CONG_LATER, &cp->cp_flags);
@@ -47,26 +51,26 @@ static int rds_send_take_map(struct rds_cpath *cp)
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
-	/* Not newer than the bits that are copied after it. */
+	/* Read the version first: it must not be newer than the bits. */
 	WRITE_ONCE(cp->cp_map_ver, rds_cong_ver(map));
 	cp->cp_map = kmemdup(map->cm_bits, RDS_CONG_MAP_BYTES, GFP_NOFS);
 	if (!cp->cp_map) {
 		set_bit(RDS_PF_CONG, &cp->cp_flags);
 		return -ENOMEM;
 	}
-	/* Not before the bits were read; and before the ack can come. */
+	/* Store these after the bits are read and before an ack can arrive. */
 	WRITE_ONCE(cp->cp_map_at, jiffies);
 	WRITE_ONCE(cp->cp_map_out, true);
 	return 0;
 }
 
 /**
- * rds_send_cong_map() - send the peer our congestion map, if it is to have it
+ * rds_send_cong_map() - Send our congestion map to the peer if it is due
  * @cp: the path, UP
  *
- * Context: process, may sleep. cp_xmit_lock is held.
- * Return: 0, also if the map has to wait for the one before; otherwise as
- * &rds_data_ops.xmit_cong_map, or -ENOMEM.
+ * Context: Process context, may sleep. cp_xmit_lock is held.
+ * Return: 0 if the map is sent, if none is due, or if it has to wait because of
+ * the last one; otherwise as &rds_data_ops.xmit_cong_map, or -ENOMEM.
  */
 int rds_send_cong_map(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
@@ -103,12 +107,13 @@ int rds_send_cong_map(struct rds_cpath *cp)
 }
 
 /**
- * rds_send_forget_map() - a connection is lost: its map will not be acked
+ * rds_send_forget_map() - Discard the map of a lost connection
  * @cp: the path; its transport is shut down
  *
- * The next connection begins with a map, without delay.
+ * The peer will not acknowledge that map. The next connection begins with a
+ * map, without delay.
  *
- * Context: process. cp_xmit_lock is held.
+ * Context: Process context. cp_xmit_lock is held.
  */
 void rds_send_forget_map(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
@@ -122,7 +127,7 @@ void rds_send_forget_map(struct rds_cpath *cp)
 	WRITE_ONCE(cp->cp_map_out, false);
 }
 
-/* Path 0 tells all that is new. */
+/* Changes of the map are sent on path 0 only. */
 static bool rds_send_map_is_old(const struct rds_cpath *cp)
 {
 	const struct rds_conn *conn = cp->cp_conn;
@@ -131,7 +136,7 @@ static bool rds_send_map_is_old(const struct rds_cpath *cp)
 	       READ_ONCE(cp->cp_map_ver) != rds_cong_ver(conn->c_lcong);
 }
 
-/* Is there a newer map that no flag has the path send? */
+/* Check whether there is a newer map, and RDS_PF_CONG is not set for it. */
 static bool rds_send_map_was_missed(const struct rds_cpath *cp)
 {
 	return cp->cp_trans->data->xmit_cong_map &&
@@ -141,10 +146,10 @@ static bool rds_send_map_was_missed(const struct rds_cpath *cp)
 }
 
 /**
- * rds_send_map_again() - have the next map sent, if there is one and it may go
+ * rds_send_map_again() - Schedule the next map if there is one and it may go
  * @cp: the path
  *
- * Context: process, the path's work item, before it sends.
+ * Context: Process context, the path's work item, before it sends.
  */
 void rds_send_map_again(struct rds_cpath *cp)
 {
@@ -157,17 +162,20 @@ void rds_send_map_again(struct rds_cpath *cp)
 }
 
 /**
- * rds_send_map_delay() - when is rds_send_map_again() to be called again?
+ * rds_send_map_delay() - Compute when to call rds_send_map_again() again
  * @cp: the path
  *
- * Context: process, the path's work item.
- * Return: in how many jiffies; LONG_MAX if a kick will come.
+ * Context: Process context, the path's work item.
+ * Return: the delay in jiffies; LONG_MAX if a kick comes when there is more to
+ * do.
  */
 long rds_send_map_delay(const struct rds_cpath *cp)
 {
 	if (rds_cpath_state(cp) != RDS_PATH_UP || READ_ONCE(cp->cp_map_out))
 		return LONG_MAX;
-	/* The jiffy may have ended after rds_send_map_again() looked. */
+	/* The jiffy may have ended after rds_send_map_again() checked it. Then
+	 * a map that it postponed is no longer fresh, but still to be sent.
+	 */
 	if (rds_send_map_is_fresh(cp) || rds_send_map_was_missed(cp))
 		return RDS_MAP_DELAY;
 	return LONG_MAX;
@@ -175,12 +183,12 @@ long rds_send_map_delay(const struct rds_cpath *cp)
 EXPORT_SYMBOL_RDS_KUNIT(rds_send_map_delay);
 
 /**
- * rds_path_map_acked() - the peer has the congestion map that was sent last
+ * rds_path_map_acked() - Process the ack of the congestion map sent last
  * @path: the path that carried it
  *
  * May be called from within xmit_cong_map().
  *
- * Context: any; locks of the transport may be held.
+ * Context: Any context. Locks of the transport may be held.
  */
 void rds_path_map_acked(struct rds_path *path)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Messages before they are sent: the socket's list and the path's queue. Which
- * lists a message is on, and who owns it, is told in send.c.
+ * Messages before they are sent: the socket's list and the path's send queue.
+ * send.c describes the lists that a message is on, and who owns it.
  */
 #include <linux/slab.h>
 
 #include "conn.h"
-#include "multipath.h"
 #include "message.h"
+#include "multipath.h"
 #include "op.h"
 #include "send.h"
 #include "zcopy.h"
@@ -15,13 +15,14 @@
 #include <trace/events/rds.h>
 
 /**
- * rds_send_account() - put a message on its socket's list, if there is room
+ * rds_send_account() - Add a message to its socket's list if there is room
  * @rs: the socket
  * @msg: the message, new
  *
- * Context: process. Takes rs_lock. On success the message references the
- * socket until it is finished.
- * Return: false if the send buffer is full.
+ * On success the message holds a reference to the socket until it is completed.
+ *
+ * Context: Process context. Takes rs_lock.
+ * Return: true if the message is on the list; false if the send buffer is full.
  */
 bool rds_send_account(struct rds_sock *rs, struct rds_message *msg)
 {
@@ -43,11 +44,11 @@ bool rds_send_account(struct rds_sock *rs, struct rds_message *msg)
 }
 
 /**
- * rds_send_unlink_sock() - take a message off its socket's list
+ * rds_send_unlink_sock() - Remove a message from its socket's list
  * @rs: the socket
  * @msg: the message
  *
- * Context: any. rs_lock is held.
+ * Context: Any context. rs_lock is held.
  */
 void rds_send_unlink_sock(struct rds_sock *rs, struct rds_message *msg)
 	__must_hold(&rs->rs_lock)
@@ -94,13 +95,14 @@ static void rds_send_uncount(const struct rds_message *msg)
 }
 
 /**
- * rds_send_finish() - the end of a message's way
- * @msg: the message, on no path's list; the caller's reference is taken over
+ * rds_send_finish() - Complete a message
+ * @msg: the message, on no path's list; takes over the caller's reference
  *
- * The peer has it, or it was given up. Wakes writers if that made room. A
- * message without a socket is a pong, or part of a handshake.
+ * The peer has the message, or it was given up. Wakes writers if this makes
+ * room in the send buffer. A message without a socket is a pong, a handshake
+ * frame, or a message that was canceled while it was being sent.
  *
- * Context: any; locks of the transport may be held. Takes rs_lock.
+ * Context: Any context. Locks of the transport may be held. Takes rs_lock.
  */
 void rds_send_finish(struct rds_message *msg)
 {
@@ -121,10 +123,10 @@ void rds_send_finish(struct rds_message *msg)
 }
 
 /**
- * rds_send_finish_all() - the end of the way of several messages
- * @done: the messages, linked by m_path_item; as for rds_send_finish()
+ * rds_send_finish_all() - Complete several messages
+ * @done: the messages, linked by m_path_item; each as for rds_send_finish()
  *
- * Context: as rds_send_finish().
+ * Context: Same as rds_send_finish().
  */
 void rds_send_finish_all(struct list_head *done)
 {
@@ -136,7 +138,9 @@ void rds_send_finish_all(struct list_head *done)
 	}
 }
 
-/* Ask for an ack when the budget of unacknowledged messages is used up. */
+/* Charge a message to the budget of unacknowledged messages. When the budget is
+ * used up, renew it and return true: the message has to ask for an ack.
+ */
 static bool rds_send_budget_used(struct rds_cpath *cp, u32 len)
 	__must_hold(&cp->cp_lock)
 {
@@ -153,8 +157,8 @@ static bool rds_send_budget_used(struct rds_cpath *cp, u32 len)
 	return true;
 }
 
-/* May the message take this path? Paths may have come into use since it was
- * chosen.
+/* Check whether the message may take this path. The path may have died, or more
+ * paths may have come into use, since the sender chose it.
  */
 static int rds_send_admit(const struct rds_cpath *cp,
 			  const struct rds_message *msg)
@@ -170,7 +174,7 @@ static int rds_send_admit(const struct rds_cpath *cp,
 	return 0;
 }
 
-/* From here on it is the path's. */
+/* From here on the path owns the message. */
 static void rds_send_register(struct rds_cpath *cp, struct rds_message *msg)
 	__must_hold(&cp->cp_lock)
 {
@@ -196,13 +200,13 @@ static void rds_send_number(struct rds_cpath *cp, struct rds_message *msg)
 }
 
 /**
- * rds_send_pick() - a message is the one to be sent now
+ * rds_send_pick() - Make a message the one being sent
  * @cp: the path
  * @msg: the message, on no list of the path
  *
- * It is numbered now, unless it was sent before.
+ * The message gets its sequence number now, unless it was sent before.
  *
- * Context: process. cp_xmit_lock and cp_lock are held.
+ * Context: Process context. cp_xmit_lock and cp_lock are held.
  */
 void rds_send_pick(struct rds_cpath *cp, struct rds_message *msg)
 	__must_hold(&cp->cp_lock)
@@ -212,7 +216,9 @@ void rds_send_pick(struct rds_cpath *cp, struct rds_message *msg)
 
 	if (!msg->m_seq)
 		rds_send_number(cp, msg);
-	/* The answer to this one counts. */
+	/* From here on a reply counts as the reply to this probe, not to the
+	 * restart probe.
+	 */
 	if (unlikely(msg->m_kind == RDS_MSG_PROBE))
 		cp->cp_restart_probe_out = false;
 	list_add_tail(&msg->m_path_item, &cp->cp_retrans);
@@ -221,16 +227,16 @@ void rds_send_pick(struct rds_cpath *cp, struct rds_message *msg)
 }
 
 /**
- * rds_send_enqueue() - put a message on its path
+ * rds_send_enqueue() - Put a message on its path
  * @cp: the path
  * @msg: the message
- * @want_ack: ask for an ack whatever the budget
- * @pick: the caller holds the transmit lock, and the message becomes the one
- *	being sent if it is the next
+ * @want_ack: ask for an ack regardless of the budget
+ * @pick: the caller holds cp_xmit_lock; if the message is the next to be sent,
+ *	make it the one being sent instead of queuing it
  *
- * Context: process. Takes cp_lock.
- * Return: 0; -ENOTCONN if the path is dead; -EAGAIN if it is no longer the one
- * that the message should take.
+ * Context: Process context. Takes cp_lock.
+ * Return: 0 if the path has taken over the message; -ENOTCONN if the path is
+ * dead; -EAGAIN if the message has to take another path now.
  */
 int rds_send_enqueue(struct rds_cpath *cp, struct rds_message *msg,
 		     bool want_ack, bool pick)
@@ -244,8 +250,9 @@ int rds_send_enqueue(struct rds_cpath *cp, struct rds_message *msg,
 
 	rds_send_register(cp, msg);
 	msg->m_want_ack = want_ack;
-	/* The path may have been shut down since the caller looked: what was
-	 * picked has been put back on the queue, and this would be left out.
+	/* The path may have been shut down since the caller checked its state.
+	 * rds_send_reset() has then already put the messages that were picked
+	 * back on the queue, and would miss this one.
 	 */
 	if (pick && cp->cp_state == RDS_PATH_UP &&
 	    !cp->cp_map && !cp->cp_hs_msg && !cp->cp_gated &&
@@ -260,12 +267,14 @@ out:
 }
 
 /**
- * rds_send_new_control() - a message of the family's own, without a socket
- * @cp: the path that it is for
+ * rds_send_new_control() - Allocate a control message
+ * @cp: the path that will carry the message
  *
- * Context: process, may sleep.
- * Return: the message, for rds_send_control() or rds_send_finish(); NULL
- * without memory.
+ * A control message is sent by core itself and has no socket.
+ *
+ * Context: Process context, may sleep.
+ * Return: the message, to be passed to rds_send_control() or
+ * rds_send_finish(); NULL if there is no memory.
  */
 struct rds_message *rds_send_new_control(struct rds_cpath *cp)
 {
@@ -279,11 +288,11 @@ struct rds_message *rds_send_new_control(struct rds_cpath *cp)
 }
 
 /**
- * rds_send_enqueue_control() - queue such a message
- * @cp: the path
+ * rds_send_enqueue_control() - Queue a control message
+ * @cp: the path, not dead
  * @msg: the message; taken over
  *
- * Context: any. cp_lock is held, and the path is alive.
+ * Context: Any context. cp_lock is held.
  */
 void rds_send_enqueue_control(struct rds_cpath *cp, struct rds_message *msg)
 	__must_hold(&cp->cp_lock)
@@ -293,13 +302,15 @@ void rds_send_enqueue_control(struct rds_cpath *cp, struct rds_message *msg)
 }
 
 /**
- * rds_send_control() - queue such a message, for the path's work to send
+ * rds_send_control() - Queue a control message for the path's work item to send
  * @cp: the path
  * @msg: the message; taken over
- * @first: before all others, by the number that was kept for it
+ * @first: put it before all others, with the sequence number 1, which is
+ *	reserved for it
  *
- * Context: process, the path's work item.
- * Return: false if the path is dead, and the message gone.
+ * Context: Process context, the path's work item. Takes cp_lock.
+ * Return: true if the message is queued; false if the path is dead and the
+ * message has been released.
  */
 bool rds_send_control(struct rds_cpath *cp, struct rds_message *msg,
 		      bool first)

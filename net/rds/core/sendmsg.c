@@ -2,34 +2,37 @@
 /*
  * sendmsg() on RDS sockets.
  *
- * Resolve the destination; check the limits; build the message; find the
- * connection; wait for a congested port; wait for room in the send buffer;
- * queue; and send, if nobody else is sending on the path. From the moment it
- * is queued the message is on its way, and the call succeeds: a connection
- * that is down is redialled for as long as it takes (rds(7), "Reliability").
- * Until then a failure leaves nothing behind, and nothing to be told.
+ * The steps are: resolve the destination; check the limits; build the message;
+ * find or create the connection; carry out the control messages (cmsg.c); wait
+ * while the port is congested; wait for room in the send buffer; queue the
+ * message; and send, unless another task is sending on the path.
+ *
+ * Once the message is queued, it is on its way and the call succeeds. If the
+ * connection is down, core dials it again for as long as it takes (rds(7),
+ * "Reliability"). If the call fails before that, it leaves nothing behind, and
+ * nothing is reported for it later.
  */
 #include <linux/sched/signal.h>
 #include <net/ipv6.h>
 
 #include "addr_watch.h"
-#include "payload.h"
 #include "cmsg.h"
 #include "cong.h"
 #include "cong_flow.h"
 #include "conn_get.h"
-#include "multipath.h"
 #include "legacy.h"
 #include "message.h"
 #include "mr.h"
+#include "multipath.h"
 #include "op.h"
+#include "payload.h"
 #include "send.h"
 #include "sock_ops.h"
 #include "transport.h"
 #include "zcopy.h"
 
-/* MSG_NOSIGNAL and MSG_EOR mean nothing here, but libraries and io_uring set
- * them. sendmmsg() sets MSG_BATCH on all but the last.
+/* MSG_NOSIGNAL and MSG_EOR have no effect, but libraries and io_uring set
+ * them. sendmmsg() sets MSG_BATCH on all messages but the last.
  */
 #define RDS_SENDMSG_FLAGS	(MSG_DONTWAIT | MSG_CMSG_COMPAT |	\
 				 MSG_ZEROCOPY | MSG_NOSIGNAL | MSG_EOR | \
@@ -140,7 +143,7 @@ static struct rds_conn *rds_sendmsg_cached_conn(struct rds_sock *rs,
 {
 	struct rds_conn *conn;
 
-	/* Pairs with the release in rds_sendmsg_find_conn(). */
+	/* Pairs with the release in rds_sendmsg_keep_conn(). */
 	if (unlikely(smp_load_acquire(&rs->rs_conn_as_of) != rds_addr_state()))
 		return NULL;
 
@@ -153,8 +156,9 @@ static struct rds_conn *rds_sendmsg_cached_conn(struct rds_sock *rs,
 	return conn;
 }
 
-/* The socket's next message goes there, too, unless what another thread has
- * looked up since is known already. The caller's reference stays his.
+/* Cache the connection for the next message of the socket, unless another
+ * thread has cached the result of a later lookup. The caller's reference is not
+ * taken over.
  */
 static void rds_sendmsg_keep_conn(struct rds_sock *rs, struct rds_conn *conn,
 				  int as_of)
@@ -167,8 +171,9 @@ static void rds_sendmsg_keep_conn(struct rds_sock *rs, struct rds_conn *conn,
 		rds_conn_hold(conn);
 		old = rcu_replace_pointer(rs->rs_conn, conn,
 					  lockdep_is_held(&rs->rs_lock));
-		/* A sender that reads this finds the connection that goes with
-		 * it, or a newer one.
+		/* Pairs with the acquire in rds_sendmsg_cached_conn(): a sender
+		 * that reads this value finds the connection stored with it, or
+		 * a newer one.
 		 */
 		smp_store_release(&rs->rs_conn_as_of, as_of);
 	}
@@ -205,7 +210,9 @@ static struct rds_conn *rds_sendmsg_find_conn(struct rds_sock *rs,
 	return conn;
 }
 
-/* With a reference for the caller. */
+/* Returns the connection with a reference for the caller, or an errno as a
+ * pointer.
+ */
 static struct rds_conn *rds_sendmsg_conn(struct rds_sock *rs,
 					 const struct rds_addr *dest)
 {
@@ -268,7 +275,7 @@ static int rds_sendmsg_wait_room(struct rds_sock *rs, struct rds_message *rm,
 	return 0;
 }
 
-/* To another path, unless the message was cancelled just now. */
+/* Move the message to another path. Returns false if it has been canceled. */
 static bool rds_sendmsg_move(struct rds_sock *rs, struct rds_message *rm,
 			     struct rds_cpath *cp)
 {
@@ -288,8 +295,8 @@ static bool rds_sendmsg_move(struct rds_sock *rs, struct rds_message *rm,
 	return live;
 }
 
-/* A path without a wire comes up at once, so wait for it: then a message to
- * this host has arrived when its sendmsg() returns, the first as the others.
+/* A path without a wire comes up at once, so wait for it. Then every message to
+ * this host, including the first, has arrived when its sendmsg() returns.
  */
 static void rds_sendmsg_connect(struct rds_cpath *cp)
 {
@@ -309,7 +316,7 @@ static bool rds_sendmsg_is_taken(unsigned int caps,
 	       rds_payload_is_stretch(payload);
 }
 
-/* Not every transport takes every payload that is in user memory. */
+/* If the transport cannot send the payload from user memory, copy it. */
 static int rds_sendmsg_suit(struct rds_message *rm, const struct rds_conn *conn)
 {
 	if (likely(rm->m_payload.kind != RDS_PAYLOAD_USER) ||
@@ -332,8 +339,9 @@ static int rds_sendmsg_renew_conn(struct rds_sock *rs, struct rds_message *rm,
 	return rds_sendmsg_suit(rm, next);
 }
 
-/* Hand the message over; by another path if they have just come into use, and
- * to another connection if the first one has died.
+/* Queue the message on its path. If more paths have just come into use, choose
+ * the path again. If the connection has died, find another one. Returns
+ * -ECANCELED if the message has been canceled meanwhile.
  */
 static int rds_sendmsg_submit(struct rds_sock *rs, struct rds_message *rm,
 			      const struct rds_addr *dest,
@@ -361,7 +369,9 @@ static int rds_sendmsg_submit(struct rds_sock *rs, struct rds_message *rm,
 	return 0;
 }
 
-/* It is not sent after all: nothing is to be told of it. */
+/* The message is not sent, so nothing is to be reported for it: neither a
+ * completion nor a note.
+ */
 static void rds_sendmsg_forget(struct rds_message *rm)
 {
 	rds_zcopy_forget(rm);
@@ -369,7 +379,7 @@ static void rds_sendmsg_forget(struct rds_message *rm)
 		rds_op_forget(rm);
 }
 
-/* Takes over the message and the reference to the connection. */
+/* Takes over the references to the message and to the connection. */
 static int rds_sendmsg_send(struct rds_sock *rs, struct rds_message *rm,
 			    const struct rds_addr *dest, struct rds_conn *conn,
 			    long timeo)
@@ -457,7 +467,9 @@ err_message:
 	return ret;
 }
 
-/* Most messages do without, and need not have all this on the stack. */
+/* Most messages have no control messages and need not have @cmsgs on the
+ * stack.
+ */
 static noinline int rds_sendmsg_controlled(struct socket *sock,
 					   struct msghdr *msg, size_t len)
 {
@@ -468,12 +480,12 @@ static noinline int rds_sendmsg_controlled(struct socket *sock,
 }
 
 /**
- * rds_sock_sendmsg() - sendmsg(2)
+ * rds_sock_sendmsg() - Send a message (sendmsg(2))
  * @sock: the socket
- * @msg: destination, payload, control messages, flags
+ * @msg: destination, payload, control messages and flags
  * @len: bytes of payload
  *
- * Context: process, may sleep; may load modules.
+ * Context: Process context, may sleep; may load modules.
  * Return: @len; or an errno, see rds(7), "Errors".
  */
 int rds_sock_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)

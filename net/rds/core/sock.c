@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RDS sockets: their beginning and their end.
+ * RDS sockets: creation and close.
  *
- * The file descriptor holds the socket; so does every message on its way, so
- * that an ack that comes late finds it, and every delivery for as long as it
- * lasts. Closing, step by step:
- *  1. rs_closed, under rs_recv_lock: deliveries are turned away, what it has
- *     not read is dropped, and the port no longer counts as congested;
- *  2. out of the table of bound sockets. Not before: the port's next owner may
- *     be congested, and that must not be undone;
- *  3. what it has sent is cancelled; what a transport has in hand goes on, and
- *     no longer counts; nor is anybody told of it;
- *  4. what peers could reach of its memory they cannot any more;
- *  5. the connection, the map and the transport's module are let go;
- *  6. the descriptor's reference.
+ * References to a socket: the file descriptor holds one. Each message that is
+ * not yet acknowledged holds one, so that a late ack still finds the socket.
+ * Each delivery holds one while it runs. Closing, step by step:
+ *  1. Set rs_closed under rs_recv_lock: deliveries are refused. Drop the unread
+ *     messages. The port no longer counts as congested.
+ *  2. Remove the socket from the table of bound sockets. Not before step 1: the
+ *     next socket bound to the port may be congested, and step 1 must not clear
+ *     that.
+ *  3. Cancel the messages that the socket has sent. A message that a transport
+ *     is sending goes on, but no longer counts. User space receives no
+ *     completion of any of them.
+ *  4. End the memory regions: peers cannot reach the memory any more.
+ *  5. Put the references to the connection, the congestion map and the
+ *     transport's module.
+ *  6. Put the reference of the descriptor.
  *
  * Locks: the socket lock (bind, transport, options) > rs_lock, rs_recv_lock.
  * rs_lock and rs_recv_lock are never held together.
@@ -35,8 +38,9 @@
 
 #include <trace/events/rds.h>
 
-/* What unread messages hold, in pages; see recv_queue.c. There is a limit for
- * each socket, and what memory cgroups have, but none for all together.
+/* Memory that unread messages hold, in pages; see recv_queue.c. Each socket has
+ * a limit, and memory cgroups have theirs. There is no limit for all sockets
+ * together.
  */
 static atomic_long_t rds_memory_allocated;
 static DEFINE_PER_CPU(int, rds_memory_reserve);
@@ -48,9 +52,9 @@ struct proto rds_proto = {
 	.obj_size		= sizeof(struct rds_sock),
 };
 
-/* The account of a socket is one of its own, out of the reach of users: with
- * SO_RESERVE_MEM they change what a socket has charged, under another lock, and
- * keep some of it.
+/* Unread messages are charged to a second socket, the account, which users
+ * cannot reach. By SO_RESERVE_MEM, a user changes the charge of its socket
+ * under another lock, and keeps a part of it reserved.
  */
 static struct proto rds_account_proto = {
 	.name			= "RDS account",
@@ -85,14 +89,14 @@ static void rds_sock_init(struct rds_sock *rs, struct rds_net *rn)
 }
 
 /**
- * rds_sock_create() - socket(AF_RDS, SOCK_SEQPACKET, 0)
+ * rds_sock_create() - Implement socket(AF_RDS, SOCK_SEQPACKET, 0)
  * @net: the namespace
- * @sock: what is being created
- * @protocol: 0
- * @kern: for the kernel's own use
+ * @sock: the socket being created
+ * @protocol: must be 0
+ * @kern: nonzero if the socket is for use by the kernel
  *
- * Context: process, may sleep.
- * Return: 0, -ESOCKTNOSUPPORT or -ENOMEM.
+ * Context: Process context, may sleep. Takes rn_sock_lock.
+ * Return: 0 on success; -ESOCKTNOSUPPORT for another type or protocol; -ENOMEM.
  */
 int rds_sock_create(struct net *net, struct socket *sock, int protocol,
 		    int kern)
@@ -104,7 +108,9 @@ int rds_sock_create(struct net *net, struct socket *sock, int protocol,
 	if (sock->type != SOCK_SEQPACKET || protocol)
 		return -ESOCKTNOSUPPORT;
 
-	/* As the kernel's own, it needs no reference to the namespace. */
+	/* The account is a kernel socket, so it holds no reference to the
+	 * namespace.
+	 */
 	account = sk_alloc(net, AF_RDS, GFP_KERNEL_ACCOUNT, &rds_account_proto,
 			   1);
 	if (!account)
@@ -143,10 +149,10 @@ static void rds_sock_unlist(struct rds_sock *rs)
 }
 
 /**
- * rds_sock_release() - the last close()
- * @sock: what is being closed
+ * rds_sock_release() - Release a socket on the last close()
+ * @sock: the socket being closed
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  * Return: 0.
  */
 int rds_sock_release(struct socket *sock)
@@ -170,7 +176,7 @@ int rds_sock_release(struct socket *sock)
 	rds_mr_close(rs);
 	rds_cong_monitor(rs, false, 0);
 
-	/* The last user of the descriptor is here; nobody else reads it. */
+	/* This is the last close(), so no other task reads rs_conn. */
 	rds_conn_put(rcu_dereference_protected(rs->rs_conn, true));
 	rds_cong_map_put(rs->rs_map);
 	rds_transport_put(rs->rs_trans);

@@ -17,58 +17,65 @@ struct rds_zcopy_queue;
 
 /**
  * struct rds_sock - an RDS socket
- * @rs_sk: the generic part; first
+ * @rs_sk: the generic part; must be first
  * @rs_rn: the namespace's part of RDS
  * @rs_bind_node: in &rds_net.rn_binds
- * @rs_bound: what it is bound to, and its key there; constant once @rs_trans
- *	is bound
- * @rs_is_bound: set by release once the four fields around are; never cleared
- * @rs_trans: transport, its module pinned; chosen by bind() or by
- *	SO_RDS_TRANSPORT before that; changed under the socket lock
+ * @rs_bound: bound address and port, and the key in &rds_net.rn_binds; constant
+ *	once @rs_is_bound is set
+ * @rs_is_bound: @rs_bind_node, @rs_bound, @rs_trans and @rs_map are set; stored
+ *	by release, never cleared
+ * @rs_trans: transport, its module pinned; chosen by bind(), or before that by
+ *	SO_RDS_TRANSPORT; changed under the socket lock
  * @rs_map: congestion map of the bound address
  * @rs_tos: type of service; changed under the socket lock
  * @rs_item: on &rds_net.rn_socks
  *
- * @rs_lock: guards the sending side
+ * @rs_lock: guards the sending side: the fields up to @rs_notes_closed
  * @rs_peer_seq: lets @rs_peer be read without a lock
- * @rs_peer: where connect() points; unspecified address if nowhere
- * @rs_conn: the connection used last, referenced; read under RCU, changed
+ * @rs_peer: address set by connect(); unspecified if there is none
+ * @rs_conn: connection used last, with a reference; read under RCU, changed
  *	under @rs_lock
- * @rs_conn_as_of: rds_addr_state() before it was looked for, or an older
+ * @rs_conn_as_of: value of rds_addr_state() before @rs_conn was looked up, or
+ *	an older value
  * @rs_send_queue: messages not yet acknowledged, in the order sent
- * @rs_snd_bytes: payload of those
- * @rs_snd_msgs: number of those
- * @rs_notes: how operations have ended, to be told
- * @rs_nr_notes: number of those, and of those to come
- * @rs_notes_closed: nobody is told any more
+ * @rs_snd_bytes: bytes of payload of these messages
+ * @rs_snd_msgs: number of these messages
+ * @rs_notes: results of operations that the user has not received yet
+ * @rs_nr_notes: number of notes on @rs_notes, plus those that unfinished
+ *	operations will add
+ * @rs_notes_closed: the user receives no more notes
  *
- * @rs_recv_lock: guards the receiving side
- * @rs_recv_queue: messages received and not read
- * @rs_rcv_bytes: payload of those
- * @rs_rcv_held: memory of those
- * @rs_account: what those are charged to; see recv_queue.c
- * @rs_congested: the port's bit in @rs_map is set
- * @rs_map_ver: state of @rs_map when the bit was changed
- * @rs_closed: nothing more may be queued
+ * @rs_recv_lock: guards the receiving side: the fields up to @rs_closed
+ * @rs_recv_queue: messages received and not yet read
+ * @rs_rcv_bytes: bytes of payload of these messages
+ * @rs_rcv_held: bytes of memory that these messages hold
+ * @rs_account: socket that these messages are charged to; see recv_queue.c
+ * @rs_congested: the bit of the port is set in @rs_map
+ * @rs_map_ver: version of @rs_map in which that bit was changed last
+ * @rs_closed: no more messages may be queued
  *
  * @rs_cong_item: on &rds_net.rn_cong_socks while waiting for a change; this
  *	and the next seven are guarded by &rds_net.rn_cong_lock
  * @rs_cong_monitor: explicit monitoring is on
- * @rs_cong_watch: port groups that the user has asked for
- * @rs_cong_mask: port groups that ENOBUFS has added, until they are told
- * @rs_cong_notify: those of them that have become free
- * @rs_cong_seen: has met ENOBUFS, and not sent since
- * @rs_cong_told: has been told of a change after that
- * @rs_cong_track: value of &rds_net.rn_cong_ver that poll() told last
+ * @rs_cong_watch: port groups that the user has asked to monitor
+ * @rs_cong_mask: port groups that ENOBUFS has added, until they become free
+ * @rs_cong_notify: port groups of both masks that have become free and that
+ *	have not been reported to the user yet
+ * @rs_cong_seen: a send has failed with ENOBUFS; cleared when the socket sends
+ *	again, or when it finds no input after @rs_cong_told was set
+ * @rs_cong_told: poll() has reported a change since that failure
+ * @rs_cong_track: value of &rds_net.rn_cong_ver that poll() has reported last;
+ *	a send that fails with ENOBUFS sets it to the current value
  *
- * @rs_zcopy: what is to be told of sends from user memory; NULL before the
- *	first, set once
+ * @rs_zcopy: completions of sends from user memory, to be reported; NULL before
+ *	the first such send, set once
  * @rs_mrs: regions that peers may reach, by their keys
- * @rs_nr_mrs: how many, and those about to be there
- * @rs_mrs_ending: how many a work item ends, which messages have named
- * @rs_recverr: RDS_RECVERR
- * @rs_rx_traces: how many receive path latencies the user wants
- * @rs_rx_trace: which
+ * @rs_nr_mrs: number of regions, including those being registered
+ * @rs_mrs_ending: number of regions that peers have used up, and that work
+ *	items are about to end
+ * @rs_recverr: value of RDS_RECVERR
+ * @rs_rx_traces: number of receive path latencies that the user has requested
+ * @rs_rx_trace: the latencies requested
  */
 struct rds_sock {
 	struct sock		rs_sk;
@@ -121,7 +128,7 @@ struct rds_sock {
 	u8			rs_rx_trace[RDS_MSG_RX_DGRAM_TRACE_MAX];
 };
 
-/* Messages on their way that a socket may have, whatever their size */
+/* Limit on unacknowledged messages of a socket, whatever their size */
 #define RDS_SNDBUF_MSGS		16384
 
 static inline struct rds_sock *rds_sk(const struct sock *sk)
@@ -129,7 +136,9 @@ static inline struct rds_sock *rds_sk(const struct sock *sk)
 	return (struct rds_sock *)sk;
 }
 
-/* The kernel doubles what users set; RDS counts payload, as they do. */
+/* The kernel doubles the buffer size that a user sets, to allow for overhead.
+ * RDS counts payload only, so halve the size again.
+ */
 static inline u64 rds_sndbuf(const struct rds_sock *rs)
 {
 	return (u32)READ_ONCE(rs->rs_sk.sk_sndbuf) / 2;
@@ -141,14 +150,14 @@ static inline u64 rds_rcvbuf(const struct rds_sock *rs)
 }
 
 /**
- * rds_sock_writeable() - may another message be queued?
+ * rds_sock_writeable() - Check whether another message may be queued
  * @rs: the socket
  *
- * rds(7), "Message Transmission": what counts is what is queued already, so
- * the last message may overshoot.
+ * Only messages that are queued already count against the limit, so the last
+ * message may exceed it (rds(7), "Message Transmission").
  *
- * Context: any; exact under &rds_sock.rs_lock.
- * Return: true if it may.
+ * Context: Any context. The result is exact under &rds_sock.rs_lock.
+ * Return: true if another message may be queued.
  */
 static inline bool rds_sock_writeable(const struct rds_sock *rs)
 {
@@ -157,11 +166,11 @@ static inline bool rds_sock_writeable(const struct rds_sock *rs)
 }
 
 /**
- * rds_sock_read_peer() - where does connect() point?
+ * rds_sock_read_peer() - Read the address that connect() has set
  * @rs: the socket
- * @peer: where to store it; unspecified address if nowhere
+ * @peer: set to the address; unspecified if the socket is not connected
  *
- * Context: any.
+ * Context: Any context.
  */
 static inline void rds_sock_read_peer(const struct rds_sock *rs,
 				      struct rds_addr *peer)
@@ -175,11 +184,13 @@ static inline void rds_sock_read_peer(const struct rds_sock *rs,
 }
 
 /**
- * rds_sock_is_bound() - may the bound address and transport be read?
+ * rds_sock_is_bound() - Check whether a socket is bound
  * @rs: the socket
  *
- * Context: any.
- * Return: true if it is bound; it stays so until it is closed.
+ * If it is, the bound address and the transport may be read without a lock.
+ *
+ * Context: Any context.
+ * Return: true if the socket is bound; it stays bound until it is closed.
  */
 static inline bool rds_sock_is_bound(const struct rds_sock *rs)
 {

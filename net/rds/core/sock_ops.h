@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The system calls on RDS sockets, one file each, and what they share. */
+/* System calls on RDS sockets, by the file that implements them. */
 #ifndef _RDS_CORE_SOCK_OPS_H
 #define _RDS_CORE_SOCK_OPS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Options and ioctls of RDS sockets. */
+/* Options and ioctls of RDS sockets */
 #include <linux/capability.h>
 #include <linux/sockios.h>
 #include <linux/uaccess.h>
@@ -18,8 +18,9 @@ static int rds_get_int(sockptr_t optval, unsigned int optlen, int *value)
 	return copy_from_sockptr(value, optval, sizeof(*value)) ? -EFAULT : 0;
 }
 
-/* The length tells the family, for some programs leave sin_family zero; but a
- * struct sockaddr_storage that says it holds an IPv4 address does.
+/* The length determines the family, because some programs leave sin_family
+ * zero. But a longer value, such as a struct sockaddr_storage, is an IPv4
+ * address if its family is AF_INET.
  */
 static int rds_set_cancel_sent_to(struct rds_sock *rs, sockptr_t optval,
 				  unsigned int optlen)
@@ -57,7 +58,7 @@ static int rds_set_recverr(struct rds_sock *rs, sockptr_t optval,
 	return ret;
 }
 
-/* Four bytes are a switch, eight the mask of rds(7). */
+/* A value of four bytes is a switch; one of eight is the mask of rds(7). */
 static int rds_set_cong_monitor(struct rds_sock *rs, sockptr_t optval,
 				unsigned int optlen)
 {
@@ -96,8 +97,9 @@ static int rds_transport_choose(struct rds_sock *rs,
 	return ret;
 }
 
-/* With RDMA loaded, all who bind to an address of such a device get it, and
- * reach only those who have it, too: that is the administrator's to decide.
+/* Once the RDMA transport is loaded, each socket that is bound to an address of
+ * an RDMA device uses it, and reaches only peers that use it, too. So only an
+ * administrator may have it loaded.
  */
 static const struct rds_transport *rds_transport_wanted(unsigned int type)
 {
@@ -121,7 +123,7 @@ static int rds_set_transport(struct rds_sock *rs, sockptr_t optval,
 	if (type < 0 || type >= RDS_TRANS_COUNT)
 		return -EINVAL;
 
-	/* No reason to load it for a namespace where it cannot work. */
+	/* Do not load the module for a namespace in which it cannot work. */
 	if (type == RDS_TRANS_IB && !net_eq(sock_net(&rs->rs_sk), &init_net))
 		return -EPROTOTYPE;
 
@@ -152,7 +154,9 @@ static int rds_set_rx_latency(struct rds_sock *rs, sockptr_t optval,
 		if (trace.rx_trace_pos[i] >= RDS_MSG_RX_DGRAM_TRACE_MAX)
 			return -EFAULT;
 	}
-	/* A reader may mix the old count with the new positions. */
+	/* A reader may combine the old count with the new positions, so set all
+	 * positions to valid values.
+	 */
 	for (; i < RDS_MSG_RX_DGRAM_TRACE_MAX; i++)
 		trace.rx_trace_pos[i] = 0;
 
@@ -201,7 +205,7 @@ static int rds_get_mr(struct rds_sock *rs, sockptr_t optval,
 	return ret ?: rds_mr_register(rs, &args, &cookie);
 }
 
-/* Any peer may be told, so it does not matter which one it is meant for. */
+/* The destination is ignored, because every peer may use the cookie. */
 static int rds_get_mr_for_dest(struct rds_sock *rs, sockptr_t optval,
 			       unsigned int optlen)
 {
@@ -219,8 +223,8 @@ static int rds_get_mr_for_dest(struct rds_sock *rs, sockptr_t optval,
 	return rds_mr_register(rs, &plain, &cookie);
 }
 
-/* A cookie of 0 stands for those that nobody uses any more, of which there are
- * none: they end at once.
+/* A cookie of 0 asks to release the regions that are no longer used. There are
+ * none to release, because a region ends at once.
  */
 static int rds_free_mr(struct rds_sock *rs, sockptr_t optval,
 		       unsigned int optlen)
@@ -237,14 +241,14 @@ static int rds_free_mr(struct rds_sock *rs, sockptr_t optval,
 }
 
 /**
- * rds_sock_setsockopt() - setsockopt(2) at level SOL_RDS
+ * rds_sock_setsockopt() - Handle setsockopt(2) at level SOL_RDS
  * @sock: the socket
- * @level: SOL_RDS
+ * @level: SOL_RDS; other levels are refused
  * @optname: the option
- * @optval: its value
- * @optlen: length of that
+ * @optval: the value
+ * @optlen: length of the value
  *
- * Context: process, may sleep; SO_RDS_TRANSPORT may load modules.
+ * Context: Process context, may sleep; SO_RDS_TRANSPORT may load modules.
  * Return: 0 or an errno, see rds(7).
  */
 int rds_sock_setsockopt(struct socket *sock, int level, int optname,
@@ -310,15 +314,15 @@ static int rds_get_transport(const struct rds_sock *rs)
 }
 
 /**
- * rds_sock_getsockopt() - getsockopt(2) at level SOL_RDS
+ * rds_sock_getsockopt() - Handle getsockopt(2) at level SOL_RDS
  * @sock: the socket
- * @level: SOL_RDS
+ * @level: SOL_RDS; other levels are refused
  * @optname: the option
- * @optval: where to put its value
- * @optlen: length of that
+ * @optval: buffer for the value
+ * @optlen: size of the buffer; set to the length of the value
  *
- * Context: process, may sleep.
- * Return: 0, or for RDS_INFO_* the size of a record; or an errno, see rds(7).
+ * Context: Process context, may sleep.
+ * Return: 0, or the size of a record for RDS_INFO_*; or an errno, see rds(7).
  */
 int rds_sock_getsockopt(struct socket *sock, int level, int optname,
 			char __user *optval, int __user *optlen)
@@ -389,12 +393,12 @@ static int rds_first_message_len(struct rds_sock *rs)
 }
 
 /**
- * rds_sock_ioctl() - ioctl(2)
+ * rds_sock_ioctl() - Handle ioctl(2)
  * @sock: the socket
- * @cmd: which
- * @arg: where its argument is
+ * @cmd: the command
+ * @arg: user pointer to its argument
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  * Return: 0 or an errno, see rds(7).
  */
 int rds_sock_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)

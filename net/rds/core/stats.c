@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Counters. */
+/* Counters of core. */
 #include <linux/cpumask.h>
 #include <linux/string.h>
 
@@ -12,11 +12,11 @@ static const char * const rds_stat_names[RDS_STAT_COUNT] = {
 };
 
 /**
- * rds_stats_sum() - add up the counters of all CPUs
+ * rds_stats_sum() - Sum up the counters of all CPUs
  * @stats: the counters
- * @sums: RDS_STAT_COUNT sums
+ * @sums: set to the RDS_STAT_COUNT sums
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_stats_sum(const struct rds_stats __percpu *stats, u64 *sums)
 {
@@ -33,10 +33,10 @@ void rds_stats_sum(const struct rds_stats __percpu *stats, u64 *sums)
 }
 
 /**
- * rds_stat_name() - name of a counter
+ * rds_stat_name() - Get the name of a counter
  * @i: its position, below RDS_STAT_COUNT
  *
- * Context: any.
+ * Context: Any context.
  * Return: the name.
  */
 const char *rds_stat_name(unsigned int i)

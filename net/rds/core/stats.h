@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Counters, per namespace and CPU. Names and order are those that
- * RDS_INFO_COUNTERS has always had, then those of this implementation;
- * RDS_STATS is the one list of both.
+ * Counters, per namespace and CPU. RDS_STATS is the only list of them. It
+ * begins with the counters that RDS_INFO_COUNTERS has always had, in their
+ * order. Counters that only this implementation has follow.
  */
 #ifndef _RDS_CORE_STATS_H
 #define _RDS_CORE_STATS_H

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RDMA in software: the frames.
+ * Software RDMA: the frames.
  *
- * The extension header fills the sixteen bytes: its type, the kind of
- * the frame, a status, and three numbers of four bytes. What has another size
- * for each kind is payload.
+ * The extension header fills the sixteen bytes: its type, the kind of the
+ * frame, a status, and three numbers of four bytes. Data whose size depends on
+ * the kind is in the payload.
  */
 #include <linux/sched/mm.h>
 #include <linux/uio.h>
@@ -15,11 +15,11 @@
 #include "sw_frame.h"
 
 /**
- * rds_sw_frame_write() - write a frame's extension header
- * @exthdr: RDS_EXTHDR_SPACE bytes
- * @frame: what to say
+ * rds_sw_frame_write() - Write the extension header of a frame
+ * @exthdr: RDS_EXTHDR_SPACE bytes to write to
+ * @frame: the contents
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_sw_frame_write(u8 *exthdr, const struct rds_sw_frame *frame)
 {
@@ -38,12 +38,13 @@ void rds_sw_frame_write(u8 *exthdr, const struct rds_sw_frame *frame)
 EXPORT_SYMBOL_RDS_KUNIT(rds_sw_frame_write);
 
 /**
- * rds_sw_frame_read() - read a frame's extension header
+ * rds_sw_frame_read() - Read the extension header of a frame
  * @exthdr: RDS_EXTHDR_SPACE bytes, from a peer
- * @frame: set to what they say
+ * @frame: set to the contents
  *
- * Context: any.
- * Return: false if it is no such frame.
+ * Context: Any context.
+ * Return: true if @exthdr is that of a software RDMA frame; false if it is not,
+ * or if the kind is unknown.
  */
 bool rds_sw_frame_read(const u8 *exthdr, struct rds_sw_frame *frame)
 {
@@ -62,11 +63,11 @@ bool rds_sw_frame_read(const u8 *exthdr, struct rds_sw_frame *frame)
 EXPORT_SYMBOL_RDS_KUNIT(rds_sw_frame_read);
 
 /**
- * rds_sw_operands_write() - write the operands of an atomic operation
- * @to: where to
+ * rds_sw_operands_write() - Write the operands of an atomic operation
+ * @to: the payload to write
  * @op: the operation
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_sw_operands_write(struct rds_sw_operands *to,
 			   const struct rds_op *op)
@@ -79,11 +80,11 @@ void rds_sw_operands_write(struct rds_sw_operands *to,
 EXPORT_SYMBOL_RDS_KUNIT(rds_sw_operands_write);
 
 /**
- * rds_sw_operands_read() - read the operands of an atomic operation
- * @from: where from
- * @op: the operation
+ * rds_sw_operands_read() - Read the operands of an atomic operation
+ * @from: the payload to read
+ * @op: the operation whose operands are set
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_sw_operands_read(const struct rds_sw_operands *from,
 			  struct rds_op *op)
@@ -96,15 +97,16 @@ void rds_sw_operands_read(const struct rds_sw_operands *from,
 EXPORT_SYMBOL_RDS_KUNIT(rds_sw_operands_read);
 
 /**
- * rds_sw_new_frame() - get a frame to be sent
- * @says: what its header says
+ * rds_sw_new_frame() - Allocate a frame to be sent
+ * @says: contents of its extension header
  * @len: bytes of payload, at most RDS_MAX_MSG_SIZE
  *
- * A peer that is none of ours, which it never comes to, is to drop it.
+ * A frame is never sent to a peer that runs another implementation. The
+ * RETRANSMITTED flag would make such a peer drop it.
  *
- * Context: process, may sleep; cp_xmit_lock is held.
- * Return: a message of the caller's, its payload uninitialised; NULL without
- * memory.
+ * Context: Process context, may sleep. cp_xmit_lock is held.
+ * Return: a message that the caller owns, with an uninitialized payload; NULL
+ * if there is no memory.
  */
 struct rds_message *rds_sw_new_frame(const struct rds_sw_frame *says,
 				     u32 len)
@@ -122,14 +124,15 @@ struct rds_message *rds_sw_new_frame(const struct rds_sw_frame *says,
 }
 
 /**
- * rds_sw_send() - send a frame, or go on with it
+ * rds_sw_send() - Send a frame, or continue to send it
  * @cp: the path
- * @frame: the frame; NULL when it is sent, and given up
+ * @frame: the frame; its reference is put and it is set to NULL once it is
+ *	sent
  *
- * Another frame, or a message, follows, or the transport is flushed.
+ * The caller must send another frame or a message next, or flush the transport.
  *
- * Context: process, may sleep; cp_xmit_lock is held.
- * Return: 0 when all of it is with the transport; otherwise as
+ * Context: Process context, may sleep. cp_xmit_lock is held.
+ * Return: 0 when the transport has taken the whole frame; otherwise as
  * &rds_data_ops.xmit.
  */
 int rds_sw_send(struct rds_cpath *cp, struct rds_message **frame)
@@ -145,13 +148,14 @@ int rds_sw_send(struct rds_cpath *cp, struct rds_message **frame)
 }
 
 /**
- * rds_sw_read_payload() - copy a payload of known size
- * @inc: the frame that has it
- * @to: where to
+ * rds_sw_read_payload() - Copy a payload of known size
+ * @inc: the frame with the payload
+ * @to: destination
  * @size: bytes
  *
- * Context: any.
- * Return: false if it has another size.
+ * Context: Any context.
+ * Return: true if the payload was copied; false if it has another size, or if
+ * the copy failed.
  */
 bool rds_sw_read_payload(struct rds_incoming *inc, void *to, size_t size)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * RDMA in software: frames between two of this implementation that ask for an
- * operation on the other's memory, and answer. See Documentation/protocol.rst.
+ * Software RDMA frames. Two hosts that run this implementation exchange them
+ * to request operations on each other's memory, and to respond. See
+ * Documentation/protocol.rst.
  */
 #ifndef _RDS_CORE_SW_FRAME_H
 #define _RDS_CORE_SW_FRAME_H
@@ -11,12 +12,13 @@
 struct rds_cpath;
 
 /**
- * enum rds_sw_kind - what a frame is
- * @RDS_SW_RESPONSE: how an operation has ended; the payload is what was read
- * @RDS_SW_READ: asks to read; the payload says how many bytes
- * @RDS_SW_WRITE: asks to write the payload
- * @RDS_SW_FADD: asks for an atomic operation; the payload is a struct
- *	rds_sw_operands, as it is for all that follow
+ * enum rds_sw_kind - kind of a software RDMA frame
+ * @RDS_SW_RESPONSE: the result of an operation; the payload is the data read
+ * @RDS_SW_READ: requests a read; the payload is the number of bytes, as a
+ *	struct rds_sw_length
+ * @RDS_SW_WRITE: requests a write of the payload
+ * @RDS_SW_FADD: requests an atomic operation; the payload is a struct
+ *	rds_sw_operands, as for all kinds below
  * @RDS_SW_CSWP: likewise
  * @RDS_SW_MASKED_FADD: likewise
  * @RDS_SW_MASKED_CSWP: likewise
@@ -32,8 +34,8 @@ enum rds_sw_kind {
 };
 
 /**
- * enum rds_sw_status - how an operation has ended
- * @RDS_SW_OK: it is done
+ * enum rds_sw_status - result of an operation
+ * @RDS_SW_OK: the operation is done
  * @RDS_SW_REFUSED: the key, the range or the direction is not allowed
  */
 enum rds_sw_status {
@@ -42,12 +44,13 @@ enum rds_sw_status {
 };
 
 /**
- * struct rds_sw_frame - what the extension header of a frame says
- * @sf_kind: of enum rds_sw_kind
- * @sf_status: of an answer: of enum rds_sw_status
- * @sf_id: which operation: the low half of its message's number
- * @sf_key: the key
- * @sf_addr: where in what the key is for
+ * struct rds_sw_frame - contents of a frame's extension header
+ * @sf_kind: a value of enum rds_sw_kind
+ * @sf_status: in a response: a value of enum rds_sw_status
+ * @sf_id: identifies the operation: the low half of the sequence number of its
+ *	message
+ * @sf_key: key of the memory
+ * @sf_addr: address within the memory that the key stands for
  */
 struct rds_sw_frame {
 	u8	sf_kind;
@@ -57,12 +60,12 @@ struct rds_sw_frame {
 	u32	sf_addr;
 };
 
-/* Payload of a read's request */
+/* Payload of a read request */
 struct rds_sw_length {
 	__be32	len;
 };
 
-/* Payload of an atomic's request, as struct rds_op names them */
+/* Payload of an atomic request, with the operands of struct rds_op */
 struct rds_sw_operands {
 	__be64	add;
 	__be64	compare;
@@ -85,11 +88,11 @@ int rds_sw_send(struct rds_cpath *cp, struct rds_message **frame);
 bool rds_sw_read_payload(struct rds_incoming *inc, void *to, size_t size);
 
 /**
- * rds_sw_kind_of() - how a frame asks for an operation
+ * rds_sw_kind_of() - Convert an operation to the kind of its request frame
  * @kind: the operation
  *
- * Context: any.
- * Return: of enum rds_sw_kind.
+ * Context: Any context.
+ * Return: a value of enum rds_sw_kind.
  */
 static inline u8 rds_sw_kind_of(enum rds_op_kind kind)
 {
@@ -97,10 +100,10 @@ static inline u8 rds_sw_kind_of(enum rds_op_kind kind)
 }
 
 /**
- * rds_sw_op_of() - what a frame asks for
- * @kind: of enum rds_sw_kind, not an answer
+ * rds_sw_op_of() - Convert the kind of a request frame to its operation
+ * @kind: a value of enum rds_sw_kind, not RDS_SW_RESPONSE
  *
- * Context: any.
+ * Context: Any context.
  * Return: the operation.
  */
 static inline enum rds_op_kind rds_sw_op_of(u8 kind)

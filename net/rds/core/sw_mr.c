@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RDMA in software: memory that peers reach through core itself.
+ * Software RDMA: memory that peers access through core itself.
  *
- * For transports that have no RDMA core does what a device would do: it knows
- * memory by a key, and peers that know the key reach as much of it as was
- * registered, and write to it if that was allowed. The pages are those of
- * mr.c, which has pinned them.
+ * If a transport has no RDMA, core does the work of a device. Core finds a
+ * memory region by its key. A peer that knows the key may access the registered
+ * range, and may write to it if the registration allows that. mr.c pins the
+ * pages.
  *
- * The table of the namespace has a region by its key, a random number. Where
- * peers begin to count is random, too: nobody loses a connection for a key that
- * is wrong, so one of 32 bits could be found by trying. Who works on a region
- * has a reference, for no longer than a copy takes. mr_unmap() takes it off the
- * table, so that nobody else begins, and waits for who has. A region is reached
- * only by connections of the address that its socket was bound to.
+ * The table of the namespace (rn_sw_mrs) maps keys to regions. A key is a
+ * random number of 32 bits. A peer could find it by trial, because a wrong key
+ * does not cost the peer its connection. So the peer address of a region, by
+ * which peers refer to its first byte, is random, too.
+ *
+ * The context that works on a region holds a reference to it, for no longer
+ * than one copy takes. mr_unmap() removes the region from the table, so that no
+ * other context takes a reference, waits until all references are put, and
+ * frees the region. A region is accessible only by connections of the address
+ * that its socket was bound to.
  */
 #include <linux/highmem.h>
 #include <linux/random.h>
@@ -25,22 +29,23 @@
 #include "rds_net.h"
 #include "sw_mr.h"
 
-/* Keys drawn until one is found that nobody has */
+/* Random keys to try before giving up, if each is in use */
 #define RDS_SW_MR_DRAWS	16
 
 /**
- * struct rds_sw_mr - memory that peers reach
+ * struct rds_sw_mr - a memory region that peers access
  * @sm_rn: the namespace
  * @sm_key: the key
- * @sm_refs: the table's, and those who work on it
- * @sm_gone: the last has been given up
- * @sm_laddr: the address that peers reach it by
- * @sm_ifindex: its scope, or 0
- * @sm_base: where it begins, by the peers' count
+ * @sm_refs: references: one of the table, one of each context that works on
+ *	the region
+ * @sm_gone: completed when the last reference is put
+ * @sm_laddr: the local address of the connections that may access the region
+ * @sm_ifindex: scope of @sm_laddr, or 0
+ * @sm_base: peer address of the first byte
  * @sm_len: bytes
- * @sm_writable: peers may write, too
- * @sm_nr: pages
- * @sm_bvec: those
+ * @sm_writable: peers may write to the region, too
+ * @sm_nr: number of entries in @sm_bvec
+ * @sm_bvec: the pages
  */
 struct rds_sw_mr {
 	struct rds_net		*sm_rn;
@@ -57,12 +62,13 @@ struct rds_sw_mr {
 };
 
 /**
- * rds_sw_mr_base() - where peers begin to count
- * @off: where in its page the memory begins, and so do they
+ * rds_sw_mr_base() - Choose the peer address of a region's first byte
+ * @off: offset of the region in its first page; the peer address has the same
+ *	offset
  *
- * Context: any.
- * Return: a number that nobody can guess, and that an address counted from it
- * does not wrap.
+ * Context: Any context.
+ * Return: a peer address that cannot be guessed. It is low enough that no
+ * address of the region wraps.
  */
 u32 rds_sw_mr_base(u32 off)
 {
@@ -70,10 +76,10 @@ u32 rds_sw_mr_base(u32 off)
 }
 
 /**
- * rds_sw_mr_net_init() - before any memory is registered
+ * rds_sw_mr_net_init() - Initialize the region table of a namespace
  * @rn: the namespace
  *
- * Context: process.
+ * Context: Process context. No memory has been registered yet.
  */
 void rds_sw_mr_net_init(struct rds_net *rn)
 {
@@ -81,10 +87,10 @@ void rds_sw_mr_net_init(struct rds_net *rn)
 }
 
 /**
- * rds_sw_mr_net_exit() - after the last socket has been closed
+ * rds_sw_mr_net_exit() - Destroy the region table of a namespace
  * @rn: the namespace
  *
- * Context: process.
+ * Context: Process context. The last socket has been closed.
  */
 void rds_sw_mr_net_exit(struct rds_net *rn)
 {
@@ -93,14 +99,14 @@ void rds_sw_mr_net_exit(struct rds_net *rn)
 }
 
 /**
- * rds_sw_mr_get() - find memory
+ * rds_sw_mr_get() - Find a region and take a reference to it
  * @rn: the namespace
- * @key: its key, as a peer says
- * @laddr: the address that the peer is connected to
- * @ifindex: its scope, or 0
+ * @key: the key that the peer has sent
+ * @laddr: the local address that the peer is connected to
+ * @ifindex: scope of @laddr, or 0
  *
- * Context: any; bottom halves may be off.
- * Return: the memory, for rds_sw_mr_put(); NULL if there is none.
+ * Context: Any context; bottom halves may be off.
+ * Return: the region, to be released by rds_sw_mr_put(); NULL if there is none.
  */
 struct rds_sw_mr *rds_sw_mr_get(struct rds_net *rn, u32 key,
 				const struct in6_addr *laddr, u32 ifindex)
@@ -119,10 +125,10 @@ struct rds_sw_mr *rds_sw_mr_get(struct rds_net *rn, u32 key,
 }
 
 /**
- * rds_sw_mr_put() - work on memory is over
- * @sm: the memory
+ * rds_sw_mr_put() - Put a reference to a region
+ * @sm: the region
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_sw_mr_put(struct rds_sw_mr *sm)
 {
@@ -130,7 +136,7 @@ void rds_sw_mr_put(struct rds_sw_mr *sm)
 		complete(&sm->sm_gone);
 }
 
-/* All of it within what was registered, by the peers' count? */
+/* Check that a range of peer addresses lies within the registered memory. */
 static bool rds_sw_mr_allows(const struct rds_sw_mr *sm, bool write,
 			     u64 addr, u32 bytes)
 {
@@ -141,15 +147,15 @@ static bool rds_sw_mr_allows(const struct rds_sw_mr *sm, bool write,
 }
 
 /**
- * rds_sw_mr_view() - a stretch of memory, to copy from or to
- * @sm: the memory, referenced
- * @write: it is to be written to
- * @addr: where, by the peers' count
- * @bytes: how much
- * @iter: set to it
+ * rds_sw_mr_view() - Set up an iterator for a range of a region
+ * @sm: the region; the caller holds a reference
+ * @write: the range is to be written
+ * @addr: peer address of the range
+ * @bytes: length of the range
+ * @iter: set to the range
  *
- * Context: any.
- * Return: false if that is not allowed.
+ * Context: Any context.
+ * Return: true if the access is allowed; false if it is not.
  */
 bool rds_sw_mr_view(struct rds_sw_mr *sm, bool write, u64 addr, u32 bytes,
 		    struct iov_iter *iter)
@@ -177,8 +183,8 @@ static u64 rds_sw_mr_exchange(struct page *page, u32 off,
 	return old;
 }
 
-/* A set bit of the mask is the last of a part, and nothing carries out of it
- * (InfiniBand Architecture Specification, "Masked Atomics"; rds-rdma(7),
+/* Each set bit of the mask is the highest bit of a field. No carry leaves a
+ * field (InfiniBand Architecture Specification, "Masked Atomics"; rds-rdma(7),
  * nocarry_mask).
  */
 static u64 rds_sw_add(u64 a, u64 b, u64 last)
@@ -187,12 +193,12 @@ static u64 rds_sw_add(u64 a, u64 b, u64 last)
 }
 
 /**
- * rds_sw_compute() - what an atomic operation makes of a value
+ * rds_sw_compute() - Compute the result of an atomic operation
  * @op: the operation
- * @old: what was there
+ * @old: the value before
  *
- * Context: any.
- * Return: what is there afterwards.
+ * Context: Any context.
+ * Return: the value after.
  */
 u64 rds_sw_compute(const struct rds_op *op, u64 old)
 {
@@ -213,15 +219,15 @@ u64 rds_sw_compute(const struct rds_op *op, u64 old)
 EXPORT_SYMBOL_RDS_KUNIT(rds_sw_compute);
 
 /**
- * rds_sw_mr_atomic() - do an atomic operation on memory
- * @sm: the memory, referenced
- * @op: the operation; where, and with what
- * @old: set to what was there
+ * rds_sw_mr_atomic() - Do an atomic operation on a region
+ * @sm: the region; the caller holds a reference
+ * @op: the operation, with its peer address and operands
+ * @old: set to the value before
  *
- * Atomic also with what this host's own programs do.
+ * The operation is also atomic with respect to programs on this host.
  *
- * Context: any.
- * Return: false if that is not allowed.
+ * Context: Any context.
+ * Return: true if it is done; false if it is not allowed.
  */
 bool rds_sw_mr_atomic(struct rds_sw_mr *sm, const struct rds_op *op,
 		      u64 *old)
@@ -268,7 +274,7 @@ static int rds_sw_mr_publish(struct rds_net *rn, struct rds_sw_mr *sm)
 	int ret, draws = RDS_SW_MR_DRAWS;
 
 	do {
-		/* A cookie of 0 is none. */
+		/* A cookie of 0 stands for no region. */
 		sm->sm_key = get_random_u32() ?: 1;
 		ret = xa_insert_bh(&rn->rn_sw_mrs, sm->sm_key, sm,
 				   GFP_KERNEL_ACCOUNT);

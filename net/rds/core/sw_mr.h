@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* RDMA in software: memory that peers reach through core itself. */
+/* Software RDMA: memory that peers access through core itself. */
 #ifndef _RDS_CORE_SW_MR_H
 #define _RDS_CORE_SW_MR_H
 
@@ -24,11 +24,11 @@ bool rds_sw_mr_atomic(struct rds_sw_mr *sm, const struct rds_op *op,
 u64 rds_sw_compute(const struct rds_op *op, u64 old);
 
 /**
- * rds_rdma_of() - who lets peers reach memory, and reaches theirs
+ * rds_rdma_of() - Get the RDMA operations that serve a transport
  * @trans: the transport
  *
- * Context: any.
- * Return: its own ops, or core's.
+ * Context: Any context.
+ * Return: the operations of the transport; those of core if it has none.
  */
 static inline const struct rds_rdma_ops *
 rds_rdma_of(const struct rds_transport *trans)

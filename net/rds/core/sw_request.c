@@ -1,61 +1,67 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RDMA in software: operations on a peer's memory, where the transport has
- * none.
+ * Software RDMA: operations on a peer's memory, for transports without RDMA.
  *
- * What a device would do is done by core at both ends. Between addresses of
- * this host it is a copy. Otherwise two of this implementation exchange frames,
- * unnumbered, on the path of the message that has the operation:
+ * Core does the work of a device at both ends. Between addresses of this host
+ * an operation is a copy. Otherwise two peers that run this implementation
+ * exchange frames without a sequence number, on the path of the message that
+ * has the operation:
  *
- *	asks					answers
- *	  request, with what is to be written	 writes, in the delivery
- *	  its message, at once after a write	 delivers it, unless that failed
- *	  ...					 answer, with what was read
+ *	requester				owner of the memory
+ *	  request, with the data of a write	 writes, during the delivery
+ *	  its message, right after a write	 delivers it, unless that failed
+ *	  ...					 response, with the data read
  *
- * As with a device, an operation belongs to one connection: if that is lost
- * before the answer, the operation is DROPPED, and nothing is sent again. If no
- * answer has come for a while that is given up (rds_sw_watch()). A
- * message that waits for what it fetches has the path wait, as the fence does
- * that a device is given. Answers and all else that goes ahead of messages do
- * not wait for it, so that two who wait for each other's answers get them.
+ * As with a device, an operation belongs to one connection. If the connection
+ * is lost before the response arrives, the operation ends as DROPPED, and
+ * nothing is sent again. If the peer does not respond in time, rds_sw_watch()
+ * drops the connection.
  *
- * A claim is an operation that the peer has not answered. It has a reference
- * to the message, and so to the local pages. Whoever takes it off so_ops, which
- * happens once, ends it: the answer, or the end of the connection. At most
- * RDS_SW_DEPTH are out on a path at a time.
+ * If a message has to wait for the data that its operation fetches, the whole
+ * path waits, as a device does for a fence. Responses, and all other frames
+ * that are sent ahead of messages, do not wait. So two ends that wait for each
+ * other's responses both get them.
  *
- * How a peer's requests are answered is told in sw_response.c.
+ * A struct rds_sw_request is a request that the peer has not answered. It holds
+ * a reference to the message, and thereby to the local pages. The context that
+ * removes it from so_ops, which happens once, completes it: the delivery of the
+ * response, or the end of the connection. At most RDS_SW_DEPTH requests per
+ * path are unanswered at a time.
  *
- * Who has not said on the connection that it does operations itself is not
- * listened to.
+ * sw_response.c answers the requests of the peer.
+ *
+ * Frames are ignored unless the peer has advertised software RDMA on this
+ * connection. A hostile peer can delay a response up to the time limit. A
+ * response that matches no request, or whose payload has the wrong size, costs
+ * the peer its connection.
  */
 #include <linux/highmem.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 
-#include "payload.h"
 #include "compat.h"
 #include "cong.h"
 #include "conn.h"
 #include "message.h"
 #include "op.h"
+#include "payload.h"
 #include "send.h"
 #include "sw_frame.h"
-#include "sw_response.h"
 #include "sw_mr.h"
 #include "sw_request.h"
+#include "sw_response.h"
 
-/* How long a peer may take to say what it is. Who is there, and has not said so
- * by then, is none of ours.
+/* Time to wait for the peer's handshake frame. A peer that is connected and has
+ * sent none by then does not run this implementation.
  */
 #define RDS_SW_PATIENCE	(2 * HZ)
 
 /**
- * struct rds_sw_request - an operation that the peer has not answered
+ * struct rds_sw_request - a request that the peer has not answered
  * @sc_item: on &rds_sw.so_ops
- * @sc_id: what it is known by
- * @sc_msg: its message, referenced
+ * @sc_id: identifies the operation in frames, see &rds_sw_frame.sf_id
+ * @sc_msg: its message, with a reference
  */
 struct rds_sw_request {
 	struct list_head	sc_item;
@@ -79,7 +85,9 @@ static bool rds_sw_peer_is_known(const struct rds_conn *conn)
 	return smp_load_acquire(&conn->c_has_handshake);
 }
 
-/* Whoever is not there is waited for once, not by each message anew. */
+/* Wait for an absent peer once per connection, not once per message: the time
+ * starts with the first message that waits.
+ */
 static long rds_sw_patience(struct rds_conn *conn)
 {
 	unsigned long at = READ_ONCE(conn->c_handshake_wait_at);
@@ -108,23 +116,24 @@ static int rds_sw_await_handshake(struct rds_conn *conn, long *timeo)
 						wait);
 	if (left < 0)
 		return sock_intr_errno(*timeo);
-	/* 0 would mean that nothing is waited for. */
+	/* Leave at least 1, because 0 means that the caller must not block. */
 	if (*timeo != MAX_SCHEDULE_TIMEOUT)
 		*timeo = max(*timeo - (wait - left), 1L);
 	return 0;
 }
 
 /**
- * rds_sw_admit() - can memory be reached over a connection without a device?
+ * rds_sw_admit() - Check whether a connection supports software RDMA
  * @conn: the connection
- * @timeo: how long it may take to learn what the peer is, in jiffies; what it
- *	takes is subtracted
+ * @timeo: how long to wait for the peer's handshake frame, in jiffies; the time
+ *	spent is subtracted
  *
- * Of a peer that is not there, as of one that there was no time to ask, it is
- * hoped for.
+ * If the peer is not there, or there was no time to wait for its handshake
+ * frame, assume that it supports software RDMA.
  *
- * Context: process, may sleep.
- * Return: 0; -EOPNOTSUPP if not; -EINTR or -ERESTARTSYS.
+ * Context: Process context, may sleep.
+ * Return: 0 if it does; -EOPNOTSUPP if it does not; -EINTR or -ERESTARTSYS if a
+ * signal has ended the wait.
  */
 int rds_sw_admit(struct rds_conn *conn, long *timeo)
 {
@@ -145,7 +154,9 @@ int rds_sw_admit(struct rds_conn *conn, long *timeo)
 }
 EXPORT_SYMBOL_RDS_KUNIT(rds_sw_admit);
 
-/* Between our pages and a stretch of others, as much as that has */
+/* Copy all local pages of an operation to or from @iter. Returns false if @iter
+ * is shorter or a copy fails.
+ */
 static bool rds_sw_copy(const struct rds_op *op, struct iov_iter *iter,
 			bool to_iter)
 {
@@ -196,7 +207,9 @@ static bool rds_sw_do(struct rds_sw_mr *sm, const struct rds_op *op)
 	       rds_sw_copy(op, &iter, write);
 }
 
-/* Both ends are here. Returns 0, or -ECANCELED if it is given up. */
+/* Do an operation whose path has both ends on this host. Returns 0, or
+ * -ECANCELED if the message is dropped.
+ */
 static int rds_sw_do_here(struct rds_cpath *cp, struct rds_message *msg)
 {
 	struct rds_path *path = &cp->cp_pub;
@@ -211,7 +224,9 @@ static int rds_sw_do_here(struct rds_cpath *cp, struct rds_message *msg)
 		done = rds_sw_do(sm, msg->m_op);
 		rds_sw_mr_put(sm);
 	}
-	/* The message lives until it has been read. */
+	/* The message lives until the receiver has read it. Do not keep the
+	 * local pages pinned for that long.
+	 */
 	rds_op_unpin(msg);
 	rds_op_done(msg, done ? RDS_RDMA_SUCCESS : RDS_RDMA_REMOTE_ERROR);
 	return done ? 0 : -ECANCELED;
@@ -243,7 +258,9 @@ static bool rds_sw_fill_request(struct rds_message *frame,
 	return !rds_payload_copy_in(&frame->m_payload, &from);
 }
 
-/* An address beyond what a frame can name is beyond any memory, too. */
+/* An address that does not fit into a frame is replaced by U32_MAX. No region
+ * extends that far, so the peer refuses it, too.
+ */
 static struct rds_message *rds_sw_new_request(const struct rds_message *msg)
 {
 	const struct rds_op *op = msg->m_op;
@@ -296,7 +313,9 @@ static void rds_sw_request_add(struct rds_cpath *cp, struct rds_sw_request *sc,
 	rds_sw_count(so, msg->m_op, 1);
 	spin_unlock_bh(&so->so_lock);
 
-	/* Each answer has the path's work run, which looks for the next. */
+	/* One timer is enough: each response kicks the path's work item, which
+	 * then checks the next request.
+	 */
 	if (first)
 		rds_cpath_kick(cp, rds_sw_limit(cp));
 }
@@ -308,8 +327,9 @@ static void rds_sw_request_end(struct rds_sw_request *sc, int status)
 	kfree(sc);
 }
 
-/* Is there room for one more, and has what it must not overtake been done? What
- * is written might come before what is read earlier.
+/* Check that one more request may be sent, and that the operations which it
+ * must not overtake are done. The peer writes when a request arrives but reads
+ * only when it responds. So a write could take effect before an earlier read.
  */
 static bool rds_sw_has_room(struct rds_sw *so, const struct rds_op *op)
 {
@@ -323,8 +343,9 @@ static bool rds_sw_has_room(struct rds_sw *so, const struct rds_op *op)
 	return room;
 }
 
-/* Can the peer do it? -EAGAIN if it has not said on this connection what it is;
- * when it does, or time is up, the path looks again.
+/* Check that the peer can do operations. Returns -EAGAIN if the peer has not
+ * sent a handshake frame on this connection; the path checks again when the
+ * frame arrives or the time is over.
  */
 static int rds_sw_check_peer(struct rds_cpath *cp)
 {
@@ -344,7 +365,9 @@ static int rds_sw_check_peer(struct rds_cpath *cp)
 	return ret;
 }
 
-/* Nobody there to do it, although it seemed so when the message was queued */
+/* The peer seemed able to do the operation when the message was queued, but it
+ * is not.
+ */
 static int rds_sw_refuse(struct rds_message *msg)
 {
 	if (rds_op_begin(msg))
@@ -352,8 +375,9 @@ static int rds_sw_refuse(struct rds_message *msg)
 	return -ECANCELED;
 }
 
-/* No message goes out until the peer has answered, or said what it is; what
- * went before is not to wait for that, and least of all an answer of ours.
+/* No message goes out until the peer has responded, or has sent its handshake
+ * frame. Flush what the transport has batched: earlier frames must not wait for
+ * that, least of all our own responses.
  */
 static int rds_sw_wait(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
@@ -364,8 +388,9 @@ static int rds_sw_wait(struct rds_cpath *cp)
 	return ret ?: -EAGAIN;
 }
 
-/* A peer does nothing for who has not greeted it on this connection. What we
- * have to say may be queued behind the message.
+/* The peer ignores requests until it has received a handshake frame on this
+ * connection. Send one now, because the frame that is due may be queued behind
+ * the message.
  */
 static int rds_sw_send_handshake(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
@@ -390,7 +415,7 @@ static int rds_sw_begin(struct rds_cpath *cp, struct rds_message *msg)
 					rds_sw_refuse(msg);
 	if (!so->so_handshake_sent)
 		return rds_sw_send_handshake(cp);
-	/* The next answer has the path look again. */
+	/* The next response kicks the path, which then checks again. */
 	if (!rds_sw_has_room(so, msg->m_op))
 		return rds_sw_wait(cp);
 
@@ -425,28 +450,31 @@ static int rds_sw_send_request(struct rds_cpath *cp, struct rds_message *msg)
 	return ret;
 }
 
-/* Has the peer not been asked yet? */
+/* Check whether the request still has to be sent to the peer. */
 static bool rds_sw_is_to_do(const struct rds_sw *so,
 			    const struct rds_message *msg)
 {
 	return so->so_posted != msg->m_seq && !rds_op_is_over(msg->m_op);
 }
 
-/* What it fetches is to be here before the message goes out. */
+/* Check whether the message may go out before the response. If a message
+ * follows a fetch, the data must have arrived first.
+ */
 static bool rds_sw_is_in_order(const struct rds_op *op)
 {
 	return op->op_bare || !rds_sw_is_fetch(op);
 }
 
 /**
- * rds_sw_waits() - does a message that is being sent wait for its operation?
+ * rds_sw_waits() - Check whether the message being sent waits for its operation
  * @cp: the path, of a transport without RDMA
  * @msg: the message, with an operation
  *
- * If so, nothing of it has been sent, and other frames may be.
+ * If it waits, neither its request nor the message itself is partly sent, and
+ * other frames may be sent.
  *
- * Context: process; cp_xmit_lock is held.
- * Return: true if it does.
+ * Context: Process context. cp_xmit_lock is held.
+ * Return: true if it waits.
  */
 bool rds_sw_waits(struct rds_cpath *cp, const struct rds_message *msg)
 	__must_hold(&cp->cp_xmit_lock)
@@ -458,14 +486,14 @@ bool rds_sw_waits(struct rds_cpath *cp, const struct rds_message *msg)
 }
 
 /**
- * rds_sw_xmit() - do the operation of a message that is to be sent
+ * rds_sw_xmit() - Do the operation of a message that is to be sent
  * @cp: the path, of a transport without RDMA
  * @msg: the message, with an operation
  *
- * Context: process; cp_xmit_lock is held.
- * Return: 0 if the message may be sent; -ECANCELED if it is given up, with its
- * operation; -EAGAIN if it has to wait, until the path is kicked; otherwise as
- * &rds_data_ops.xmit.
+ * Context: Process context. cp_xmit_lock is held.
+ * Return: 0 if the message may be sent; -ECANCELED if the message is dropped
+ * together with its operation; -EAGAIN if the message has to wait until the
+ * path is kicked; otherwise as &rds_data_ops.xmit.
  */
 int rds_sw_xmit(struct rds_cpath *cp, struct rds_message *msg)
 	__must_hold(&cp->cp_xmit_lock)
@@ -475,7 +503,9 @@ int rds_sw_xmit(struct rds_cpath *cp, struct rds_message *msg)
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
-	/* What has begun to be sent is sent, whatever comes. */
+	/* A message that may be partly sent is sent to its end, whatever
+	 * happens to the operation.
+	 */
 	if (so->so_passed == msg->m_seq)
 		return 0;
 	if (so->so_request || rds_sw_is_to_do(so, msg))
@@ -483,7 +513,7 @@ int rds_sw_xmit(struct rds_cpath *cp, struct rds_message *msg)
 				     rds_sw_send_request(cp, msg);
 	if (ret)
 		return ret;
-	/* How it has ended is known only when it has. */
+	/* The result is known only after the operation has ended. */
 	if (!rds_op_is_over(msg->m_op)) {
 		if (!rds_sw_is_in_order(msg->m_op))
 			return rds_sw_wait(cp);
@@ -503,7 +533,9 @@ static struct rds_sw_request *rds_sw_request_take(struct rds_sw *so, u32 id)
 		if (sc->sc_id != id)
 			continue;
 		found = sc;
-		/* Who leaves the first one out has not done with it. */
+		/* A response to a later request does not restart the time limit
+		 * for the first one.
+		 */
 		if (list_is_first(&sc->sc_item, &so->so_ops))
 			so->so_since = jiffies;
 		list_del(&sc->sc_item);
@@ -514,7 +546,7 @@ static struct rds_sw_request *rds_sw_request_take(struct rds_sw *so, u32 id)
 	return found;
 }
 
-/* Put what the peer has sent where it was asked for. */
+/* Store the result from the peer in the local memory of the operation. */
 static bool rds_sw_take_result(const struct rds_op *op,
 			       struct rds_incoming *inc)
 {
@@ -530,7 +562,9 @@ static bool rds_sw_take_result(const struct rds_op *op,
 	return !inc->i_len || !inc->i_ops->copy(inc, inc->i_len, &to);
 }
 
-/* Returns 0, or -EPROTO. */
+/* Returns 0; -EPROTO if the response matches no request, or if its payload does
+ * not fit.
+ */
 static int rds_sw_completed(struct rds_cpath *cp, struct rds_incoming *inc,
 			    const struct rds_sw_frame *says)
 {
@@ -552,15 +586,19 @@ static int rds_sw_completed(struct rds_cpath *cp, struct rds_incoming *inc,
 }
 
 /**
- * rds_sw_receive() - is it a frame about an operation? Then heed it.
- * @cp: the path that it came by
- * @inc: what has arrived, without a number; stays the caller's
+ * rds_sw_receive() - Process a software RDMA frame
+ * @cp: the path that it arrived on
+ * @inc: the received frame or message, without a sequence number; the caller
+ *	keeps its reference
  *
- * Without memory for it the connection is given up, too: the peer takes its
- * operations for dropped.
+ * Ignore software RDMA frames unless the peer has advertised software RDMA on
+ * this connection. If the frame breaks the protocol, or there is no memory to
+ * process it, drop the connection. The peer then treats its operations as
+ * dropped.
  *
- * Context: deliver context, serial per path.
- * Return: true if it was.
+ * Context: Deliver context, serial per path.
+ * Return: true if @inc is such a frame and has been processed; false if it is
+ * to be handled as an ordinary message.
  */
 bool rds_sw_receive(struct rds_cpath *cp, struct rds_incoming *inc)
 {
@@ -581,12 +619,12 @@ bool rds_sw_receive(struct rds_cpath *cp, struct rds_incoming *inc)
 }
 
 /**
- * rds_sw_listen() - the path is read again
+ * rds_sw_listen() - Restart the time limit when a path is read again
  * @cp: the path
  *
- * From now on the peer has as long as ever to answer.
+ * The peer gets the full time to respond from now on.
  *
- * Context: process. Takes so_lock.
+ * Context: Process context. Takes so_lock.
  */
 void rds_sw_listen(struct rds_cpath *cp)
 {
@@ -598,14 +636,15 @@ void rds_sw_listen(struct rds_cpath *cp)
 }
 
 /**
- * rds_sw_watch() - does the peer answer?
+ * rds_sw_watch() - Drop the connection if the peer does not respond in time
  * @cp: the path
  *
- * If it has not for too long the connection is given up, as a device's is. But
- * while we do not read it is not to blame.
+ * A device drops its connection in the same case. While this host does not read
+ * the path, the time limit does not apply.
  *
- * Context: process, the path's work item. Takes so_lock, cp_lock.
- * Return: in how many jiffies to look again; LONG_MAX if a kick will come.
+ * Context: Process context, the path's work item. Takes so_lock, cp_lock.
+ * Return: jiffies until the next check is due, at once if not positive;
+ * LONG_MAX if no check is due before the next kick.
  */
 long rds_sw_watch(struct rds_cpath *cp)
 {
@@ -619,7 +658,7 @@ long rds_sw_watch(struct rds_cpath *cp)
 	if (so->so_nr_ops)
 		left = (long)(so->so_since + rds_sw_limit(cp) - jiffies);
 	spin_unlock_bh(&so->so_lock);
-	/* It may just now be to be read again. */
+	/* If the path is about to be read again, check after that. */
 	if (left > 0 || test_bit(RDS_PF_RX, &cp->cp_flags))
 		return left;
 
@@ -628,10 +667,11 @@ long rds_sw_watch(struct rds_cpath *cp)
 }
 
 /**
- * rds_sw_reset() - the connection is gone, and what belonged to it
+ * rds_sw_reset() - Discard the software RDMA state of a lost connection
  * @cp: the path; its transport is shut down
  *
- * Context: process; cp_xmit_lock is held. Takes so_lock, cp_lock, rs_lock.
+ * Context: Process context. cp_xmit_lock is held. Takes so_lock, cp_lock,
+ * rs_lock.
  */
 void rds_sw_reset(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)

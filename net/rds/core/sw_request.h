@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* RDMA in software: operations on a peer's memory, as frames of a path. */
+/* Software RDMA: operations on a peer's memory, as frames of a path. */
 #ifndef _RDS_CORE_SW_REQUEST_H
 #define _RDS_CORE_SW_REQUEST_H
 
@@ -12,32 +12,39 @@ struct rds_cpath;
 struct rds_incoming;
 struct rds_message;
 
-/* Operations that may be out on a path */
+/* Requests per path that may be unanswered at a time */
 #define RDS_SW_DEPTH	16
 
 /**
- * struct rds_sw - a path's operations
- * @so_lock: guards all up to @so_nr_responses; a leaf
- * @so_ops: what we have asked the peer for, and it has not answered
- * @so_nr_ops: how many those are
- * @so_since: since when the first of them is to be answered, in jiffies
- * @so_nr_fetches: those that bring something back
- * @so_nr_reads: those that the peer does only when it answers
- * @so_responses: what the peer has asked for, and was not answered
- * @so_nr_responses: how many those are
- * @so_failed: low half of the number of the message that is not to be
- *	delivered, because what was to be written before it could not be, and a
- *	bit above it; 0 if there is none; touched by deliveries only
- * @so_known: the peer does operations, as it has said on this connection;
- *	likewise
- * @so_request: frame being sent, or NULL; guarded by cp_xmit_lock, as all that
- *	follow
- * @so_response: likewise
- * @so_in_turn: answers sent since a message could be
- * @so_yields: it is a message's turn
- * @so_handshake_sent: the peer has been told on this connection what we are
- * @so_posted: number of the message whose request was sent last
- * @so_passed: number of the message that was let pass last
+ * struct rds_sw - software RDMA state of a path
+ * @so_lock: guards the members down to @so_nr_responses; a leaf lock
+ * @so_ops: our requests that the peer has not answered, including one that is
+ *	being sent
+ * @so_nr_ops: number of entries on @so_ops
+ * @so_since: when the time limit for the first entry of @so_ops began, in
+ *	jiffies
+ * @so_nr_fetches: entries on @so_ops whose response carries data: reads and
+ *	atomic operations
+ * @so_nr_reads: entries on @so_ops that are reads; the peer does a read only
+ *	when it responds
+ * @so_responses: requests of the peer that we have not answered
+ * @so_nr_responses: number of entries on @so_responses
+ * @so_failed: the message that must not be delivered, because the write that
+ *	precedes it failed: the low half of its sequence number, with bit 32
+ *	set; 0 if there is none. Accessed only in deliver context, or after the
+ *	transport has shut down.
+ * @so_known: the peer has advertised software RDMA on this connection; access
+ *	as for @so_failed
+ * @so_request: request frame that is being sent, or NULL; guarded by
+ *	cp_xmit_lock, as all members below
+ * @so_response: response frame that is being sent, or NULL
+ * @so_in_turn: responses sent since a message last had a turn
+ * @so_yields: responses are due, but a message goes first
+ * @so_handshake_sent: a handshake frame has been sent to the peer on this
+ *	connection
+ * @so_posted: sequence number of the message whose request was sent last
+ * @so_passed: sequence number of the last message whose operation no longer
+ *	holds it back
  */
 struct rds_sw {
 	spinlock_t		so_lock;	/* guards the lists */

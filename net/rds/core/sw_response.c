@@ -1,41 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RDMA in software: what peers ask for; see sw_request.c.
+ * Software RDMA: requests from peers. See sw_request.c for the other end.
  *
- * A job is what the peer has asked for. Writes and atomics are done as they
- * arrive, and only have to be answered; reads are done when the answer is
- * made, one at a time, so a peer cannot have us hold more than one of those.
- * Who asks for more than RDS_SW_RESPONSES without taking the answers breaks the
- * protocol, and loses the connection, as does who answers what was not asked.
- * Answers go before messages, but take turns with them.
+ * A struct rds_sw_response is a request of the peer that we have not answered.
+ * Writes and atomic operations are done when they arrive, and only the response
+ * remains to be sent. A read is done when its response is built, one at a time.
+ * So a peer can never make us hold more than one payload that was read.
  *
- * Nothing of what a peer says is believed but the key, and that only as far as
- * sw_mr.c allows.
+ * A peer that has more than RDS_SW_RESPONSES unanswered requests, because it
+ * does not take the responses, breaks the protocol and loses the connection. So
+ * does a peer that responds to no request of ours. Responses are sent ahead of
+ * messages, but take turns with them.
+ *
+ * Nothing that a peer sends is trusted except the key, and the key only as far
+ * as sw_mr.c allows.
  */
 #include <linux/slab.h>
 #include <linux/uio.h>
 
-#include "payload.h"
 #include "compat.h"
 #include "conn.h"
 #include "message.h"
+#include "payload.h"
 #include "sw_frame.h"
-#include "sw_response.h"
 #include "sw_mr.h"
 #include "sw_request.h"
+#include "sw_response.h"
 
-/* What a peer may ask for and not be answered; more than it asks for */
+/* Limit of a peer's unanswered requests. A peer that runs this implementation
+ * stays below it.
+ */
 #define RDS_SW_RESPONSES		(4 * RDS_SW_DEPTH)
 
-/* Answers to be sent in turn when messages wait */
+/* Responses to send in a row while messages wait */
 #define RDS_SW_TURN		4
 
 /**
- * struct rds_sw_response - an operation that the peer has asked for
+ * struct rds_sw_response - a request of the peer that we have not answered
  * @sj_item: on &rds_sw.so_responses
- * @sj_frame: what it has asked for; then, the answer
- * @sj_bytes: how much is to be read
- * @sj_old: what an atomic operation has found
+ * @sj_frame: header of the request; sf_status is set for the response
+ * @sj_bytes: number of bytes to read, if it is a read
+ * @sj_old: value before an atomic operation
  */
 struct rds_sw_response {
 	struct list_head	sj_item;
@@ -53,7 +58,7 @@ static struct rds_sw_mr *rds_sw_find(struct rds_cpath *cp,
 			     path->ifindex);
 }
 
-/* Write what the peer has sent, if it may. */
+/* Write the payload of the request, if that is allowed. */
 static bool rds_sw_write(struct rds_cpath *cp, struct rds_incoming *inc,
 			 const struct rds_sw_frame *says)
 {
@@ -89,7 +94,7 @@ static bool rds_sw_do_atomic(struct rds_cpath *cp,
 	return done;
 }
 
-/* What follows a write that was not done is not to be delivered. */
+/* If a write fails, the message that follows it must not be delivered. */
 static void rds_sw_failed(struct rds_cpath *cp,
 			  const struct rds_sw_frame *says)
 {
@@ -97,7 +102,9 @@ static void rds_sw_failed(struct rds_cpath *cp,
 		cp->cp_sw.so_failed = says->sf_id | BIT_ULL(32);
 }
 
-/* Do what can be done at once. Returns false if it makes no sense. */
+/* Do the part of a request that can be done now. Returns false if the request
+ * is malformed.
+ */
 static bool rds_sw_do_response(struct rds_cpath *cp, struct rds_incoming *inc,
 			       struct rds_sw_response *job)
 {
@@ -143,13 +150,14 @@ static bool rds_sw_response_add(struct rds_sw *so, struct rds_sw_response *job)
 }
 
 /**
- * rds_sw_requested() - the peer asks for an operation
+ * rds_sw_requested() - Process a request of the peer
  * @cp: the path
- * @inc: its request; stays the caller's
- * @says: what the header of that says
+ * @inc: the request; the caller keeps its reference
+ * @says: contents of its extension header
  *
- * Context: deliver context, serial per path. Takes so_lock.
- * Return: 0; -EPROTO if it makes no sense, or is too much; -ENOMEM.
+ * Context: Deliver context, serial per path. Takes so_lock.
+ * Return: 0; -EPROTO if the request is malformed, or if the peer has too many
+ * unanswered requests; -ENOMEM.
  */
 int rds_sw_requested(struct rds_cpath *cp, struct rds_incoming *inc,
 		     const struct rds_sw_frame *says)
@@ -158,7 +166,9 @@ int rds_sw_requested(struct rds_cpath *cp, struct rds_incoming *inc,
 
 	job = kzalloc(sizeof(*job), GFP_ATOMIC | __GFP_NOWARN);
 	if (!job) {
-		/* What TCP has acknowledged is still delivered. */
+		/* The caller drops the connection, but data that TCP has
+		 * acknowledged is still delivered.
+		 */
 		rds_sw_failed(cp, says);
 		return -ENOMEM;
 	}
@@ -174,12 +184,15 @@ int rds_sw_requested(struct rds_cpath *cp, struct rds_incoming *inc,
 }
 
 /**
- * rds_sw_bars() - is a message not to be delivered?
- * @cp: the path that it came by, with so_failed
- * @inc: the message, no duplicate
+ * rds_sw_bars() - Check whether a failed write bars a message from delivery
+ * @cp: the path that it arrived on; so_failed is set
+ * @inc: the message, not a duplicate
  *
- * Context: deliver context, serial per path.
- * Return: true if what was to be written before it could not be.
+ * Clears so_failed.
+ *
+ * Context: Deliver context, serial per path.
+ * Return: true if the write that precedes @inc failed, so that @inc must not be
+ * delivered.
  */
 bool rds_sw_bars(struct rds_cpath *cp, const struct rds_incoming *inc)
 {
@@ -212,7 +225,7 @@ static void rds_sw_response_end(struct rds_sw *so, struct rds_sw_response *job)
 	kfree(job);
 }
 
-/* Read what the peer has asked for into an answer, if it may. */
+/* Read the requested data into a response, if that is allowed. */
 static bool rds_sw_fill_response(struct rds_cpath *cp,
 				 const struct rds_sw_response *job,
 				 struct rds_message *frame)
@@ -230,8 +243,9 @@ static bool rds_sw_fill_response(struct rds_cpath *cp,
 	return done;
 }
 
-/* Is there anything to be read? Whether there still is when there is memory for
- * the answer is another question: a region that ends does not wait for that.
+/* Check that a read is allowed before memory is allocated for the response. The
+ * reference to the region is put in between, so that mr_unmap() does not wait
+ * for the allocation. rds_sw_fill_response() therefore checks again.
  */
 static bool rds_sw_may_read(struct rds_cpath *cp,
 			    const struct rds_sw_response *job)
@@ -248,7 +262,7 @@ static bool rds_sw_may_read(struct rds_cpath *cp,
 	return may;
 }
 
-/* Returns NULL without memory. */
+/* Returns NULL if there is no memory. */
 static struct rds_message *rds_sw_read(struct rds_cpath *cp,
 				       const struct rds_sw_response *job,
 				       struct rds_sw_frame *says)
@@ -286,7 +300,9 @@ rds_sw_new_response(struct rds_cpath *cp, const struct rds_sw_response *job)
 	return frame;
 }
 
-/* Has it been our turn for long enough? A peer may go on asking. */
+/* Check whether enough responses have been sent in a row. Even if no message
+ * waits there is a limit, because a peer may go on sending requests.
+ */
 static bool rds_sw_turn_ends(struct rds_cpath *cp)
 {
 	unsigned int sent = cp->cp_sw.so_in_turn;
@@ -298,11 +314,11 @@ static bool rds_sw_turn_ends(struct rds_cpath *cp)
 }
 
 /**
- * rds_sw_go_on() - go on with an answer that was begun
- * @cp: the path, with one
+ * rds_sw_go_on() - Continue to send the current response
+ * @cp: the path; so_response is set
  *
- * Context: process; cp_xmit_lock is held.
- * Return: 0 when it is sent; otherwise as &rds_data_ops.xmit.
+ * Context: Process context. cp_xmit_lock is held.
+ * Return: 0 when the response is sent; otherwise as &rds_data_ops.xmit.
  */
 int rds_sw_go_on(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
@@ -314,7 +330,9 @@ int rds_sw_go_on(struct rds_cpath *cp)
 	return ret;
 }
 
-/* Returns -EBUSY when others should have a turn. */
+/* Returns 0 if no response is left; -EBUSY if other frames should have a turn;
+ * or another errno.
+ */
 static int rds_sw_respond_some(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
@@ -342,12 +360,13 @@ static int rds_sw_respond_some(struct rds_cpath *cp)
 }
 
 /**
- * rds_sw_respond() - answer what the peer has asked for
+ * rds_sw_respond() - Send responses to the peer's requests
  * @cp: the path
  *
- * Context: process; cp_xmit_lock is held, and nothing else is being sent.
- * Return: 0 if nothing is left, or other frames may be sent before; otherwise
- * as &rds_data_ops.xmit.
+ * Context: Process context. cp_xmit_lock is held, and no other frame is partly
+ * sent.
+ * Return: 0 if no response is left, or if other frames may be sent first;
+ * otherwise as &rds_data_ops.xmit.
  */
 int rds_sw_respond(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
@@ -361,7 +380,7 @@ int rds_sw_respond(struct rds_cpath *cp)
 	if (likely(!test_bit(RDS_PF_SW_RESPONSE, &cp->cp_flags)))
 		return 0;
 	clear_bit(RDS_PF_SW_RESPONSE, &cp->cp_flags);
-	/* What is added to the list from here on sets it again. */
+	/* A response added to the list from here on sets the flag again. */
 	smp_mb__after_atomic();
 	ret = rds_sw_respond_some(cp);
 	if (ret)
@@ -377,11 +396,10 @@ int rds_sw_respond(struct rds_cpath *cp)
 }
 
 /**
- * rds_sw_responses_drop() - the connection is gone, and nobody waits for
- * answers
+ * rds_sw_responses_drop() - Discard all responses of a lost connection
  * @cp: the path; its transport is shut down
  *
- * Context: process; cp_xmit_lock is held. Takes so_lock.
+ * Context: Process context. cp_xmit_lock is held. Takes so_lock.
  */
 void rds_sw_responses_drop(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)

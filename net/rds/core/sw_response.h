@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* RDMA in software: what peers ask for. */
+/* Software RDMA: requests from peers. */
 #ifndef _RDS_CORE_SW_RESPONSE_H
 #define _RDS_CORE_SW_RESPONSE_H
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /proc/sys/net/rds, in every namespace. Each table belongs to its namespace
- * and points at its values; no handler asks who is calling. Every value has
- * bounds. The two reconnect delays bound each other; the names of rds(7) and
- * those of the stock modules are two doors to the same value.
+ * /proc/sys/net/rds, in every namespace. Each namespace has its own table that
+ * points to its own values, so no handler needs to know which task calls it.
+ * Every value has bounds. The two reconnect delays bound each other. Each of
+ * them has two names, that of rds(7) and that of the stock modules; both names
+ * access the same value.
  */
 #include <linux/slab.h>
 #include <linux/socket.h>
@@ -36,7 +37,7 @@ static const struct rds_sysctl rds_sysctl_defaults = {
 	.autoload		= 1,
 };
 
-/* Each delay bounds the other, so the bounds are read at each use. */
+/* Each delay bounds the other, so the handler reads the bounds at each use. */
 static int rds_proc_delay(RDS_CTL_CONST struct ctl_table *table, int write,
 			  void *buf, size_t *len, loff_t *pos)
 {
@@ -56,7 +57,9 @@ static int rds_proc_delay(RDS_CTL_CONST struct ctl_table *table, int write,
 	return proc_dointvec_minmax(&bounded, write, buf, len, pos);
 }
 
-/* Outside the first namespace a limit on memory is at most what it is there. */
+/* Outside the first namespace, a limit on memory cannot exceed that of the
+ * first namespace.
+ */
 static int rds_proc_limit(RDS_CTL_CONST struct ctl_table *table, int write,
 			  void *buf, size_t *len, loff_t *pos)
 {
@@ -108,7 +111,9 @@ static int rds_proc_limit(RDS_CTL_CONST struct ctl_table *table, int write,
 	.proc_handler	= proc_dointvec,				\
 }
 
-/* .data is an offset into the namespace's values until the table is copied. */
+/* In this template, .data is an offset into struct rds_sysctl. In the copy for
+ * a namespace, it points to the value.
+ */
 static const struct ctl_table rds_sysctl_table[] = {
 	RDS_SYSCTL_CONST("pf_rds", &rds_pf),
 	RDS_SYSCTL_CONST("sol_rds", &rds_sol),
@@ -128,7 +133,9 @@ static const struct ctl_table rds_sysctl_table[] = {
 	RDS_SYSCTL_LIMIT("pongs_max", pongs_max, SYSCTL_ONE),
 	RDS_SYSCTL("op_timeout_ms", op_timeout_ms,
 		   &rds_op_timeout_min, &rds_delay_max),
-	/* Modules are the host's: the last entry is for init_net only. */
+	/* All namespaces share the modules of the host, so only init_net gets
+	 * this entry. It must be the last one.
+	 */
 	RDS_SYSCTL("autoload", autoload, SYSCTL_ZERO, SYSCTL_ONE),
 };
 
@@ -149,11 +156,11 @@ static void rds_sysctl_bind(struct ctl_table *table, size_t size,
 }
 
 /**
- * rds_sysctl_net_init() - publish a namespace's tunables
- * @rn: the namespace
+ * rds_sysctl_net_init() - Register the sysctls of a namespace
+ * @rn: the namespace; its values are set to the defaults
  *
- * Context: process, may sleep.
- * Return: 0 or -ENOMEM.
+ * Context: Process context, may sleep.
+ * Return: 0 on success; -ENOMEM.
  */
 int rds_sysctl_net_init(struct rds_net *rn)
 {
@@ -181,12 +188,12 @@ int rds_sysctl_net_init(struct rds_net *rn)
 }
 
 /**
- * rds_sysctl_net_exit() - withdraw a namespace's tunables
+ * rds_sysctl_net_exit() - Unregister the sysctls of a namespace
  * @rn: the namespace
  *
- * When it returns no handler runs.
+ * When this returns, no handler runs.
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  */
 void rds_sysctl_net_exit(struct rds_net *rn)
 {

@@ -8,25 +8,26 @@
 #include "rds_net.h"
 
 /**
- * rds_sysctl_limit() - the value of a limit on memory
+ * rds_sysctl_limit() - Read a limit on memory
  * @rn: the namespace
- * @field: of struct rds_sysctl
+ * @field: the limit, a member of struct rds_sysctl
  *
- * It is the host's memory: whoever owns another namespace may have less of it
- * than the first, but not more.
+ * All namespaces share the memory of the host. The limit of the first namespace
+ * therefore bounds that of every other one.
  *
- * Context: any.
+ * Context: Any context.
+ * Return: the limit of @rn or that of the first namespace, whichever is lower.
  */
 #define rds_sysctl_limit(rn, field)					\
 	min(READ_ONCE((rn)->rn_sysctl.field),				\
 	    READ_ONCE((rn)->rn_host->rn_sysctl.field))
 
 /**
- * rds_rx_held_max() - bytes of memory that unread messages may hold
+ * rds_rx_held_max() - Read the limit on memory held by unread messages
  * @rn: the namespace
  *
- * Context: any.
- * Return: how many.
+ * Context: Any context.
+ * Return: the limit in bytes.
  */
 static inline int rds_rx_held_max(const struct rds_net *rn)
 {

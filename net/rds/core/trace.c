@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The bodies of the tracepoints. */
+/* Definitions of the tracepoints. */
 #include <net/sock.h>
 
 #define CREATE_TRACE_POINTS

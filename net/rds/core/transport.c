@@ -2,15 +2,17 @@
 /*
  * The registered transports.
  *
- * Each has a slot, by its number. Whoever uses one holds a reference to its
- * module: a bound socket until it is closed, the maker of a connection while
- * it makes it. Connections hold none; they go when the transport unregisters,
- * which its module's exit does, so no maker can be at work then.
+ * Each transport has a slot, indexed by its number. A user of a transport holds
+ * a reference to its module: a bound socket until it is closed, the creator of
+ * a connection while it creates it. A connection holds no such reference. It is
+ * destroyed when the transport unregisters. The module's exit does that, so no
+ * creator can be active then.
  *
- * Modules are loaded on demand, with no lock held, and looked up again. The
- * alias rds-transport-N is of our own, so that a module of another RDS by the
- * same name is never tried. IB is loaded only if the user asks for it by
- * SO_RDS_TRANSPORT: a host that was set up for TCP must not move by itself.
+ * Modules are loaded on demand, with no lock held, and looked up again. Only
+ * our transports have the alias rds-transport-N, so a module of another RDS
+ * implementation with the same name is never tried. IB is loaded only if the
+ * user asks for it by SO_RDS_TRANSPORT: a host that was set up for TCP must not
+ * switch to IB by itself.
  */
 #include <linux/kmod.h>
 #include <linux/module.h>
@@ -21,12 +23,12 @@
 #include "netns.h"
 #include "transport.h"
 
-/* Until a module that was not to be had is asked for again */
+/* Time until a module that could not be loaded is requested again */
 #define RDS_DEMAND_INTERVAL	(5 * HZ)
 
 static DEFINE_MUTEX(rds_transport_mutex);
 static const struct rds_transport *rds_transports[RDS_TRANS_SLOTS];
-/* When each may be asked for again, in jiffies; 0: at once */
+/* When each module may be requested again, in jiffies; 0 means at once */
 static unsigned long rds_transport_ask_at[RDS_TRANS_SLOTS];
 
 static bool rds_transport_is_complete(const struct rds_transport *trans)
@@ -43,12 +45,13 @@ static bool rds_transport_is_complete(const struct rds_transport *trans)
 }
 
 /**
- * rds_transport_register() - offer a transport
- * @trans: the transport; lives until it is unregistered
+ * rds_transport_register() - Register a transport
+ * @trans: the transport; it must exist until it is unregistered
  *
- * Sockets may be bound to it, and its ops called, before this returns.
+ * Sockets may be bound to the transport, and its ops may be called, before this
+ * function returns.
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  * Return: 0; -EINVAL if a required op or the name is missing, or the type is
  * out of range; -EEXIST if the slot is taken.
  */
@@ -76,14 +79,14 @@ static void rds_transport_leave_net(struct rds_net *rn, void *trans)
 }
 
 /**
- * rds_transport_unregister() - withdraw a transport
+ * rds_transport_unregister() - Unregister a transport
  * @trans: the transport, registered
  *
- * Destroys its connections in every namespace. When it returns no op runs or
- * will be called.
+ * Destroys the connections of the transport in every namespace. When the
+ * function returns, no op is running, and none will be called.
  *
- * Context: process, may sleep; from the exit of the transport's module, when
- * nobody holds a reference to it.
+ * Context: Process context, may sleep; from the exit of the transport's module,
+ * when there are no references to the module.
  */
 void rds_transport_unregister(const struct rds_transport *trans)
 {
@@ -96,12 +99,12 @@ void rds_transport_unregister(const struct rds_transport *trans)
 EXPORT_SYMBOL_GPL(rds_transport_unregister);
 
 /**
- * rds_transport_is_registered() - is a transport on offer still?
- * @trans: the transport, whose module is there
+ * rds_transport_is_registered() - Check whether a transport is registered
+ * @trans: the transport; its module is still loaded
  *
- * Context: any; rn_lock is held, so that connections made now are among those
- * that rds_transport_unregister() destroys.
- * Return: true if it is.
+ * Context: Any. rn_lock is held, so that rds_transport_unregister() will
+ * destroy the connections created now.
+ * Return: true if the transport is registered.
  */
 bool rds_transport_is_registered(const struct rds_transport *trans)
 {
@@ -109,11 +112,11 @@ bool rds_transport_is_registered(const struct rds_transport *trans)
 }
 
 /**
- * rds_transport_get() - a transport, if it is loaded
+ * rds_transport_get() - Get a transport if it is loaded
  * @type: its slot, below RDS_TRANS_SLOTS
  *
- * Context: process, may sleep.
- * Return: the transport, to be given up by rds_transport_put(), or NULL.
+ * Context: Process context, may sleep.
+ * Return: the transport, to be put by rds_transport_put(), or NULL.
  */
 const struct rds_transport *rds_transport_get(unsigned int type)
 {
@@ -127,7 +130,9 @@ const struct rds_transport *rds_transport_get(unsigned int type)
 	return trans;
 }
 
-/* Anybody may bind a socket, and each request starts a process. */
+/* Any user may bind a socket, and each module request starts a process. So the
+ * requests are limited.
+ */
 static bool rds_transport_may_ask(unsigned int type)
 {
 	unsigned long at = READ_ONCE(rds_transport_ask_at[type]);
@@ -137,12 +142,12 @@ static bool rds_transport_may_ask(unsigned int type)
 }
 
 /**
- * rds_transport_demand() - a transport, loaded if it has to be
+ * rds_transport_demand() - Get a transport, load its module if needed
  * @type: its slot, below RDS_TRANS_SLOTS
  *
- * A module that is not to be had is not asked for again for a while.
+ * A module that could not be loaded is not requested again for a while.
  *
- * Context: process, may sleep. No locks.
+ * Context: Process context, may sleep. No locks.
  * Return: as rds_transport_get().
  */
 const struct rds_transport *rds_transport_demand(unsigned int type)
@@ -161,15 +166,15 @@ const struct rds_transport *rds_transport_demand(unsigned int type)
 }
 
 /**
- * rds_transport_owns() - does a transport serve a local address?
+ * rds_transport_owns() - Check whether a transport serves a local address
  * @trans: the transport
  * @net: the namespace
  * @ip: the address
  * @ifindex: its scope, or 0
  *
- * Context: process, may sleep.
- * Return: 0 if it does; otherwise an errno. -EPROTOTYPE: it does not work in
- * this namespace.
+ * Context: Process context, may sleep.
+ * Return: 0 if the transport serves the address; -EPROTOTYPE if it does not
+ * work in this namespace; another negative errno from its laddr_check().
  */
 int rds_transport_owns(const struct rds_transport *trans, struct net *net,
 		       const struct in6_addr *ip, u32 ifindex)
@@ -195,18 +200,19 @@ rds_transport_try(const struct rds_transport *trans, struct net *net,
 }
 
 /**
- * rds_transport_for_laddr() - which transport serves a local address?
+ * rds_transport_for_laddr() - Find the transport that serves a local address
  * @net: the namespace
  * @ip: the address
  * @ifindex: its scope, or 0
  *
- * 127.0.0.0/8 and ::1 belong to loopback. Other addresses belong to the first
- * transport in order of its number that wants them; loopback, which can reach
- * this host only, is the last.
+ * 127.0.0.0/8 and ::1 belong to loopback. Any other address belongs to the
+ * first transport, in the order of their numbers, that serves it. Loopback,
+ * which reaches only this host, is the last.
  *
- * Context: process, may sleep; may load modules.
- * Return: the transport, to be given up by rds_transport_put(); NULL; -ENOMEM
- * as a pointer if one could not tell, for then it may be that one's.
+ * Context: Process context, may sleep; may load modules.
+ * Return: the transport, to be put by rds_transport_put(); NULL if there is
+ * none; -ENOMEM as an error pointer if memory ran out during the check of a
+ * transport, because the address may belong to that transport.
  */
 const struct rds_transport *rds_transport_for_laddr(struct net *net,
 						    const struct in6_addr *ip,
@@ -232,15 +238,15 @@ const struct rds_transport *rds_transport_for_laddr(struct net *net,
 }
 
 /**
- * rds_transport_for_faddr() - by which transport does a socket reach a peer?
- * @trans: the socket's own
+ * rds_transport_for_faddr() - Find the transport for a peer address
+ * @trans: the socket's own transport
  * @net: the namespace
  * @ip: the peer's address
  * @ifindex: its scope, or 0
  *
- * Context: process, may sleep; may load modules.
- * Return: the transport, to be given up by rds_transport_put(), or NULL if it
- * should be loopback and that cannot be loaded.
+ * Context: Process context, may sleep; may load modules.
+ * Return: the transport, to be put by rds_transport_put(); NULL if it
+ * must be loopback, and loopback cannot be loaded.
  */
 const struct rds_transport *
 rds_transport_for_faddr(const struct rds_transport *trans, struct net *net,

@@ -21,10 +21,10 @@ rds_transport_for_faddr(const struct rds_transport *trans, struct net *net,
 			const struct in6_addr *ip, u32 ifindex);
 
 /**
- * rds_transport_put() - give up a transport
+ * rds_transport_put() - Put a reference to a transport's module
  * @trans: the transport, or NULL
  *
- * Context: any.
+ * Context: Any.
  */
 static inline void rds_transport_put(const struct rds_transport *trans)
 {

@@ -1,58 +1,59 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sending from user memory (MSG_ZEROCOPY), and telling when it is free again.
+ * Sending from user memory (MSG_ZEROCOPY), and reporting when it is free again.
  *
- * Each such send has one object, struct rds_zcopy. It begins with a ubuf_info,
- * whose references say who may still read the memory: the message, and each
- * packet that TCP has made of it. The pages themselves are referenced by the
- * message's bag, and by the packets, and given back by those. With the last
- * reference to the object the memory no longer counts as locked, and the
- * cookie is put on the socket's queue to be told by recvmsg(). So there is one
- * owner for each: bag, packet, object; and one place where the object ends,
- * whether the message was acknowledged, cancelled, or given up.
+ * Each such send has one object, struct rds_zcopy. It begins with a ubuf_info.
+ * Everything that may still read the memory holds a reference to that: the
+ * message, and each packet that TCP has made of it. The references to the pages
+ * themselves belong to the message's payload and to the packets, which put
+ * them. When the last reference to the object is put, the memory no longer
+ * counts as locked, and the cookie goes on the socket's queue, from which
+ * recvmsg() reports it. So payload, packet and object have one owner each. The
+ * object ends in one place, whether the message was acknowledged, canceled or
+ * dropped.
  *
- * The memory is the user's, who may write to it meanwhile: that must harm only
- * what the peer receives, so a transport lets nobody but the device look at it
- * (a checksum in software would not fit any more, and the connection is
- * everybody's). Who sends it within this host copies it (packets are copied
- * when they are received), so that nobody here reads it after its owner was
- * told.
+ * The user may write to the memory meanwhile. That must affect only the data
+ * that the peer receives. So a transport lets only the device read the memory:
+ * a checksum computed in software could become wrong, and all sockets share the
+ * connection. If the destination is on this host, the payload is copied
+ * (packets are copied when they are received). So nothing on this host reads
+ * the memory after the completion was reported.
  *
- * A payload is copied by sendmsg() all the same if it is in too many pieces,
- * is no memory of the user's, or goes by a transport that cannot do otherwise.
- * Its object then ends when the message is finished, for on loopback the
+ * sendmsg() copies the payload after all if it is in too many pieces, is not
+ * in user memory, or goes by a transport that cannot send it otherwise. The
+ * object then ends when the message is finished, because on loopback the
  * message itself stays until it is read.
  *
- * A packet may be parked in a queue of another namespace for long after the
- * socket, its namespace and the connection are gone. So objects refer to the
- * queue only, which forgets the socket when that is closed; and to the module.
+ * A packet may be parked in a queue of another namespace long after the socket,
+ * its namespace and the connection are gone. So an object refers only to the
+ * queue, which forgets the socket when that is closed, and to the module.
  */
 #include <linux/module.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 
-#include "payload.h"
 #include "compat.h"
 #include "message.h"
 #include "notify.h"
+#include "payload.h"
 #include "stats.h"
 #include "zcopy.h"
 
-/* In more pieces than this a payload is better copied. */
+/* A payload in more pieces than this is copied instead. */
 #define RDS_ZCOPY_PIECES	(RDS_MAX_MSG_SIZE / PAGE_SIZE + 16)
 
-/* Sends of a socket that nobody has been told of: more are refused. */
+/* Limit of a socket's sends that have not been reported to user space */
 #define RDS_ZCOPY_MAX		RDS_SNDBUF_MSGS
 
 /**
  * struct rds_zcopy - a send from user memory
- * @zc_ubuf: who may still read it
- * @zc_pin: what counts against the user's limit of locked memory
- * @zc_queue: where it is told that nobody does, referenced
+ * @zc_ubuf: holds the references of all that may still read the memory
+ * @zc_pin: the charge against the user's limit of locked memory
+ * @zc_queue: the queue on which the completion goes, with a reference
  * @zc_item: on &rds_zcopy_queue.zq_done
- * @zc_cookie: what it is called by
- * @zc_silent: the send failed, so nothing is told
+ * @zc_cookie: the user's name for the send
+ * @zc_silent: the send failed, so there is no completion
  */
 struct rds_zcopy {
 	struct ubuf_info	zc_ubuf;
@@ -80,7 +81,7 @@ static void rds_zcopy_free(struct rds_zcopy *zc)
 	kfree(zc);
 }
 
-/* Returns the socket, referenced, if the object is its queue's now. */
+/* Returns the socket, with a reference, if the queue owns the object now. */
 static struct rds_sock *rds_zcopy_queue_add(struct rds_zcopy *zc)
 {
 	struct rds_zcopy_queue *zq = zc->zc_queue;
@@ -106,7 +107,7 @@ static void rds_zcopy_unlock_memory(struct rds_zcopy *zc)
 	memset(&zc->zc_pin, 0, sizeof(zc->zc_pin));
 }
 
-/* Nobody reads the memory any more, and nobody will. */
+/* The last reference is gone, so the memory is not read any more. */
 static void rds_zcopy_end(struct rds_zcopy *zc)
 {
 	struct rds_sock *rs;
@@ -133,7 +134,7 @@ static const struct ubuf_info_ops rds_zcopy_ubuf_ops = {
 	.complete = rds_zcopy_complete,
 };
 
-/* The socket's queue, which is made for the first of its sends. */
+/* Get the queue of the socket. The first zerocopy send creates it. */
 static struct rds_zcopy_queue *rds_zcopy_queue(struct rds_sock *rs)
 {
 	struct rds_zcopy_queue *zq, *old;
@@ -151,7 +152,9 @@ static struct rds_zcopy_queue *rds_zcopy_queue(struct rds_sock *rs)
 	INIT_LIST_HEAD(&zq->zq_done);
 	zq->zq_rs = rs;
 
-	/* Pairs with the acquires: who sees the pointer sees all behind it. */
+	/* Pairs with the acquires: a context that sees the pointer sees the
+	 * initialized queue.
+	 */
 	old = cmpxchg(&rs->rs_zcopy, NULL, zq);
 	if (!old)
 		return zq;
@@ -187,7 +190,7 @@ static struct rds_zcopy *rds_zcopy_alloc(struct rds_sock *rs, u32 cookie)
 	}
 
 	rds_ubuf_set_ops(&zc->zc_ubuf, &rds_zcopy_ubuf_ops);
-	/* Copied when they are received, and not when they are cloned */
+	/* Packets are copied when they are received, but not when cloned. */
 	zc->zc_ubuf.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN;
 	refcount_set(&zc->zc_ubuf.refcnt, 1);
 	zc->zc_cookie = cookie;
@@ -197,12 +200,14 @@ static struct rds_zcopy *rds_zcopy_alloc(struct rds_sock *rs, u32 cookie)
 	return zc;
 }
 
-/* In how many pieces is it? 0 if it is to be copied. */
+/* Returns the number of pieces; 0 if the payload is to be copied. */
 static unsigned int rds_zcopy_pieces(const struct msghdr *msg)
 {
 	unsigned int pieces;
 
-	/* Who has a notion of completion of its own does not wait for ours. */
+	/* A caller with a completion of its own (msg_ubuf) does not wait for
+	 * ours before it reuses the memory.
+	 */
 	if (msg->msg_ubuf || !user_backed_iter(&msg->msg_iter))
 		return 0;
 	pieces = iov_iter_npages(&msg->msg_iter, RDS_ZCOPY_PIECES + 1);
@@ -216,7 +221,7 @@ static int rds_zcopy_fill_copy(struct rds_sock *rs, struct rds_message *rm,
 	return rds_payload_copy_in(&rm->m_payload, &msg->msg_iter);
 }
 
-/* However few bytes it has, a piece keeps a page. */
+/* Charge a page for each piece, because even a small piece pins a page. */
 static int rds_zcopy_fill_user(struct rds_message *rm, struct msghdr *msg,
 			       unsigned int pieces)
 {
@@ -229,16 +234,19 @@ static int rds_zcopy_fill_user(struct rds_message *rm, struct msghdr *msg,
 }
 
 /**
- * rds_zcopy_message() - get a message whose payload stays where it is
+ * rds_zcopy_message() - Create a message whose payload stays in user memory
  * @rs: the socket
- * @msg: where the payload is
- * @len: bytes of it, at least 1 and at most RDS_MAX_MSG_SIZE
- * @cookie: what the user calls it
+ * @msg: describes the payload
+ * @len: bytes of payload, at least 1 and at most RDS_MAX_MSG_SIZE
+ * @cookie: the user's name for the send
  *
- * Context: process, may sleep.
- * Return: the message with one reference, for rds_zcopy_forget() should it not
- * be sent; -EFAULT if the memory is not there, -ENOMEM also if the user may
- * lock no more, or has not asked for completions for too long.
+ * If the payload cannot stay there, it is copied.
+ *
+ * Context: Process context, may sleep.
+ * Return: the message with one reference; call rds_zcopy_forget() if it is not
+ * sent. -EFAULT if the memory is not accessible; -ENOMEM if there is no memory,
+ * if the user may not lock more memory, or if too many completions of the
+ * socket have not been received.
  */
 struct rds_message *rds_zcopy_message(struct rds_sock *rs, struct msghdr *msg,
 				      size_t len, u32 cookie)
@@ -273,11 +281,11 @@ err:
 }
 
 /**
- * rds_zcopy_copy() - copy a payload after all
- * @msg: the message, on no path; its payload is in user memory
+ * rds_zcopy_copy() - Copy a payload that is in user memory after all
+ * @msg: the message, not on a path; its payload is in user memory
  *
- * Context: process, may sleep.
- * Return: 0; or an errno, with the message as it was.
+ * Context: Process context, may sleep.
+ * Return: 0; an errno on failure, with @msg unchanged.
  */
 int rds_zcopy_copy(struct rds_message *msg)
 {
@@ -299,8 +307,9 @@ int rds_zcopy_copy(struct rds_message *msg)
 	if (ret)
 		goto err;
 
-	/* There are never fewer pieces than pages are needed; the length, by
-	 * which it may be on the socket's list already, stays.
+	/* The table of pieces has room for the pages, because there are never
+	 * fewer pieces than pages. Do not change the length: the message may
+	 * already be on the socket's list, which counts it.
 	 */
 	rds_payload_put_pages(user);
 	memcpy(user->bvec, bvec, copy.nr * sizeof(*bvec));
@@ -317,10 +326,10 @@ err:
 }
 
 /**
- * rds_zcopy_forget() - a message is not sent: nothing is to be told of it
- * @msg: the message, on no path
+ * rds_zcopy_forget() - Suppress the completion of a message that is not sent
+ * @msg: the message, not on a path
  *
- * Context: process.
+ * Context: Process context.
  */
 void rds_zcopy_forget(struct rds_message *msg)
 {
@@ -329,10 +338,12 @@ void rds_zcopy_forget(struct rds_message *msg)
 }
 
 /**
- * rds_zcopy_finish() - a message is at the end of its way
+ * rds_zcopy_finish() - Complete a copied send when its message is finished
  * @msg: the message, with &rds_message.m_ubuf
  *
- * Context: any; locks of the transport may be held.
+ * If the payload is in user memory, the last put of the message does it.
+ *
+ * Context: Any context; locks of the transport may be held.
  */
 void rds_zcopy_finish(struct rds_message *msg)
 {
@@ -345,14 +356,14 @@ void rds_zcopy_finish(struct rds_message *msg)
 }
 
 /**
- * rds_zcopy_take() - take completions to be told to the user
+ * rds_zcopy_take() - Take completions to report to user space
  * @rs: the socket
- * @told: where to put them
- * @peek: leave them there after all
+ * @told: where to store them
+ * @peek: leave them on the queue, too
  *
- * Context: process.
- * Return: false if there are none; true if @told is for rds_zcopy_done() or
- * rds_zcopy_put_back().
+ * Context: Process context.
+ * Return: true if there are any; then pass @told to rds_zcopy_done() or
+ * rds_zcopy_put_back(). false if there are none.
  */
 bool rds_zcopy_take(struct rds_sock *rs, struct rds_zcopy_told *told, bool peek)
 {
@@ -384,11 +395,11 @@ bool rds_zcopy_take(struct rds_sock *rs, struct rds_zcopy_told *told, bool peek)
 }
 
 /**
- * rds_zcopy_done() - the user has been told
+ * rds_zcopy_done() - Free completions that were reported to user space
  * @rs: the socket
- * @told: what of
+ * @told: the completions
  *
- * Context: process.
+ * Context: Process context.
  */
 void rds_zcopy_done(struct rds_sock *rs, struct rds_zcopy_told *told)
 {
@@ -406,11 +417,11 @@ void rds_zcopy_done(struct rds_sock *rs, struct rds_zcopy_told *told)
 }
 
 /**
- * rds_zcopy_put_back() - the user could not be told
+ * rds_zcopy_put_back() - Requeue completions that could not be reported
  * @rs: the socket
- * @told: what of
+ * @told: the completions
  *
- * Context: process.
+ * Context: Process context.
  */
 void rds_zcopy_put_back(struct rds_sock *rs, struct rds_zcopy_told *told)
 {
@@ -426,10 +437,10 @@ void rds_zcopy_put_back(struct rds_sock *rs, struct rds_zcopy_told *told)
 }
 
 /**
- * rds_zcopy_close() - there is nobody to be told any more
- * @rs: the socket; nobody uses it
+ * rds_zcopy_close() - Discard the completions of a socket that is closed
+ * @rs: the socket, which has no user any more
  *
- * Context: process.
+ * Context: Process context.
  */
 void rds_zcopy_close(struct rds_sock *rs)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Payloads in user memory, and how their senders learn that it is free. */
+/* Payloads in user memory, and the completions that report it free. */
 #ifndef _RDS_CORE_ZCOPY_H
 #define _RDS_CORE_ZCOPY_H
 
@@ -11,13 +11,14 @@
 struct msghdr;
 
 /**
- * struct rds_zcopy_queue - what the sends of a socket have left to be told
- * @zq_refs: references: the socket's, and one for each send
- * @zq_lock: guards the rest; taken in any context
+ * struct rds_zcopy_queue - completions of a socket's zerocopy sends
+ * @zq_refs: references: one of the socket, one of each send
+ * @zq_lock: guards the members below; taken in any context
  * @zq_rs: the socket; NULL once it is closed
- * @zq_done: sends whose memory is free again, in that order
- * @zq_nr_done: how many
- * @zq_nr: sends that the user has not been told of, these and others
+ * @zq_done: sends whose memory is free again, in the order in which it became
+ *	free
+ * @zq_nr_done: number of entries on @zq_done
+ * @zq_nr: sends that have not been reported to user space, on @zq_done or not
  */
 struct rds_zcopy_queue {
 	refcount_t		zq_refs;
@@ -29,9 +30,9 @@ struct rds_zcopy_queue {
 };
 
 /**
- * struct rds_zcopy_told - completions on their way to the user
- * @cookies: as the user sees them
- * @items: private: what they stand for
+ * struct rds_zcopy_told - completions that are being reported to user space
+ * @cookies: the completions as user space receives them
+ * @items: private: the sends that they report
  */
 struct rds_zcopy_told {
 	struct rds_zcopy_cookies	cookies;
@@ -50,11 +51,11 @@ void rds_zcopy_put_back(struct rds_sock *rs, struct rds_zcopy_told *told);
 void rds_zcopy_close(struct rds_sock *rs);
 
 /**
- * rds_zcopy_pending() - is there a completion to be told?
+ * rds_zcopy_pending() - Check whether a completion is to be reported
  * @rs: the socket
  *
- * Context: any.
- * Return: true if there is.
+ * Context: Any context.
+ * Return: true if there is one.
  */
 static inline bool rds_zcopy_pending(const struct rds_sock *rs)
 {

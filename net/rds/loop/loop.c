@@ -2,14 +2,16 @@
 /*
  * RDS over loopback: between addresses of one host.
  *
- * A transport like the others, but without a wire: what is sent arrives in
- * the same call, in the context of the sender, and the payload is not copied
- * on the way. Each direction between two addresses is a connection; the one
- * that sends holds a reference to the path of the other, on which the message
- * is delivered. Sending is serial per path, hence so is delivering.
+ * This transport has no wire. xmit() delivers the message in the context of the
+ * sender, before it returns, and does not copy the payload.
  *
- * The reference is taken by path_connect() and given up by path_shutdown(),
- * both of which core calls one at a time per path, and never beside xmit().
+ * Each direction between two addresses is a connection of its own. The sending
+ * path holds a reference to the path of the reverse connection, on which xmit()
+ * delivers the message. Core calls xmit() serially per path, so deliveries on
+ * the reverse path are serial, too.
+ *
+ * path_connect() takes the reference, and path_shutdown() puts it. Core calls
+ * these two one at a time per path, and never concurrently with xmit().
  */
 #include <linux/inetdevice.h>
 #include <linux/module.h>
@@ -56,7 +58,9 @@ static int rds_loop_laddr_check(struct net *net, const struct in6_addr *addr,
 	return rds_loop_check_v6(net, addr, ifindex);
 }
 
-/* A destination elsewhere cannot be reached; say so at once. */
+/* Loopback cannot reach a destination on another host, so fail before the
+ * connection is made.
+ */
 static int rds_loop_path_alloc(struct rds_path *path)
 {
 	if (rds_loop_laddr_check(path->net, &path->faddr, path->ifindex))
