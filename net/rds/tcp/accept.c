@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Strangers: connections that peers have made, until they have a path.
+ * Pending connections: accepted from a peer, not yet taken by a path.
  *
- * A stranger costs a socket and nothing of RDS until its first header is here
- * and makes sense. There is room for so many per peer and per namespace; a new
- * one takes the place of the oldest, if possible of one that has not said
- * anything. One with a good header that core cannot place yet waits longer,
- * for TCP has acknowledged what it sent. Everything happens in one work item;
- * callbacks only mark who has news.
+ * A pending connection costs a socket and a struct rds_tcp_pending. No RDS
+ * connection is created for it before its first header has arrived and is
+ * valid.
  *
- * A peer whose address is higher than ours does not get a connection: it is
- * for us to dial, and core is told that somebody knocked.
+ * A peer can open connections and send nothing. So the number of pending
+ * connections is limited for each peer and for the namespace. At the limit of
+ * a peer, a new connection replaces the oldest one of that peer. At the limit
+ * of the namespace, it replaces the oldest one without a valid header, or else
+ * the oldest of all.
+ *
+ * A pending connection with a valid header that core cannot place yet may wait
+ * longer than one without, because TCP has already acknowledged its data.
+ *
+ * One work item, tn_accept_work, handles all pending connections, under
+ * tn_lock. Socket callbacks only set RDS_TCP_PF_READY and queue the work item.
+ *
+ * If the address of the peer is higher than ours, its connection is reset,
+ * because our end is the one that dials. rds_path_knock() notifies core of the
+ * attempt.
  */
 #include <linux/net.h>
 #include <linux/slab.h>
@@ -23,24 +33,26 @@
 
 #define RDS_TCP_MAX_PENDING	256
 
-/* How long a stranger may take to say something, or wait for a path */
+/* How long a pending connection may wait without a valid header, and how long
+ * it may wait for a path
+ */
 #define RDS_TCP_SILENT_AGE	(5 * HZ)
 #define RDS_TCP_VALID_AGE	(30 * HZ)
 
-/* Connections accepted before others have a turn */
+/* Connections accepted in one run, so that other work gets its turn */
 #define RDS_TCP_ACCEPT_BATCH	64
 
-/* Until the next try after accepting has failed */
+/* Delay before the next attempt if accepting fails, in jiffies */
 #define RDS_TCP_ACCEPT_RETRY	(HZ / 100)
 
 /* Bit of &rds_tcp_net.tn_flags */
 #define RDS_TCP_NF_AGAIN	0
 
 /**
- * rds_tcp_accept_again() - those who wait for a path may ask again
+ * rds_tcp_accept_again() - Retry the pending connections that wait for a path
  * @net: the namespace
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_tcp_accept_again(struct net *net)
 {
@@ -62,7 +74,7 @@ static void rds_tcp_pending_drop(struct rds_tcp_pending *pa)
 	rds_tcp_pending_close(pa);
 }
 
-/* Who is at the other end of a socket? */
+/* Fill in the addresses and the path of an accepted socket. */
 static void rds_tcp_peer_of(const struct sock *sk,
 			    struct rds_conn_request *peer)
 {
@@ -92,8 +104,9 @@ static bool rds_tcp_is_same_peer(const struct rds_conn_request *a,
 	       a->ifindex == b->ifindex;
 }
 
-/* Make room for one more. A peer does not need more than one for each path; of
- * others, the oldest that is silent goes, or the oldest of all.
+/* Make room for one more. A peer does not need more than one pending connection
+ * for each path. If it has more, drop its oldest. Otherwise, if the namespace
+ * is full, drop the oldest without a valid header, or else the oldest of all.
  */
 static void rds_tcp_make_room(struct rds_tcp_net *tn,
 			      const struct rds_conn_request *peer)
@@ -146,7 +159,7 @@ static void rds_tcp_admit(struct rds_tcp_net *tn, struct socket *sock,
 	rds_tcp_pending_attach(pa);
 }
 
-/* Connections between addresses of one host are not for TCP. */
+/* TCP does not serve connections between addresses of the same host. */
 static bool rds_tcp_is_local(struct net *net,
 			     const struct rds_conn_request *peer)
 {
@@ -177,8 +190,8 @@ static void rds_tcp_accepted(struct rds_tcp_net *tn, struct socket *sock)
 	}
 }
 
-/* Is the first header here? Returns 1 if it is and makes sense, 0 if it may
- * still come, an errno if it will not.
+/* Check whether the first header has arrived. Returns 1 if it has and is valid,
+ * 0 if it may still arrive, and an errno if it is invalid or cannot arrive.
  */
 static int rds_tcp_pending_peek(struct rds_tcp_pending *pa)
 {
@@ -200,8 +213,9 @@ static int rds_tcp_pending_peek(struct rds_tcp_pending *pa)
 	return 0;
 }
 
-/* For a path that has another connection already a peer makes one when it has
- * done with that. What came by it is to be delivered first.
+/* Check whether an earlier pending connection for the same path has a valid
+ * header. A peer makes a second connection for a path when it has finished with
+ * the first. The data of the first must be delivered first, so @pa waits.
  */
 static bool rds_tcp_pending_is_second(struct rds_tcp_pending *pa)
 	__must_hold(&pa->pa_tn->tn_lock)
@@ -220,7 +234,9 @@ static bool rds_tcp_pending_is_second(struct rds_tcp_pending *pa)
 	return false;
 }
 
-/* Find a place for a stranger. Returns false if there will be none. */
+/* Find a path for a pending connection. Returns false if the connection must be
+ * dropped, true if it has been taken or may wait.
+ */
 static bool rds_tcp_pending_place(struct rds_tcp_pending *pa)
 	__must_hold(&pa->pa_tn->tn_lock)
 {
@@ -262,13 +278,15 @@ static void rds_tcp_pending_all_place(struct rds_tcp_net *tn)
 			continue;
 		if (!late && rds_tcp_pending_place(pa))
 			continue;
-		/* Others behind it may have waited for it. */
+		/* Later connections may have waited for this one. */
 		rds_tcp_pending_drop(pa);
 		again = true;
 	}
 }
 
-/* When is somebody too old? */
+/* Queue the next run: after @delay, or when the next pending connection becomes
+ * too old, whichever is earlier.
+ */
 static void rds_tcp_accept_rearm(struct rds_tcp_net *tn, long delay)
 	__must_hold(&tn->tn_lock)
 {
@@ -283,7 +301,9 @@ static void rds_tcp_accept_rearm(struct rds_tcp_net *tn, long delay)
 				   max(delay, 0L));
 }
 
-/* Accept what the listener has. Returns when to do it again. */
+/* Accept the connections that the listener has. Returns the delay before the
+ * next run in jiffies, or LONG_MAX if the listener will wake us.
+ */
 static long rds_tcp_accept_all(struct rds_tcp_net *tn)
 	__must_hold(&tn->tn_lock)
 {
@@ -307,10 +327,10 @@ static long rds_tcp_accept_all(struct rds_tcp_net *tn)
 }
 
 /**
- * rds_tcp_accept_work() - accept connections, and look at those accepted
+ * rds_tcp_accept_work() - Accept connections and handle the pending ones
  * @work: &rds_tcp_net.tn_accept_work
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep. Takes tn_lock.
  */
 void rds_tcp_accept_work(struct work_struct *work)
 {
@@ -329,13 +349,13 @@ void rds_tcp_accept_work(struct work_struct *work)
 }
 
 /**
- * rds_tcp_accept_stop() - no strangers any more
- * @tn: the namespace; its listener, if any, does not call us any more
+ * rds_tcp_accept_stop() - Drop all pending connections and accept no more
+ * @tn: the namespace; the listener, if any, no longer calls us back
  *
- * What the listener has not handed out yet goes too: from here on nobody
- * would see to it that those sockets keep the namespace's memory.
+ * Connections that the listener has not handed out yet are reset, too. After
+ * this, nothing would call rds_tcp_hold_net() for their sockets.
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep. Takes tn_lock. Waits for the work item.
  */
 void rds_tcp_accept_stop(struct rds_tcp_net *tn)
 {

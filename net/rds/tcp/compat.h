@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs between kernels, by the name of the feature. The rest of the
- * folder reads as if only the newest existed.
+ * Differences between kernel versions, wrapped by feature. The other files of
+ * this directory are written for the newest kernel only.
  */
 #ifndef _RDS_TCP_COMPAT_H
 #define _RDS_TCP_COMPAT_H
@@ -15,8 +15,8 @@
 #include <net/net_namespace.h>
 #include <net/tcp.h>
 
-/* Since 6.14, and in some stable kernels before, a kernel socket itself keeps
- * the memory of its namespace. To do it twice does no harm.
+/* Since 6.14, and in some earlier stable kernels, a kernel socket itself holds
+ * the memory of its namespace. Holding it twice does no harm.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
 #define RDS_TCP_SOCK_KEEPS_NET	1
@@ -42,14 +42,14 @@ static inline void rds_tcp_net_drop(struct net *net)
 }
 #endif
 
-/* Since 6.12 a packet may be in the memory of a device. */
+/* Since 6.12, the data of a packet may be in device memory. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 #define rds_tcp_skb_readable(skb)	skb_frags_readable(skb)
 #else
 #define rds_tcp_skb_readable(skb)	true
 #endif
 
-/* Since 6.5 pages are spliced by sendmsg(). Before, page by page. */
+/* Since 6.5, sendmsg() splices pages. Before, each page takes one call. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 static inline int rds_tcp_splice(struct sock *sk, const struct bio_vec *bvec,
 				 unsigned int nr, size_t skip, size_t len,

@@ -2,11 +2,13 @@
 /*
  * Connecting.
  *
- * Of two peers the one with the lower address dials. The higher one makes an
- * attempt only on the first path and only to be noticed: the lower one resets
- * it and dials. A path's source port names it, see sport.h.
+ * Of two peers, the one with the lower address dials. The one with the higher
+ * address dials on path 0 only, to be noticed: the lower one resets that
+ * attempt and dials itself. The source port of a connection identifies the
+ * path, see sport.h.
  *
- * A connection that the peer has made is taken before one is dialed.
+ * If the peer has made a connection for the path, the path takes it and does
+ * not dial.
  */
 #include <linux/slab.h>
 #include <net/ip.h>
@@ -17,11 +19,11 @@
 #include "sport.h"
 #include "tcp.h"
 
-/* Source ports tried in one attempt */
+/* Source ports tried in one attempt, at most */
 #define RDS_TCP_BIND_TRIES	64
 
-/* An attempt to connect is given up after 3 seconds: to begin anew is sooner
- * noticed by a peer that comes back than the next SYN of an old one.
+/* An attempt to connect fails after 3 seconds. When a peer comes back, it
+ * notices a new attempt sooner than the next SYN of an old one.
  */
 #define RDS_TCP_SYN_RETRIES	1
 
@@ -47,7 +49,7 @@ static int rds_tcp_sockaddr_init(struct sockaddr_storage *ss,
 	return sizeof(*sin6);
 }
 
-/* Bind to our address and a free port that names the path. */
+/* Bind to our address and a free port that identifies the path. */
 static int rds_tcp_bind(struct rds_tcp_path *tp, struct socket *sock)
 {
 	const struct rds_path *path = tp->tp_path;
@@ -74,7 +76,9 @@ static int rds_tcp_bind(struct rds_tcp_path *tp, struct socket *sock)
 	return ret;
 }
 
-/* The connection may be announced, or given up, before this returns. */
+/* Core may be notified that the connection is up, or lost, before this function
+ * returns.
+ */
 static int rds_tcp_dial(struct rds_tcp_path *tp)
 {
 	const struct rds_path *path = tp->tp_path;
@@ -128,8 +132,9 @@ static struct rds_tcp_pending *rds_tcp_take_offer(struct rds_tcp_path *tp,
 	return pa;
 }
 
-/* What has come before is to be read too, also if the peer is gone already:
- * then the path comes up, and down again at once.
+/* Take a connection that the peer has made. Data that arrived before must be
+ * read, too, even if the peer has closed the connection already. In that case
+ * the path comes UP and is dropped at once.
  */
 static int rds_tcp_take(struct rds_tcp_path *tp, struct socket *sock, bool more)
 {
@@ -137,8 +142,9 @@ static int rds_tcp_take(struct rds_tcp_path *tp, struct socket *sock, bool more)
 	struct sock *sk = sock->sk;
 	bool gone;
 
-	/* The listener's may be from before a change of the tunables, which
-	 * drops paths, but not who waits for one.
+	/* Values inherited from the listener may be older than the last
+	 * change of the tunables. A change drops paths, but not connections
+	 * that wait for a path.
 	 */
 	rds_tcp_tune(tp->tp_tn, sk);
 	rds_tcp_tune_buffers(tp->tp_tn, sk);
@@ -158,10 +164,10 @@ static int rds_tcp_take(struct rds_tcp_path *tp, struct socket *sock, bool more)
 }
 
 /**
- * rds_tcp_path_connect() - begin to connect
+ * rds_tcp_path_connect() - Take an offer, or start to dial
  * @path: the path
  *
- * Context: process, the path's work item, may sleep.
+ * Context: Process context, the path's work item, may sleep.
  * Return: see &rds_conn_ops.path_connect.
  */
 int rds_tcp_path_connect(struct rds_path *path)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Frames: how messages follow each other in the stream of bytes.
+ * Frames: the format of the TCP stream.
  *
- * A header, then as many bytes of payload as it says, then the next header. A
- * frame may begin and end anywhere in a segment. This file keeps count and
- * judges lengths; it moves no bytes and allocates nothing. A header that
- * announces more than the longest message ends the stream before anything has
- * been allocated for it.
+ * The stream is a sequence of frames. A frame is a header, followed by as many
+ * bytes of payload as the header announces. A frame may begin and end anywhere
+ * in a segment. This file tracks the position in the stream and checks lengths;
+ * it copies no data and allocates nothing. If a header announces more than the
+ * longest message, the stream ends before anything is allocated for it.
  */
 #ifndef _RDS_TCP_FRAME_H
 #define _RDS_TCP_FRAME_H
@@ -14,12 +14,12 @@
 #include <net/rds/wire.h>
 
 /**
- * enum rds_tcp_phase - what the next bytes of the stream are
- * @RDS_TCP_HEADER: of a header
- * @RDS_TCP_BODY: of the payload of a message
- * @RDS_TCP_MAP: of a congestion map of the right length
- * @RDS_TCP_SKIP: of one that has another length, to be ignored
- * @RDS_TCP_OVERSIZED: of nothing that could be received; the stream ends here
+ * enum rds_tcp_phase - type of the next bytes in the stream
+ * @RDS_TCP_HEADER: a header
+ * @RDS_TCP_BODY: payload of a message
+ * @RDS_TCP_MAP: payload of a congestion map that has the right length
+ * @RDS_TCP_SKIP: payload of a congestion map that has another length; ignored
+ * @RDS_TCP_OVERSIZED: a payload too long to be received; the stream ends here
  */
 enum rds_tcp_phase {
 	RDS_TCP_HEADER,
@@ -30,10 +30,10 @@ enum rds_tcp_phase {
 };
 
 /**
- * struct rds_tcp_frame - where a stream stands
+ * struct rds_tcp_frame - position in a received stream
  * @fr_hdr: the header being read, or the one read last
- * @fr_phase: what is next
- * @fr_left: bytes of that which are still to come; never 0, but for
+ * @fr_phase: type of the next bytes
+ * @fr_left: bytes of this phase still to be read; never 0, except in phase
  *	%RDS_TCP_OVERSIZED
  */
 struct rds_tcp_frame {
@@ -43,10 +43,10 @@ struct rds_tcp_frame {
 };
 
 /**
- * rds_tcp_frame_room() - where the next bytes of a header go
+ * rds_tcp_frame_room() - Get the buffer for the next bytes of a header
  * @fr: the stream, in phase %RDS_TCP_HEADER
  *
- * Context: any.
+ * Context: Any context.
  * Return: room for &rds_tcp_frame.fr_left bytes.
  */
 static inline void *rds_tcp_frame_room(struct rds_tcp_frame *fr)
@@ -55,10 +55,10 @@ static inline void *rds_tcp_frame_room(struct rds_tcp_frame *fr)
 }
 
 /**
- * rds_tcp_frame_next() - a header is next
+ * rds_tcp_frame_next() - Expect a header next
  * @fr: the stream
  *
- * Context: any.
+ * Context: Any context.
  */
 static inline void rds_tcp_frame_next(struct rds_tcp_frame *fr)
 {
@@ -67,10 +67,10 @@ static inline void rds_tcp_frame_next(struct rds_tcp_frame *fr)
 }
 
 /**
- * rds_tcp_frame_init() - at the beginning of a stream
+ * rds_tcp_frame_init() - Initialize the position at the start of a stream
  * @fr: the stream
  *
- * Context: any.
+ * Context: Any context.
  */
 static inline void rds_tcp_frame_init(struct rds_tcp_frame *fr)
 {
@@ -79,12 +79,12 @@ static inline void rds_tcp_frame_init(struct rds_tcp_frame *fr)
 }
 
 /**
- * rds_tcp_frame_judge() - what follows a header
+ * rds_tcp_frame_judge() - Determine the phase that follows a header
  * @hdr: the header, complete
  *
- * Context: any.
- * Return: any phase but %RDS_TCP_HEADER; its length, which may be 0, is
- * &rds_header.h_len.
+ * Context: Any context.
+ * Return: any phase but %RDS_TCP_HEADER. The length of that phase is
+ * &rds_header.h_len, and may be 0.
  */
 static inline enum rds_tcp_phase
 rds_tcp_frame_judge(const struct rds_header *hdr)
@@ -99,13 +99,13 @@ rds_tcp_frame_judge(const struct rds_header *hdr)
 }
 
 /**
- * rds_tcp_frame_advance() - bytes have been taken from the stream
+ * rds_tcp_frame_advance() - Account for bytes taken from the stream
  * @fr: the stream
- * @bytes: how many, at most &rds_tcp_frame.fr_left. Those of a header are in
- *	their place, see rds_tcp_frame_room().
+ * @bytes: number of bytes, at most &rds_tcp_frame.fr_left. If they belong to a
+ *	header, the caller has copied them to rds_tcp_frame_room().
  *
- * Context: any.
- * Return: true if a frame has ended with them; its header is still there.
+ * Context: Any context.
+ * Return: true if these bytes end a frame; its header is still in @fr.
  */
 static inline bool rds_tcp_frame_advance(struct rds_tcp_frame *fr, u32 bytes)
 {

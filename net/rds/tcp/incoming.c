@@ -2,11 +2,11 @@
 /*
  * Received messages.
  *
- * A small one is copied behind its own structure. A large one refers to the
- * pages of the packets that it came in, for as long as nobody has read it;
- * the packets themselves are not kept. Packets that hold much more memory
- * than payload are copied all the same, so that a peer which sends a byte at
- * a time cannot have us keep a page for each.
+ * The payload of a small message is copied to the memory behind its structure.
+ * A large message holds references to the pages of the packets that it arrived
+ * in until it is freed; the packets themselves are not kept. If a packet holds
+ * much more memory than payload, its payload is copied in any case. Otherwise a
+ * peer that sends one byte at a time could make us hold a page for each byte.
  */
 #include <linux/error-injection.h>
 #include <linux/module.h>
@@ -18,24 +18,26 @@
 #include "compat.h"
 #include "tcp.h"
 
-/* Packets that hold more than so many times their payload are copied. */
+/* A packet that holds more than this many times its payload is copied. */
 #define RDS_TCP_TRUESIZE_MAX	4
 
-/* Least memory that a message counts for while nobody has read it */
+/* Minimum that an unread message is charged for, in bytes */
 #define RDS_TCP_MIN_TRUESIZE	512
 
 #define RDS_TCP_GFP		(GFP_ATOMIC | __GFP_NOWARN)
 
-/* Pages that a large message begins with, and gets at a time */
+/* Entries in the first array of pieces of a large message, and in each further
+ * one
+ */
 #define RDS_TCP_FIRST_PIECES	8
 #define RDS_TCP_MORE_PIECES	31
 
 /**
- * struct rds_tcp_pieces - places of a payload, in order
- * @pc_next: those that follow, or NULL
- * @pc_nr: how many there are
- * @pc_max: how many there may be
- * @pc_bvec: the places; each holds a reference to its page
+ * struct rds_tcp_pieces - an array of pieces of a payload, in order
+ * @pc_next: the next array, or NULL
+ * @pc_nr: entries in use
+ * @pc_max: entries allocated
+ * @pc_bvec: the pieces; each holds a reference to its page
  */
 struct rds_tcp_pieces {
 	struct rds_tcp_pieces	*pc_next;
@@ -47,11 +49,11 @@ struct rds_tcp_pieces {
 /**
  * struct rds_tcp_incoming - a received message
  * @ti_inc: core's part
- * @ti_got: bytes of payload so far
- * @ti_last: the last pieces of a large message; NULL for a small one
- * @ti_copies: memory that parts of a large message are copied to
+ * @ti_got: bytes of payload received so far
+ * @ti_last: last array of pieces of a large message; NULL for a small one
+ * @ti_copies: memory for the copied parts of a large message
  * @ti_data: payload of a small message
- * @ti_first: pieces of a large one
+ * @ti_first: first array of pieces of a large message
  */
 struct rds_tcp_incoming {
 	struct rds_incoming		ti_inc;
@@ -64,19 +66,23 @@ struct rds_tcp_incoming {
 	};
 };
 
-/* Payloads up to here are copied, and share the message's allocation. */
+/* Payloads up to this size are copied and share the message's allocation. */
 #define RDS_TCP_COPY_MAX	(2048 - sizeof(struct rds_tcp_incoming))
 
-/* Those of 1 KiB are many, and would just not fit into kmalloc-1k. */
+/* Payloads of 1 KiB are frequent. With the structure before them, they would
+ * just not fit into kmalloc-1k, so such messages have their own cache.
+ */
 #define RDS_TCP_MIDDLE_MAX	1024
 
 static struct kmem_cache *rds_tcp_incoming_cache;
 
 /**
- * rds_tcp_incoming_caches_create() - before any message is received
+ * rds_tcp_incoming_caches_create() - Create the cache for received messages
  *
- * Context: process, may sleep. No locks.
- * Return: 0 or -ENOMEM.
+ * Called before any message is received.
+ *
+ * Context: Process context, may sleep. No locks.
+ * Return: 0 on success, -ENOMEM otherwise.
  */
 int rds_tcp_incoming_caches_create(void)
 {
@@ -90,16 +96,18 @@ int rds_tcp_incoming_caches_create(void)
 }
 
 /**
- * rds_tcp_incoming_caches_destroy() - after the last one has been freed
+ * rds_tcp_incoming_caches_destroy() - Destroy the cache for received messages
  *
- * Context: process, may sleep. No locks.
+ * Called after the last message has been freed.
+ *
+ * Context: Process context, may sleep. No locks.
  */
 void rds_tcp_incoming_caches_destroy(void)
 {
 	kmem_cache_destroy(rds_tcp_incoming_cache);
 }
 
-/* @size becomes what is taken. */
+/* Allocate at least @size bytes. Sets @size to what was allocated. */
 static struct rds_tcp_incoming *rds_tcp_incoming_get_memory(size_t *size)
 {
 	const size_t middle = offsetof(struct rds_tcp_incoming, ti_data) +
@@ -188,11 +196,11 @@ static void rds_tcp_pieces_init(struct rds_tcp_pieces *pc, unsigned int max)
 }
 
 /**
- * rds_tcp_incoming_alloc() - begin to receive a message
- * @hdr: its header; announces no more than RDS_MAX_MSG_SIZE
+ * rds_tcp_incoming_alloc() - Start to receive a message
+ * @hdr: its header; announces at most RDS_MAX_MSG_SIZE bytes
  *
- * Context: deliver context.
- * Return: the message, without payload yet, or NULL.
+ * Context: Deliver context.
+ * Return: the message, still without payload, or NULL if there is no memory.
  */
 struct rds_tcp_incoming *rds_tcp_incoming_alloc(const struct rds_header *hdr)
 {
@@ -245,7 +253,7 @@ static struct bio_vec *rds_tcp_new_piece(struct rds_tcp_incoming *ti)
 	return &pc->pc_bvec[pc->pc_nr++];
 }
 
-/* Another piece, or more of the last one. */
+/* Add a piece, or extend the last one if the new bytes follow it directly. */
 static bool rds_tcp_add_page(struct rds_tcp_incoming *ti, struct page *page,
 			     u32 offset, u32 len)
 {
@@ -271,8 +279,9 @@ static bool rds_tcp_add_page(struct rds_tcp_incoming *ti, struct page *page,
 	return true;
 }
 
-/* Memory to copy to: the message's own, so that it counts for what it keeps;
- * no more than its rest needs, in one piece if there is one.
+/* Provide memory to copy to. The message has its own, so that it is charged for
+ * exactly the memory that it holds. Allocate no more than @left bytes need, as
+ * one block if there is one, otherwise page by page.
  */
 static bool rds_tcp_refill(struct rds_tcp_incoming *ti, u32 left)
 {
@@ -366,7 +375,7 @@ static u32 rds_tcp_add_frags(struct rds_tcp_incoming *ti,
 	return added;
 }
 
-/* May the memory of a packet be kept for its payload? */
+/* Check whether the message may refer to the memory of a packet. */
 static bool rds_tcp_may_refer(const struct sk_buff *skb)
 {
 	return !skb_has_frag_list(skb) && rds_tcp_skb_readable(skb) &&
@@ -374,15 +383,16 @@ static bool rds_tcp_may_refer(const struct sk_buff *skb)
 }
 
 /**
- * rds_tcp_incoming_add() - add what has arrived to a message's payload
+ * rds_tcp_incoming_add() - Add received bytes to the payload of a message
  * @ti: the message
  * @skb: the packet
- * @offset: where in it
- * @len: bytes, at least 1 and no more than the message lacks
+ * @offset: offset of the bytes in the packet
+ * @len: number of bytes, at least 1 and at most what the message lacks
  *
- * Context: deliver context.
- * Return: how many bytes were added; if less than @len, memory has run out, or
- * the packet cannot be read; -EFAULT if that is certain.
+ * Context: Deliver context.
+ * Return: the number of bytes added. For a large message this is less than
+ * @len, and may be 0, if there is no memory or the packet cannot be read.
+ * -EFAULT if the packet cannot be read and the message is small.
  */
 int rds_tcp_incoming_add(struct rds_tcp_incoming *ti, const struct sk_buff *skb,
 			 u32 offset, u32 len)
@@ -407,11 +417,11 @@ int rds_tcp_incoming_add(struct rds_tcp_incoming *ti, const struct sk_buff *skb,
 ALLOW_ERROR_INJECTION(rds_tcp_incoming_add, ERRNO_NULL);
 
 /**
- * rds_tcp_incoming_holds() - memory that a message holds so far
+ * rds_tcp_incoming_holds() - Get the memory that a message holds so far
  * @ti: the message
  *
- * Context: deliver context.
- * Return: bytes.
+ * Context: Deliver context.
+ * Return: the memory in bytes.
  */
 u32 rds_tcp_incoming_holds(const struct rds_tcp_incoming *ti)
 {
@@ -419,11 +429,11 @@ u32 rds_tcp_incoming_holds(const struct rds_tcp_incoming *ti)
 }
 
 /**
- * rds_tcp_incoming_end() - a message is complete
+ * rds_tcp_incoming_end() - Finish a message that is complete
  * @ti: the message
  *
- * Context: deliver context.
- * Return: core's part, for rds_deliver().
+ * Context: Deliver context.
+ * Return: core's part of the message, for rds_deliver().
  */
 struct rds_incoming *rds_tcp_incoming_end(struct rds_tcp_incoming *ti)
 {
@@ -433,10 +443,10 @@ struct rds_incoming *rds_tcp_incoming_end(struct rds_tcp_incoming *ti)
 }
 
 /**
- * rds_tcp_incoming_drop() - give up a message that will not be completed
+ * rds_tcp_incoming_drop() - Free a message that will not be completed
  * @ti: the message, or NULL
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_tcp_incoming_drop(struct rds_tcp_incoming *ti)
 {

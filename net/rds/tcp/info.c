@@ -5,7 +5,7 @@
 
 #include "tcp.h"
 
-/* What of the current header, and of its payload, is still to come */
+/* Store how many bytes of the current header or payload are missing. */
 static void rds_tcp_record_frame(const struct rds_tcp_frame *fr, u64 *hdr_rem,
 				 u64 *data_rem)
 {
@@ -55,14 +55,14 @@ static void rds_tcp_record_v6(const struct rds_tcp_path *tp,
 }
 
 /**
- * rds_tcp_record() - describe the socket of a path
+ * rds_tcp_record() - Describe the socket of a path
  * @path: the path
- * @opt: the list
- * @record: a zeroed record of it
+ * @opt: the RDS_INFO list
+ * @record: a zeroed record of that list
  *
- * Context: process.
- * Return: true if the list is one of ours, and the path has a socket that
- * belongs on it.
+ * Context: Process context. Takes tp_lock.
+ * Return: true if the list is one of this transport's, and the path has a
+ * socket that belongs on it.
  */
 bool rds_tcp_record(struct rds_path *path, int opt, void *record)
 {

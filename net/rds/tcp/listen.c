@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The listener of a namespace: for both families where IPv6 is on, otherwise
- * for IPv4.
+ * The listener of a namespace. It serves both IPv4 and IPv6 if IPv6 is enabled.
+ * Otherwise, or if that fails, it serves IPv4 only.
  *
- * What is tuned here, accepted sockets inherit.
+ * Accepted sockets inherit what is set on the listener.
  */
 #include <net/ipv6.h>
 #include <net/rds/compat.h>
@@ -13,9 +13,9 @@
 
 #define RDS_TCP_BACKLOG		1024
 
-/* Accepted sockets have this too, until somebody takes them: their user data
- * is NULL, see rds_tcp_listen_attach(). A listener is not locked when TCP calls
- * this.
+/* Accepted sockets inherit this callback until a pending connection is attached
+ * to them. Their sk_user_data is NULL, see rds_tcp_listen_attach(). TCP calls
+ * this for a listener without holding its socket lock.
  */
 static void rds_tcp_listen_data_ready(struct sock *sk)
 {
@@ -39,7 +39,7 @@ static void rds_tcp_listen_attach(struct rds_tcp_net *tn, struct sock *sk)
 	sk->sk_data_ready = rds_tcp_listen_data_ready;
 	write_unlock_bh(&sk->sk_callback_lock);
 
-	/* Nobody wakes us for less than a header. */
+	/* Accepted sockets inherit this: wake us for a full header. */
 	WRITE_ONCE(sk->sk_rcvlowat, (int)sizeof(struct rds_header));
 	release_sock(sk);
 }
@@ -78,7 +78,7 @@ static int rds_tcp_listen_on(struct rds_tcp_net *tn, int family)
 	if (ret)
 		return ret;
 
-	/* For both families, whatever net.ipv6.bindv6only says */
+	/* Serve both families, regardless of net.ipv6.bindv6only. */
 	sock->sk->sk_ipv6only = 0;
 	sock_set_reuseaddr(sock->sk);
 	rds_tcp_tune(tn, sock->sk);
@@ -98,15 +98,16 @@ static int rds_tcp_listen_on(struct rds_tcp_net *tn, int family)
 }
 
 /**
- * rds_tcp_listen() - begin to take connections
+ * rds_tcp_listen() - Start to listen for connections
  * @tn: the namespace
  *
- * If somebody else has the port, that is an error in the first namespace. In
- * another one it must not keep the host from loading the module: that
- * namespace can dial, but not be dialed.
+ * If another program has the port, that is an error in the first namespace. In
+ * another namespace, this must not prevent the host from loading the module.
+ * Such a namespace has no listener: it can dial, but cannot be dialed.
  *
- * Context: process, may sleep.
- * Return: 0 or an errno.
+ * Context: Process context, may sleep.
+ * Return: 0 on success, or if another namespace than the first has no listener
+ * because the port is taken; otherwise an errno.
  */
 int rds_tcp_listen(struct rds_tcp_net *tn)
 {
@@ -124,12 +125,10 @@ int rds_tcp_listen(struct rds_tcp_net *tn)
 }
 
 /**
- * rds_tcp_listen_stop() - take no connections any more
+ * rds_tcp_listen_stop() - Stop listening and drop all pending connections
  * @tn: the namespace
  *
- * Strangers go with the listener.
- *
- * Context: process, may sleep.
+ * Context: Process context, may sleep. Takes tn_lock.
  */
 void rds_tcp_listen_stop(struct rds_tcp_net *tn)
 {

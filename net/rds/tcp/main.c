@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RDS over TCP: the transport's tables, its namespaces, start and end of the
- * module.
+ * RDS over TCP: operation tables of the transport, namespaces, module init and
+ * exit.
  *
- * A namespace ends in this order: tunables; listener and strangers, here;
- * connections, by core, which was registered before us and so comes after;
- * and last the memory, which connections use to their end: it belongs to an
- * operation of another kind, and those all come after.
+ * The end of a namespace runs in this order:
+ *
+ * 1. The tunables, then the listener and the pending connections (here).
+ * 2. The connections (core). Core registers its pernet operations before this
+ *    module does, so its exit runs after ours.
+ * 3. The memory of struct rds_tcp_net, which connections use to their end. It
+ *    belongs to a pernet subsystem; the exits of subsystems run after those of
+ *    all pernet devices, which the other two are.
  */
 #include <linux/inetdevice.h>
 #include <linux/module.h>
@@ -67,7 +71,7 @@ static unsigned int rds_tcp_max_paths(struct net *net, bool legacy)
 	return READ_ONCE(ctl->max_paths);
 }
 
-/* Connections have no type of service of their own. */
+/* Connections over TCP do not differ by type of service: map all to 0. */
 static u8 rds_tcp_tos_map(u8 tos)
 {
 	return 0;
@@ -126,7 +130,7 @@ static int __net_init rds_tcp_memory_init(struct net *net)
 	return tn->tn_stats ? 0 : -ENOMEM;
 }
 
-/* Until its last connection was gone, core may have asked for another run. */
+/* Core may have queued the work until the last connection was destroyed. */
 static void __net_exit rds_tcp_memory_exit(struct net *net)
 {
 	struct rds_tcp_net *tn = rds_tcp_net(net);
@@ -227,6 +231,8 @@ module_exit(rds_tcp_exit);
 
 MODULE_DESCRIPTION("RDS: TCP transport");
 MODULE_LICENSE("GPL");
-/* The kernel's own has none: DKMS would take them for the same. */
+/* The RDS modules of the kernel have no version. If ours had none either, DKMS
+ * would take the two for the same.
+ */
 MODULE_VERSION("0.1.0");
 MODULE_ALIAS("rds-transport-2");

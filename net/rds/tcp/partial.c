@@ -1,32 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Messages of which only a part has come.
+ * Incomplete messages: messages of which only a part has arrived.
  *
- * They are in no socket's account yet, nor in TCP's any more. One that is not
- * complete when its packet has been read is listed here, with the memory that
- * it holds, and counted anew as it grows; those that come in one go never are.
- * What a header announces costs nothing, and does not count.
+ * The memory of such a message is no longer charged to the TCP socket, and not
+ * yet to an RDS socket. A peer could begin messages on many connections and
+ * never complete them. So this file counts that memory for each namespace.
  *
- * When all of them together hold more than their part of the host's memory,
- * the connection of the one that comes most slowly is given up; and that of
- * the oldest before, if it has had its time. A victim is not listed any more:
- * what it holds is about to be freed.
+ * If a message is incomplete at the end of a run of the receiver, its path is
+ * put on the list tn_partials with the memory that the message holds. The count
+ * is updated when the message grows. A message that is read in a single run is
+ * never listed. The length that a header announces costs no memory. It is not
+ * counted, except for the RDS_TCP_PARTIAL_STEP that the count may run ahead.
+ *
+ * If all listed messages together hold more than the limit, the connection with
+ * the message that grows most slowly is dropped. Above a quarter of the limit,
+ * the connection with the oldest message is dropped if that message has been
+ * incomplete for more than RDS_TCP_PARTIAL_AGE. The path of a dropped
+ * connection is removed from the list at once, because the memory of its
+ * message is about to be freed.
  */
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 
 #include "tcp.h"
 
-/* Time to complete a message that nobody disputes */
+/* Time to complete a message while the memory is below the limit, in jiffies */
 #define RDS_TCP_PARTIAL_AGE	(5 * HZ)
 
-/* Part of the limit from which on the old go */
+/* Above the limit divided by this, the oldest message may be dropped */
 #define RDS_TCP_PARTIAL_SOFT	4
 
-/* Part of the host's memory that is the limit, unless it is set */
+/* The limit is the host's memory divided by this, unless it is set */
 #define RDS_TCP_PARTIAL_PART	16
 
-/* What a message may grow by unseen; it counts as if it had */
+/* The count runs ahead of the memory by at most this many bytes. A message may
+ * grow by as much before it is counted again.
+ */
 #define RDS_TCP_PARTIAL_STEP	(32U << 10)
 
 static u64 rds_tcp_partial_set(const struct rds_tcp_net *tn)
@@ -38,7 +47,9 @@ static u64 rds_tcp_partial_set(const struct rds_tcp_net *tn)
 	return ((u64)totalram_pages() << PAGE_SHIFT) / RDS_TCP_PARTIAL_PART;
 }
 
-/* It is the host's memory: no namespace has more of it than the first. */
+/* The memory is the host's, so the limit of the first namespace also bounds the
+ * limits of the others.
+ */
 static u64 rds_tcp_partial_limit(const struct rds_tcp_net *tn)
 {
 	return min(rds_tcp_partial_set(tn),
@@ -50,7 +61,7 @@ static unsigned long rds_tcp_partial_age(const struct rds_tcp_path *tp)
 	return jiffies - tp->tp_partial_since + 1;
 }
 
-/* The one that has grown least for its age */
+/* Find the message that holds the least memory for its age. */
 static struct rds_tcp_path *rds_tcp_partial_slowest(struct rds_tcp_net *tn)
 	__must_hold(&tn->tn_partial_lock)
 {
@@ -66,7 +77,7 @@ static struct rds_tcp_path *rds_tcp_partial_slowest(struct rds_tcp_net *tn)
 	return slowest;
 }
 
-/* Whose connection has to go, if any? */
+/* Find the path whose connection is to be dropped, or return NULL. */
 static struct rds_tcp_path *rds_tcp_partial_victim(struct rds_tcp_net *tn)
 	__must_hold(&tn->tn_partial_lock)
 {
@@ -93,7 +104,7 @@ static void rds_tcp_partial_unlist(struct rds_tcp_path *tp)
 	tp->tp_partial_bytes = 0;
 }
 
-/* The one given up is on the list, so its path is there. */
+/* The path of the victim exists as long as it is on the list. */
 static void rds_tcp_partial_make_room(struct rds_tcp_net *tn)
 	__must_hold(&tn->tn_partial_lock)
 {
@@ -108,12 +119,15 @@ static void rds_tcp_partial_make_room(struct rds_tcp_net *tn)
 }
 
 /**
- * rds_tcp_partial() - a message is not complete
+ * rds_tcp_partial() - Count the memory of an incomplete message
  * @tp: the path
- * @bytes: of memory that it holds
+ * @bytes: bytes of memory that the message holds
  * @left: bytes of payload that it lacks
  *
- * Context: deliver context, with the path's TCP socket locked.
+ * May drop a connection, perhaps that of @tp.
+ *
+ * Context: Deliver context, with the path's TCP socket locked. Takes
+ * tn_partial_lock.
  */
 void rds_tcp_partial(struct rds_tcp_path *tp, u32 bytes, u32 left)
 {
@@ -138,11 +152,11 @@ void rds_tcp_partial(struct rds_tcp_path *tp, u32 bytes, u32 left)
 }
 
 /**
- * rds_tcp_partial_end() - a message is complete, or given up
+ * rds_tcp_partial_end() - Stop counting a message that is complete or dropped
  * @tp: the path; rds_tcp_partial() was called for the message
  *
- * Context: deliver context with the path's TCP socket locked, or process when
- * that is gone.
+ * Context: Deliver context with the path's TCP socket locked, or process
+ * context when the path has no socket. Takes tn_partial_lock.
  */
 void rds_tcp_partial_end(struct rds_tcp_path *tp)
 {

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The transport's part of a path, and the life of its socket.
+ * The TCP part of a path, and the life of its socket.
  *
- * A socket is attached before it is connected, or when it has been accepted,
- * and from then on TCP calls us; it is detached for good before it is released.
- * Both happen with the socket locked, as every call by TCP does, so after the
- * latter nobody is left in here.
+ * A socket is attached to the path before it is connected, or after it has been
+ * accepted. From then on TCP calls us. The socket is detached for good before
+ * it is released. It is attached and detached with the socket lock held, and
+ * TCP holds that lock for every callback. So after the socket is detached, none
+ * of our callbacks runs for it.
  *
- * In good order a connection ends like this: the acks of all that we gave to
- * TCP; our FIN; reading on until the peer's FIN, or until it has taken too
- * long; the last bytes; and only then the end of the socket, with a reset if
- * it is not closed yet. Nobody sleeps until the peer has done its part: the
- * shutdown says that it takes its time, and TCP, or the time, has it called
- * again. Between the last bytes and the reset the lock is not let go, so TCP
- * acknowledges nothing that nobody reads. Timers of a kernel socket stop when
- * it is released: there is no lingering. A connection that no socket of this
- * host has used is reset at once.
+ * An orderly shutdown of a connection takes these steps:
+ *
+ * 1. Wait until the peer has acknowledged all data that we gave to TCP.
+ * 2. Send our FIN.
+ * 3. Read on until the peer's FIN arrives. RDS_TCP_FIN_TIMEOUT limits the steps
+ *    up to here.
+ * 4. Read the last data.
+ * 5. Release the socket. If the connection is not closed yet, reset it.
+ *
+ * No thread sleeps while the peer does its part. path_shutdown() returns how
+ * long there is to wait, and core calls it again when that time is over, or
+ * when TCP has made progress. The socket lock is held from the last read until
+ * the reset, so TCP acknowledges no data that is not read. The timers of a
+ * kernel socket stop when it is released, so a connection cannot linger. If no
+ * local socket has used a connection, it is reset at once.
  */
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -23,21 +30,21 @@
 
 #include "tcp.h"
 
-/* How long the peer's FIN is waited for */
+/* Time for the peer's acks and FIN in an orderly shutdown, in jiffies */
 #define RDS_TCP_FIN_TIMEOUT	(2 * HZ)
 
-/* How long memory is waited for after that, to read the rest, and how often it
- * is asked for
+/* Time to wait after that for memory to read the rest, and the delay between
+ * two attempts, in jiffies
  */
 #define RDS_TCP_DRAIN_TIMEOUT	HZ
 #define RDS_TCP_DRAIN_DELAY	DIV_ROUND_UP(HZ, 100)
 
 /**
- * rds_tcp_reason() - why a connection has ended
+ * rds_tcp_reason() - Determine why a connection has ended
  * @sk: its socket
- * @was_up: it was established
+ * @was_up: the connection was established
  *
- * Context: any.
+ * Context: Any context.
  * Return: the reason.
  */
 enum rds_drop_reason rds_tcp_reason(const struct sock *sk, bool was_up)
@@ -58,13 +65,13 @@ enum rds_drop_reason rds_tcp_reason(const struct sock *sk, bool was_up)
 }
 
 /**
- * rds_tcp_established() - prepare to use a connection
+ * rds_tcp_established() - Prepare to use a connection
  * @tp: the path
  * @sk: its socket, locked
  *
- * Context: softirq or process.
- * Return: false if it is not to be used: the peer is the one who dials, and
- * knows now.
+ * Context: Softirq or process context.
+ * Return: true; false if the connection must not be used, because it is the
+ * peer who dials. Our attempt has notified the peer.
  */
 bool rds_tcp_established(struct rds_tcp_path *tp, struct sock *sk)
 {
@@ -86,7 +93,9 @@ static void rds_tcp_dropped(struct rds_tcp_path *tp,
 	rds_path_drop(tp->tp_path, reason);
 }
 
-/* Whatever comes after an announcement to core is core's: it must be last. */
+/* Once core is notified, it may use the path or shut it down. So a notification
+ * must be the last action.
+ */
 static void rds_tcp_state_changed(struct rds_tcp_path *tp, struct sock *sk)
 {
 	rds_tcp_end_news(tp, sk);
@@ -98,8 +107,8 @@ static void rds_tcp_state_changed(struct rds_tcp_path *tp, struct sock *sk)
 	case TCP_ESTABLISHED:
 		if (tp->tp_up)
 			break;
-		/* What comes by one that we have given up is read, too: TCP
-		 * acknowledges it.
+		/* Read on a connection that has been dropped, too, because TCP
+		 * acknowledges its data.
 		 */
 		if (!rds_tcp_established(tp, sk))
 			rds_tcp_dropped(tp, RDS_DROP_YIELD);
@@ -124,12 +133,13 @@ static void rds_tcp_set_sock(struct rds_tcp_path *tp, struct socket *sock)
 }
 
 /**
- * rds_tcp_attach() - give a path its socket
- * @tp: the path; it has none
+ * rds_tcp_attach() - Attach a socket to a path
+ * @tp: the path; it has no socket
  * @sock: the socket, locked
- * @dialed: we make the connection
+ * @dialed: we dial this connection
  *
- * Context: process, the path's work item.
+ * Context: Process context, the path's work item. Takes tp_lock and
+ * sk_callback_lock.
  */
 void rds_tcp_attach(struct rds_tcp_path *tp, struct socket *sock, bool dialed)
 {
@@ -167,14 +177,17 @@ static void rds_tcp_detach(struct rds_tcp_path *tp, struct sock *sk)
 }
 
 /**
- * rds_tcp_discard() - take a path's socket away and release it
- * @tp: the path; if it has none, nothing happens
- * @late: do so although there is no memory to read what TCP has for us
+ * rds_tcp_discard() - Detach the socket of a path and release it
+ * @tp: the path; if it has no socket, nothing happens
+ * @late: do so even if there is no memory to read the data that TCP has
  *
- * What TCP has is read first. A connection that is still open is reset.
+ * The data that TCP has is read first. If the connection is still open, it is
+ * reset.
  *
- * Context: process, may sleep; nobody sends.
- * Return: true; false if there is no memory, and nothing has happened.
+ * Context: Process context, may sleep; no sender runs. Takes the TCP socket
+ * lock.
+ * Return: true if the path has no socket now; false if there is no memory, and
+ * the socket stays.
  */
 bool rds_tcp_discard(struct rds_tcp_path *tp, bool late)
 {
@@ -206,9 +219,9 @@ bool rds_tcp_discard(struct rds_tcp_path *tp, bool late)
 	return true;
 }
 
-/* Is there nothing more to wait for? A peer that has connected anew has done
- * with this connection; and with one that no socket has used nobody here has
- * anything to do.
+/* Check whether there is nothing more to wait for. If the peer has made another
+ * connection, it has finished with this one. If no local socket has used the
+ * connection, no local user depends on it.
  */
 static bool rds_tcp_is_over(const struct rds_tcp_path *tp,
 			    const struct sock *sk)
@@ -218,8 +231,9 @@ static bool rds_tcp_is_over(const struct rds_tcp_path *tp,
 	       !rds_path_is_used(tp->tp_path);
 }
 
-/* The FIN counts like a byte; if TCP was given all of a message but its last,
- * the ack of the FIN looks like that of the message.
+/* Stop passing acks to core, and send our FIN. The FIN takes one sequence
+ * number. If TCP was given all of a message but its last byte, the ack of the
+ * FIN would look like that of the message.
  */
 static void rds_tcp_send_fin(struct rds_tcp_path *tp)
 {
@@ -232,11 +246,12 @@ static void rds_tcp_send_fin(struct rds_tcp_path *tp)
 	kernel_sock_shutdown(tp->tp_sock, SHUT_WR);
 }
 
-/* Send our FIN, and wait for the peer's. What comes is delivered meanwhile, but
- * not beyond what core allows. The FIN waits for the acks of what is before
- * it: if those do not come, TCP is still in a state where it can reset.
+/* Send our FIN, and wait for the peer's. Data that arrives meanwhile is
+ * delivered as far as core allows. The FIN is sent only after all data before
+ * it is acknowledged. If the acks do not arrive, TCP is still in a state in
+ * which it can send a reset.
  *
- * Returns how long there is to wait, at most, in jiffies.
+ * Returns how long there is to wait at most, in jiffies, or 0 if it is over.
  */
 static unsigned long rds_tcp_finish(struct rds_tcp_path *tp)
 {
@@ -260,19 +275,18 @@ static unsigned long rds_tcp_finish(struct rds_tcp_path *tp)
 	return over || left <= 0 ? 0 : left;
 }
 
-/* Has the memory that was not there when the time was over had its time, too?
- */
+/* Check whether the additional time to wait for memory is over, too. */
 static bool rds_tcp_is_late(const struct rds_tcp_path *tp)
 {
 	return time_after(jiffies, tp->tp_end_at + RDS_TCP_DRAIN_TIMEOUT);
 }
 
 /**
- * rds_tcp_path_shutdown() - end the connection of a path
+ * rds_tcp_path_shutdown() - Shut down the connection of a path
  * @path: the path
- * @abort: at once
+ * @abort: do so at once
  *
- * Context: process, may sleep; the path's transmit lock is held.
+ * Context: Process context, may sleep. The path's transmit lock is held.
  * Return: see &rds_conn_ops.path_shutdown.
  */
 unsigned long rds_tcp_path_shutdown(struct rds_path *path, bool abort)
@@ -292,11 +306,11 @@ unsigned long rds_tcp_path_shutdown(struct rds_path *path, bool abort)
 }
 
 /**
- * rds_tcp_path_alloc() - set up the transport's part of a path
+ * rds_tcp_path_alloc() - Set up the TCP part of a path
  * @path: the path
  *
- * Context: process, may sleep.
- * Return: 0 or -ENOMEM.
+ * Context: Process context, may sleep.
+ * Return: 0 on success, -ENOMEM otherwise.
  */
 int rds_tcp_path_alloc(struct rds_path *path)
 {
@@ -317,10 +331,10 @@ int rds_tcp_path_alloc(struct rds_path *path)
 }
 
 /**
- * rds_tcp_path_free() - undo rds_tcp_path_alloc()
+ * rds_tcp_path_free() - Free the TCP part of a path and reset its offers
  * @path: the path, shut down
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  */
 void rds_tcp_path_free(struct rds_path *path)
 {
@@ -336,12 +350,13 @@ void rds_tcp_path_free(struct rds_path *path)
 }
 
 /**
- * rds_tcp_path_offer() - keep a connection that the peer has made
+ * rds_tcp_path_offer() - Add a pending connection to the offers of a path
  * @path: the path
- * @offer: the stranger; the caller holds &rds_tcp_net.tn_lock
+ * @offer: the pending connection
  *
- * Context: process.
- * Return: 0, and the stranger belongs to the path; -EBUSY if there are enough.
+ * Context: Process context, may sleep. The caller holds tn_lock. Takes the TCP
+ * socket lock and tp_lock.
+ * Return: 0, and the path owns @offer; -EBUSY if the path has enough offers.
  */
 int rds_tcp_path_offer(struct rds_path *path, void *offer)
 {
@@ -349,7 +364,7 @@ int rds_tcp_path_offer(struct rds_path *path, void *offer)
 	struct rds_tcp_pending *pa = offer;
 	bool raced;
 
-	/* Only this function adds, under tn_lock. */
+	/* Only this function adds offers, and tn_lock serializes it. */
 	if (READ_ONCE(tp->tp_noffers) >= RDS_TCP_MAX_OFFERS)
 		return -EBUSY;
 

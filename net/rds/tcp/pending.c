@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A stranger: a connection that a peer has made, and no path has taken. What
- * becomes of it is in accept.c; here it is listened to, and ends.
+ * The socket of a pending connection: one that a peer has made and no path has
+ * taken. This file attaches its callbacks and closes it. accept.c decides what
+ * happens to it.
  */
 #include <linux/slab.h>
 #include <net/sock.h>
@@ -9,17 +10,17 @@
 #include "tcp.h"
 
 /**
- * rds_tcp_accept_soon() - have the work look at listener and strangers
+ * rds_tcp_accept_soon() - Queue the work item for pending connections
  * @tn: the namespace
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_tcp_accept_soon(struct rds_tcp_net *tn)
 {
 	mod_delayed_work(rds_tcp_wq, &tn->tn_accept_work, 0);
 }
 
-/* The socket is locked, so it is the stranger's until we return. */
+/* The socket is locked, so the pending connection stays attached meanwhile. */
 static void rds_tcp_pending_news(struct sock *sk)
 {
 	struct rds_tcp_pending *pa = sk->sk_user_data;
@@ -29,10 +30,10 @@ static void rds_tcp_pending_news(struct sock *sk)
 }
 
 /**
- * rds_tcp_pending_attach() - listen to a stranger
- * @pa: the stranger
+ * rds_tcp_pending_attach() - Attach the callbacks of a pending connection
+ * @pa: the pending connection
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep. Takes the TCP socket lock.
  */
 void rds_tcp_pending_attach(struct rds_tcp_pending *pa)
 {
@@ -48,10 +49,10 @@ void rds_tcp_pending_attach(struct rds_tcp_pending *pa)
 }
 
 /**
- * rds_tcp_pending_detach() - stop listening to a stranger
- * @pa: the stranger
+ * rds_tcp_pending_detach() - Detach the callbacks of a pending connection
+ * @pa: the pending connection
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep. Takes the TCP socket lock.
  */
 void rds_tcp_pending_detach(struct rds_tcp_pending *pa)
 {
@@ -68,10 +69,10 @@ void rds_tcp_pending_detach(struct rds_tcp_pending *pa)
 }
 
 /**
- * rds_tcp_pending_close() - reset a stranger's connection and forget it
- * @pa: the stranger; on no list
+ * rds_tcp_pending_close() - Reset a pending connection and free it
+ * @pa: the pending connection, on no list
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep. Takes the TCP socket lock.
  */
 void rds_tcp_pending_close(struct rds_tcp_pending *pa)
 {

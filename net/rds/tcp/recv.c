@@ -2,40 +2,43 @@
 /*
  * Receiving.
  *
- * TCP calls us when data has come, with the socket locked: in softirq, or in
- * process context from the backlog of a socket that somebody else had locked,
- * perhaps our own sender. What is there is read at once and delivered in that
- * very context; nobody is scheduled. rds_tcp_recv() is the only reader, and
- * the socket lock makes it serial.
+ * When data arrives, TCP calls us with the socket locked. The context is
+ * softirq, or process context if the data comes from the backlog of a socket
+ * that another task had locked. That task may be our own sender. The data is
+ * read at once and delivered in the same context; no work is scheduled.
+ * rds_tcp_recv() is the only reader, and the socket lock serializes it.
  *
- * It stops when core says so, or when memory runs out; then core has
- * rds_tcp_rx_resume() called. What was not read stays with TCP, which closes
- * its window to the peer. The bytes of a header are taken only when all that
- * its message needs to begin has been allocated, so that there is always
- * something left to read for whoever tries again.
+ * The receiver stops when core requests it, or when there is no memory. In both
+ * cases core calls rds_tcp_rx_resume() later. Data that was not read stays in
+ * the TCP receive queue, so TCP closes its window to the peer. The last bytes
+ * of a header are taken only after the memory to begin its message has been
+ * allocated. So the next attempt always finds data left to read, which TCP
+ * needs to call the receiver.
  *
- * TCP acknowledges at once whatever has been read to the end of the queue, for
- * most programs answer only then; that would be an ack for each message. A peer
- * of our kind says by RDS_FLAG_ACK_REQUIRED when it waits for one. Otherwise
- * every second message will do, or the delayed ack.
+ * When the receive queue has been read to its end, TCP acknowledges at once,
+ * because most programs answer only at that point. For RDS this would mean an
+ * ack for each message. A peer that runs this implementation sets
+ * RDS_FLAG_ACK_REQUIRED in a message when it waits for the ack. Once it has
+ * done so on a connection, other messages are acknowledged at every second
+ * packet only, or by TCP's delayed ack.
  */
 #include <linux/slab.h>
 #include <net/tcp.h>
 
 #include "tcp.h"
 
-/* Packets read without an ack, at most, if none was asked for */
+/* Packets read in a row without an immediate ack, if none was requested */
 #define RDS_TCP_QUIET_MAX	1
 
-/* Frames read before others have a turn */
+/* Frames read in one run, so that other work gets its turn */
 #define RDS_TCP_RX_BUDGET	1024
 
 /**
  * struct rds_tcp_rx - one run of the receiver
  * @rx_tp: the path
  * @rx_sk: its socket
- * @rx_want_ack: the peer waits for an ack of what was read
- * @rx_budget: frames that may still be read
+ * @rx_want_ack: the peer waits for an ack of a message that was read
+ * @rx_budget: frames that may still be read in this run
  * @rx_batch: core's batch of deliveries
  */
 struct rds_tcp_rx {
@@ -46,7 +49,7 @@ struct rds_tcp_rx {
 	struct rds_rx_batch	rx_batch;
 };
 
-/* Allocate what the frame of a complete header needs. */
+/* Allocate the memory that the frame of a complete header needs. */
 static int rds_tcp_rx_begin(struct rds_tcp_path *tp)
 {
 	const struct rds_header *hdr = &tp->tp_frame.fr_hdr;
@@ -85,8 +88,8 @@ static int rds_tcp_rx_map(struct rds_tcp_path *tp, struct sk_buff *skb,
 	return skb_copy_bits(skb, offset, tp->tp_map + pos, len) ?: len;
 }
 
-/* Take bytes that all belong to one phase. Returns how many were taken, or an
- * errno if none were.
+/* Take bytes that all belong to one phase. Returns the number of bytes taken,
+ * or an errno if none were.
  */
 static int rds_tcp_rx_take(struct rds_tcp_path *tp, struct sk_buff *skb,
 			   u32 offset, u32 len)
@@ -106,7 +109,7 @@ static int rds_tcp_rx_take(struct rds_tcp_path *tp, struct sk_buff *skb,
 	}
 }
 
-/* A frame is complete. Returns false if the receiver is to stop. */
+/* Finish a complete frame. Returns false if the receiver must stop. */
 static bool rds_tcp_rx_end(struct rds_tcp_rx *rx)
 {
 	struct rds_tcp_path *tp = rx->rx_tp;
@@ -134,7 +137,10 @@ static bool rds_tcp_rx_end(struct rds_tcp_rx *rx)
 	return true;
 }
 
-/* Have TCP delay its ack, if the peer does not wait for it. */
+/* Have TCP delay its ack if the peer does not wait for it. When the receive
+ * queue has been read to its end, TCP acknowledges at once only if one of the
+ * flags is set.
+ */
 static void rds_tcp_rx_quiet(struct rds_tcp_rx *rx)
 {
 	struct rds_tcp_path *tp = rx->rx_tp;
@@ -151,7 +157,7 @@ static void rds_tcp_rx_quiet(struct rds_tcp_rx *rx)
 	}
 }
 
-/* For tcp_read_sock(): take what one packet has to offer. */
+/* Actor for tcp_read_sock(): take the data of one packet. */
 static int rds_tcp_rx_actor(read_descriptor_t *desc, struct sk_buff *skb,
 			    unsigned int offset, size_t len)
 {
@@ -202,13 +208,15 @@ static void rds_tcp_rx_error(struct rds_tcp_path *tp, int err)
 }
 
 /**
- * rds_tcp_recv() - read what TCP has, and deliver it
+ * rds_tcp_recv() - Read the data that TCP has, and deliver it
  * @tp: the path
  * @sk: its socket, locked
  *
- * Context: deliver context.
- * Return: 0; -ENOMEM or -EAGAIN if there may be more to read, later or soon;
- * another errno if the stream has come to a bad end.
+ * Context: Deliver context.
+ * Return: 0 if all data was read, or the receiver must not read on; -EAGAIN if
+ * the budget of this run is used up, so the caller must have it run again soon;
+ * -ENOMEM if there is no memory, and core calls rds_tcp_rx_resume() later;
+ * another errno if the rest of the stream is unusable, and the path is dropped.
  */
 int rds_tcp_recv(struct rds_tcp_path *tp, struct sock *sk)
 {
@@ -231,7 +239,7 @@ int rds_tcp_recv(struct rds_tcp_path *tp, struct sock *sk)
 	if (!rx.rx_budget && !desc.error)
 		return -EAGAIN;
 
-	/* Nothing of ours is urgent, and it would block the way. */
+	/* RDS sends no urgent data, and TCP does not read past it. */
 	if (unlikely(tcp_sk(sk)->urg_data) && !desc.error)
 		desc.error = -EPROTO;
 	rds_tcp_rx_error(tp, desc.error);
@@ -239,12 +247,12 @@ int rds_tcp_recv(struct rds_tcp_path *tp, struct sock *sk)
 }
 
 /**
- * rds_tcp_recv_all() - read what TCP has, whatever core would say
+ * rds_tcp_recv_all() - Read all data that TCP has, even if core wants to stop
  * @tp: the path
  * @sk: its socket, locked
  *
- * Context: process, may sleep.
- * Return: true if all of it was read, or nothing more can be; false if there
+ * Context: Process context, may sleep.
+ * Return: true if all data was read, or the rest cannot be read; false if there
  * was no memory for it.
  */
 bool rds_tcp_recv_all(struct rds_tcp_path *tp, struct sock *sk)
@@ -263,10 +271,10 @@ bool rds_tcp_recv_all(struct rds_tcp_path *tp, struct sock *sk)
 }
 
 /**
- * rds_tcp_recv_reset() - at the beginning of a stream
- * @tp: the path; nobody reads
+ * rds_tcp_recv_reset() - Reset the receiver for a new stream
+ * @tp: the path; no receiver runs
  *
- * Context: process.
+ * Context: Process context.
  */
 void rds_tcp_recv_reset(struct rds_tcp_path *tp)
 {
@@ -286,10 +294,10 @@ void rds_tcp_recv_reset(struct rds_tcp_path *tp)
 }
 
 /**
- * rds_tcp_data_ready() - data, or the end of it, has come
- * @sk: the socket of a path, locked; so it is the path's until we return
+ * rds_tcp_data_ready() - Handle the arrival of data or of the end of the stream
+ * @sk: the socket of a path, locked; the lock keeps it attached to the path
  *
- * Context: softirq or process.
+ * Context: Softirq or process context.
  */
 void rds_tcp_data_ready(struct sock *sk)
 {
@@ -303,10 +311,10 @@ void rds_tcp_data_ready(struct sock *sk)
 }
 
 /**
- * rds_tcp_rx_resume() - read on
+ * rds_tcp_rx_resume() - Resume reading
  * @path: the path
  *
- * Context: process, the path's work item, may sleep.
+ * Context: Process context, the path's work item, may sleep.
  */
 void rds_tcp_rx_resume(struct rds_path *path)
 {

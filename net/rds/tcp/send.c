@@ -2,21 +2,27 @@
 /*
  * Sending.
  *
- * Small messages are put by, header and payload, and go to TCP together when
- * core says that no other follows, or the batch is full. The batch references
- * its messages: core regards them as sent. A large message is not put by: its
- * header is copied, its pages are spliced, and core offers it again until all
- * of it is with TCP. A payload in the sender's own pages goes by MSG_ZEROCOPY,
- * so that whoever receives it on this host, without a wire between, is given a
- * copy; and not the ack, but the last packet that refers to it, ends it.
+ * Small messages are batched, header and payload. The batch is passed to TCP
+ * when core indicates that no other message follows, when it is full, and
+ * before a large message or a congestion map. The batch holds references to its
+ * messages, because core regards them as sent.
  *
- * Each message is marked with the place in the stream where it ends. TCP calls
- * rds_tcp_write_space() for every ack, because SOCK_NOSPACE stays set, and
- * core is told how far they have come; it compares the marks.
+ * A large message is not batched. Its header is copied and its pages are
+ * spliced. Core passes the message to xmit() again until TCP has taken all of
+ * it.
+ *
+ * A payload in the sender's own pages is sent with MSG_ZEROCOPY. If the packets
+ * are received on this host, without a wire between, the stack then gives the
+ * receiver a copy. Such a payload is done when the last packet that refers to
+ * it is freed, not when it is acknowledged.
+ *
+ * The mark of a message is the position in the stream where it ends.
+ * SOCK_NOSPACE stays set, so TCP calls rds_tcp_write_space() for every ack. We
+ * pass the acknowledged position to core, which compares it with the marks.
  *
  * The fields tp_tx_* and the batch belong to the holder of the path's transmit
- * lock. The socket lock is taken for each piece of work with TCP; letting it go
- * may deliver what has been received meanwhile.
+ * lock. The TCP socket lock is taken for each operation on TCP. Releasing it
+ * may deliver data that has been received meanwhile.
  */
 #include <net/tcp.h>
 
@@ -25,8 +31,9 @@
 
 #define RDS_TCP_MSG_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL)
 
-/* Only acks are to call us: what is sent while we hold the lock is no news, and
- * acks that come meanwhile are looked at when we let it go.
+/* TCP must call rds_tcp_write_space() for acks only, not for what we send. So
+ * clear SOCK_NOSPACE while we hold the lock. Acks that arrive meanwhile are
+ * processed when the lock is released, and the bit is set again by then.
  */
 static void rds_tcp_tx_lock(struct sock *sk)
 {
@@ -40,8 +47,8 @@ static void rds_tcp_tx_unlock(struct sock *sk)
 	release_sock(sk);
 }
 
-/* TCP took nothing. It tells us when it has room, if it is for lack of that;
- * memory is asked for again.
+/* TCP has taken nothing. If the send buffer is full, TCP notifies us when it
+ * has room: return -EAGAIN. Otherwise memory is short: have core try again.
  */
 static int rds_tcp_tx_full(struct rds_tcp_path *tp, struct sock *sk)
 {
@@ -52,7 +59,9 @@ static int rds_tcp_tx_full(struct rds_tcp_path *tp, struct sock *sk)
 	return -EAGAIN;
 }
 
-/* Send bytes of the kernel's, from @skip on. Returns how many TCP took. */
+/* Send @len bytes of kernel memory, except the first @skip. Returns how many
+ * bytes TCP has taken, or an errno.
+ */
 static int rds_tcp_tx_copy(struct rds_tcp_path *tp, struct sock *sk,
 			   struct kvec *vec, unsigned int nr, size_t skip,
 			   size_t len, int flags)
@@ -77,7 +86,7 @@ static void rds_tcp_batch_put(struct rds_tcp_batch *b)
 	b->b_sent = 0;
 }
 
-/* Send the batch. Returns 0 when all of it is with TCP. */
+/* Send the batch. Returns 0 when TCP has taken all of it. */
 static int rds_tcp_batch_send(struct rds_tcp_path *tp, int flags)
 {
 	struct rds_tcp_batch *b = &tp->tp_batch;
@@ -118,7 +127,7 @@ static void rds_tcp_batch_add(struct rds_tcp_path *tp, struct rds_message *msg)
 	WRITE_ONCE(msg->m_mark, tp->tp_tx_seq);
 }
 
-/* Send a header of which TCP has taken tp_tx_off bytes. */
+/* Send the rest of a header. TCP has taken tp_tx_off bytes of it already. */
 static int rds_tcp_tx_header(struct rds_tcp_path *tp, struct sock *sk,
 			     struct rds_header *hdr)
 {
@@ -155,8 +164,9 @@ static int rds_tcp_tx_pages(struct rds_tcp_path *tp, struct sock *sk,
 	return 0;
 }
 
-/* Where the checksum is not the device's to compute, TCP is to copy: what the
- * sender writes meanwhile would make it wrong, and the stream is not his alone.
+/* If the device does not compute the checksum, have TCP copy the payload. The
+ * sender may write to its pages at any time, which would invalidate a checksum
+ * computed by software. That would harm other senders, which share the stream.
  */
 static int rds_tcp_tx_user(struct rds_tcp_path *tp, struct sock *sk,
 			   const struct rds_message *msg, int flags)
@@ -215,12 +225,12 @@ static int rds_tcp_tx_large(struct rds_tcp_path *tp, struct rds_message *msg,
 }
 
 /**
- * rds_tcp_xmit() - send a message, or go on with one
+ * rds_tcp_xmit() - Send a message, or continue to send one
  * @path: the path
  * @msg: the message
- * @more: another follows at once
+ * @more: another message follows at once
  *
- * Context: process, may sleep; the path's transmit lock is held.
+ * Context: Process context, may sleep. The path's transmit lock is held.
  * Return: see &rds_data_ops.xmit.
  */
 int rds_tcp_xmit(struct rds_path *path, struct rds_message *msg, bool more)
@@ -244,10 +254,10 @@ int rds_tcp_xmit(struct rds_path *path, struct rds_message *msg, bool more)
 }
 
 /**
- * rds_tcp_flush() - send what was put by
+ * rds_tcp_flush() - Send the batched messages
  * @path: the path
  *
- * Context: process, may sleep; the path's transmit lock is held.
+ * Context: Process context, may sleep. The path's transmit lock is held.
  * Return: see &rds_data_ops.flush.
  */
 int rds_tcp_flush(struct rds_path *path)
@@ -258,7 +268,7 @@ int rds_tcp_flush(struct rds_path *path)
 		return rds_tcp_batch_send(tp, 0);
 	if (tp->tp_tx_corked) {
 		tp->tp_tx_corked = false;
-		/* Pushes what TCP holds back. */
+		/* This pushes the data that TCP holds back. */
 		tcp_sock_set_nodelay(tp->tp_sock->sk);
 	}
 	return 0;
@@ -291,11 +301,11 @@ static int rds_tcp_tx_map(struct rds_tcp_path *tp, struct sock *sk,
 }
 
 /**
- * rds_tcp_xmit_cong_map() - send a congestion map, or go on with one
+ * rds_tcp_xmit_cong_map() - Send a congestion map, or continue to send one
  * @path: the path
  * @map: the map
  *
- * Context: process, may sleep; the path's transmit lock is held.
+ * Context: Process context, may sleep. The path's transmit lock is held.
  * Return: see &rds_data_ops.xmit_cong_map.
  */
 int rds_tcp_xmit_cong_map(struct rds_path *path, const void *map)
@@ -322,11 +332,12 @@ int rds_tcp_xmit_cong_map(struct rds_path *path, const void *map)
 }
 
 /*
- * The peer has answered a probe of its closed window, so it is alive, and the
- * user timeout starts again. TCP has already set the timer of the next probe to
- * at most what was left of that timeout. If all of it was left, the timer finds
- * it over before a probe is sent, and TCP gives up the peer. So have the next
- * probe sent after half of the timeout at the latest. The socket is locked.
+ * The peer has answered a probe of its closed window, so it is alive: restart
+ * the user timeout. TCP has already set the timer of the next probe to at most
+ * the rest of that timeout. If the rest was the full timeout, the timer finds
+ * the timeout expired before it sends a probe, and TCP drops the connection. So
+ * have the next probe sent after at most half of the timeout. The socket is
+ * locked.
  */
 static void rds_tcp_probe_answered(struct sock *sk)
 {
@@ -343,11 +354,11 @@ static void rds_tcp_probe_answered(struct sock *sk)
 }
 
 /**
- * rds_tcp_has_all_acked() - has the peer everything that TCP was given?
+ * rds_tcp_has_all_acked() - Check whether the peer has acknowledged all data
  * @sk: the socket
  *
- * Context: any; exact if the socket is locked.
- * Return: true if it has.
+ * Context: Any context; the result is exact if the socket is locked.
+ * Return: true if the peer has acknowledged all that TCP was given.
  */
 bool rds_tcp_has_all_acked(const struct sock *sk)
 {
@@ -357,13 +368,15 @@ bool rds_tcp_has_all_acked(const struct sock *sk)
 }
 
 /**
- * rds_tcp_end_news() - something has happened to a connection
+ * rds_tcp_end_news() - Continue an orderly shutdown when TCP has made progress
  * @tp: the path
  * @sk: its socket, locked
  *
- * If it is being ended, that may go on.
+ * If an orderly shutdown is in progress, kick the path's work item when TCP has
+ * closed the connection, or when the peer has acknowledged all data before our
+ * FIN.
  *
- * Context: softirq or process.
+ * Context: Softirq or process context.
  */
 void rds_tcp_end_news(struct rds_tcp_path *tp, const struct sock *sk)
 {
@@ -374,20 +387,20 @@ void rds_tcp_end_news(struct rds_tcp_path *tp, const struct sock *sk)
 }
 
 /**
- * rds_tcp_acked() - tell core what the peer has acknowledged
+ * rds_tcp_acked() - Report to core what the peer has acknowledged
  * @tp: the path
  * @sk: its socket, locked
  *
- * Context: softirq or process.
+ * Context: Softirq or process context.
  */
 void rds_tcp_acked(struct rds_tcp_path *tp, struct sock *sk)
 {
 	u32 una = tcp_sk(sk)->snd_una;
 
 	/* A peer that answers probes of its closed window is alive, however
-	 * long that stays closed: only silence is to count. But what waits for
-	 * one that no socket of this host deals with are answers to pings, and
-	 * those are not kept for ever.
+	 * long the window stays closed. Only silence counts for the user
+	 * timeout. But if no local socket has used the connection, only pongs
+	 * wait for the peer, and these must not be held forever.
 	 */
 	if (unlikely(inet_csk(sk)->icsk_probes_tstamp) &&
 	    rds_path_is_used(tp->tp_path))
@@ -405,10 +418,10 @@ void rds_tcp_acked(struct rds_tcp_path *tp, struct sock *sk)
 }
 
 /**
- * rds_tcp_send_reset() - at the beginning of a stream
- * @tp: the path; the path's transmit lock is held, or nobody can send yet
+ * rds_tcp_send_reset() - Reset the sender for a new stream
+ * @tp: the path; its transmit lock is held, or no sender can run yet
  *
- * Context: process.
+ * Context: Process context.
  */
 void rds_tcp_send_reset(struct rds_tcp_path *tp)
 {
@@ -420,12 +433,12 @@ void rds_tcp_send_reset(struct rds_tcp_path *tp)
 }
 
 /**
- * rds_tcp_write_space() - TCP has sent something, or an ack has come
- * @sk: the socket of a path, locked; so it is the path's until we return
+ * rds_tcp_write_space() - Handle an ack, or new room in the send buffer
+ * @sk: the socket of a path, locked; the lock keeps it attached to the path
  *
- * The bit that has TCP call us is left as it is.
+ * SOCK_NOSPACE stays set, so that TCP calls this again.
  *
- * Context: softirq or process.
+ * Context: Softirq or process context.
  */
 void rds_tcp_write_space(struct sock *sk)
 {

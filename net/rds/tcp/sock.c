@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sockets of TCP: how they are tuned, how they are reset, and what they keep of
- * their namespace.
+ * TCP sockets: how they are tuned, how they are reset, and how they hold the
+ * memory of their namespace.
  *
- * A kernel socket holds no counted reference to its namespace, so that the
- * namespace goes away when its last process does. But the socket may outlive
- * it by a while: packets that refer to it wait in a queue of another
- * namespace. So it keeps the memory of the namespace, until it is destroyed.
- * Destroying it then runs code of this module, which is why the module waits
- * for such sockets before it goes.
+ * A kernel socket holds no counted reference to its namespace. So the namespace
+ * goes away when its last process exits. But the socket may outlive it for a
+ * while, because packets that refer to the socket wait in a queue of another
+ * namespace. So the socket holds the memory of the namespace until it is
+ * destroyed. Its destructor is code of this module, so the module waits for
+ * all such sockets before it is unloaded.
  */
 #include <linux/wait.h>
 #include <net/ip.h>
@@ -17,8 +17,9 @@
 #include "compat.h"
 #include "tcp.h"
 
-/* Silence after which the peer is probed, at most, and the time between two
- * probes, in seconds: several must get lost before the user timeout is over.
+/* The peer is probed after at most KEEPIDLE seconds of silence, and then every
+ * KEEPINTVL seconds. With the default user timeout, several probes must be lost
+ * before it expires.
  */
 #define RDS_TCP_KEEPIDLE	5
 #define RDS_TCP_KEEPINTVL	1
@@ -30,7 +31,7 @@ struct workqueue_struct *rds_tcp_wq;
 static atomic_t rds_tcp_nheld = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(rds_tcp_held_wait);
 
-/* All sockets of a family have the same. */
+/* The original destructors. All sockets of a family have the same one. */
 static void (*rds_tcp_destruct_v4)(struct sock *sk);
 static void (*rds_tcp_destruct_v6)(struct sock *sk);
 
@@ -44,7 +45,9 @@ static void rds_tcp_destruct(struct sock *sk)
 		READ_ONCE(rds_tcp_destruct_v6)(sk);
 	rds_tcp_net_drop(net);
 
-	/* Who waits may unload us: see rds_tcp_wait_held(). */
+	/* When the count is 0, the module may be unloaded. Before that,
+	 * rds_tcp_wait_held() waits for the end of this RCU read-side section.
+	 */
 	rcu_read_lock();
 	if (atomic_dec_and_test(&rds_tcp_nheld))
 		wake_up(&rds_tcp_held_wait);
@@ -52,11 +55,11 @@ static void rds_tcp_destruct(struct sock *sk)
 }
 
 /**
- * rds_tcp_hold_net() - have a socket keep the memory of its namespace
- * @sk: the socket, just made or accepted; not a listener, whose children
- *	would inherit the duty without the reference
+ * rds_tcp_hold_net() - Make a socket hold the memory of its namespace
+ * @sk: the socket, just created or accepted. Must not be a listener: its
+ *	children would inherit the destructor without the reference.
  *
- * Context: process.
+ * Context: Process context.
  */
 void rds_tcp_hold_net(struct sock *sk)
 {
@@ -73,9 +76,9 @@ void rds_tcp_hold_net(struct sock *sk)
 }
 
 /**
- * rds_tcp_wait_held() - wait until no socket needs this module
+ * rds_tcp_wait_held() - Wait until no socket needs this module
  *
- * Context: process, may sleep; no socket is made any more.
+ * Context: Process context, may sleep. No more sockets are created.
  */
 void rds_tcp_wait_held(void)
 {
@@ -96,11 +99,11 @@ static void rds_tcp_tune_buffer(int *buf, int value, int least, int def,
 }
 
 /**
- * rds_tcp_tune_buffers() - apply the tunables for buffers
+ * rds_tcp_tune_buffers() - Apply the tunables for buffer sizes
  * @tn: the namespace
- * @sk: a listener, or a socket that no path has yet
+ * @sk: a listener, or a socket that is not attached to a path yet
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep. Takes the TCP socket lock.
  */
 void rds_tcp_tune_buffers(struct rds_tcp_net *tn, struct sock *sk)
 {
@@ -123,14 +126,14 @@ void rds_tcp_tune_buffers(struct rds_tcp_net *tn, struct sock *sk)
 }
 
 /**
- * rds_tcp_tune() - prepare a socket for its work
+ * rds_tcp_tune() - Set the TCP options of a socket
  * @tn: the namespace
  * @sk: the socket
  *
- * Its memory is allocated with GFP_KERNEL: what sends are system calls, and
- * work that no reclaim waits for.
+ * The socket keeps GFP_KERNEL for its allocations: the senders are system calls
+ * and work items, and memory reclaim waits for none of these.
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep. Takes the TCP socket lock.
  */
 void rds_tcp_tune(struct rds_tcp_net *tn, struct sock *sk)
 {
@@ -146,10 +149,10 @@ void rds_tcp_tune(struct rds_tcp_net *tn, struct sock *sk)
 }
 
 /**
- * rds_tcp_abort() - reset a connection and release its socket
- * @sock: the socket; nobody else uses it
+ * rds_tcp_abort() - Reset a connection and release its socket
+ * @sock: the socket; the caller is its only user
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep. Takes the TCP socket lock.
  */
 void rds_tcp_abort(struct socket *sock)
 {

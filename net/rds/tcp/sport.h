@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Source ports: they name the path.
+ * Source ports: a port identifies the path.
  *
- * The remainder of the port by RDS_MAX_PATHS is the path, so that the peer
- * knows which one a connection belongs to before it has read a byte, and
- * again when it comes back. The ports are those that net.ipv4.
- * ip_local_port_range gives to any connection, in groups that have one port
- * for each path; groups that are not whole are left out.
+ * The port modulo RDS_MAX_PATHS is the index of the path. So the peer can
+ * assign a connection to a path before it has read a byte, and assigns it to
+ * the same path again when we reconnect. The ports come from
+ * net.ipv4.ip_local_port_range, as those of any other connection. They form
+ * groups with one port for each path; incomplete groups are left out.
  */
 #ifndef _RDS_TCP_SPORT_H
 #define _RDS_TCP_SPORT_H
@@ -16,9 +16,10 @@
 #include <net/rds/transport.h>
 
 /**
- * struct rds_tcp_sports - the source ports there are
- * @sp_base: the first; a multiple of RDS_MAX_PATHS
- * @sp_groups: groups of RDS_MAX_PATHS ports from there, one for each path
+ * struct rds_tcp_sports - the available source ports
+ * @sp_base: the first port; a multiple of RDS_MAX_PATHS
+ * @sp_groups: number of groups from there; each group has RDS_MAX_PATHS ports,
+ *	one for each path
  */
 struct rds_tcp_sports {
 	u32	sp_base;
@@ -26,11 +27,11 @@ struct rds_tcp_sports {
 };
 
 /**
- * rds_tcp_sport_index() - the path that a source port names
+ * rds_tcp_sport_index() - Get the index of the path that a source port names
  * @port: the port
  *
- * Context: any.
- * Return: below RDS_MAX_PATHS.
+ * Context: Any context.
+ * Return: the index, below RDS_MAX_PATHS.
  */
 static inline u8 rds_tcp_sport_index(u16 port)
 {
@@ -38,12 +39,12 @@ static inline u8 rds_tcp_sport_index(u16 port)
 }
 
 /**
- * rds_tcp_sports_init() - find the groups of a range
- * @sp: the result; without a group if the range has none
+ * rds_tcp_sports_init() - Find the groups in a range of ports
+ * @sp: the result; has no group if the range contains none
  * @low: first port of the range
  * @high: last port of the range
  *
- * Context: any.
+ * Context: Any context.
  */
 static inline void rds_tcp_sports_init(struct rds_tcp_sports *sp, int low,
 				       int high)
@@ -61,12 +62,12 @@ static inline void rds_tcp_sports_init(struct rds_tcp_sports *sp, int low,
 }
 
 /**
- * rds_tcp_sport() - the port of a path in a group
- * @sp: the ports; with at least one group
- * @group: any number: it runs round
- * @index: below RDS_MAX_PATHS
+ * rds_tcp_sport() - Get the port of a path in a group
+ * @sp: the ports, with at least one group
+ * @group: any number; taken modulo the number of groups
+ * @index: index of the path, below RDS_MAX_PATHS
  *
- * Context: any.
+ * Context: Any context.
  * Return: the port.
  */
 static inline u16 rds_tcp_sport(const struct rds_tcp_sports *sp, u32 group,

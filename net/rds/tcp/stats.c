@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Counters. */
+/* Counters of the TCP transport. */
 #include <linux/cpumask.h>
 #include <linux/string.h>
 
@@ -12,11 +12,11 @@ const char * const rds_tcp_stat_names[RDS_TCP_STAT_COUNT] = {
 };
 
 /**
- * rds_tcp_stats_sum() - add up the counters of all CPUs
+ * rds_tcp_stats_sum() - Add up the counters of all CPUs
  * @net: the namespace
- * @sums: RDS_TCP_STAT_COUNT sums
+ * @sums: room for RDS_TCP_STAT_COUNT sums
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_tcp_stats_sum(struct net *net, u64 *sums)
 {

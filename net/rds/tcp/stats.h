@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Counters, per namespace and CPU; names and order of RDS_INFO_COUNTERS. */
+/* Counters per namespace and CPU. RDS_INFO_COUNTERS shows them by these names
+ * and in this order.
+ */
 #ifndef _RDS_TCP_STATS_H
 #define _RDS_TCP_STATS_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /proc/sys/net/rds/tcp, in every namespace. Each table belongs to its
- * namespace and points at its values; no handler asks who is calling.
+ * /proc/sys/net/rds/tcp, in every namespace. Each namespace has its own table,
+ * which points to its own values. So no handler depends on the namespace of the
+ * calling process.
  */
 #include <linux/slab.h>
 #include <net/rds/compat.h>
@@ -14,8 +15,9 @@ static int rds_tcp_timeout_min = 1000;
 static int rds_tcp_timeout_max = 24 * 60 * 60 * 1000;
 static int rds_tcp_paths_max = RDS_MAX_PATHS;
 
-/* A buffer is tuned while its socket is young, so that a write has effect by
- * connecting anew; also one that writes the value that was there.
+/* Buffers are tuned only on the listener and on new sockets. So every write
+ * drops the connections of all TCP paths in the namespace, even a write of the
+ * value that is already set. The new connections use the new size.
  */
 static int rds_tcp_proc_buffer(RDS_CTL_CONST struct ctl_table *table,
 			       int write, void *buf, size_t *len, loff_t *pos)
@@ -77,11 +79,11 @@ static const struct ctl_table rds_tcp_sysctl_table[] = {
 };
 
 /**
- * rds_tcp_sysctl_net_init() - publish a namespace's tunables
- * @tn: the namespace; it listens
+ * rds_tcp_sysctl_net_init() - Register the tunables of a namespace
+ * @tn: the namespace; rds_tcp_listen() has succeeded
  *
- * Context: process, may sleep.
- * Return: 0 or -ENOMEM.
+ * Context: Process context, may sleep.
+ * Return: 0 on success, -ENOMEM otherwise.
  */
 int rds_tcp_sysctl_net_init(struct rds_tcp_net *tn)
 {
@@ -111,12 +113,12 @@ int rds_tcp_sysctl_net_init(struct rds_tcp_net *tn)
 }
 
 /**
- * rds_tcp_sysctl_net_exit() - withdraw a namespace's tunables
+ * rds_tcp_sysctl_net_exit() - Unregister the tunables of a namespace
  * @tn: the namespace
  *
- * When it returns no handler runs.
+ * No handler runs when this returns.
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  */
 void rds_tcp_sysctl_net_exit(struct rds_tcp_net *tn)
 {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * RDS over TCP: what the files of this folder share.
+ * RDS over TCP: declarations that the files of this directory share.
  *
- * tp_: a path's part; tn_: a namespace's; ts_: a stranger, which is a
- * connection that the peer has made and that has no path yet.
+ * Fields with the prefix tp_ belong to a path, with tn_ to a namespace, and
+ * with pa_ to a pending connection. A pending connection is one that the peer
+ * has made and that no path has taken yet. When core has found a path for it,
+ * it becomes an offer: it waits on the list of that path.
  *
- * Locks, outer before inner: the path's transmit lock (core's) > the lock of
- * the TCP socket > its sk_callback_lock, or tn_partial_lock. tn_lock > the lock
- * of a TCP socket. tp_lock is a leaf.
+ * Locks, outer before inner: the path's transmit lock (core's) > the TCP socket
+ * lock > its sk_callback_lock, or tn_partial_lock. tn_lock > core's rn_lock >
+ * the TCP socket lock. tp_lock is a leaf.
  */
 #ifndef _RDS_TCP_TCP_H
 #define _RDS_TCP_TCP_H
@@ -25,21 +27,21 @@
 
 #define RDS_TCP_PORT		16385
 
-/* Messages that are sent together */
+/* Messages in a batch, at most */
 #define RDS_TCP_BATCH		16
 
-/* Offers that a path keeps */
+/* Offers that a path holds, at most */
 #define RDS_TCP_MAX_OFFERS	4
 
 /**
  * struct rds_tcp_sysctl - tunables of a namespace, see Documentation/sysctl.rst
- * @sndbuf: send buffer of sockets, 0 for the kernel's choice
- * @rcvbuf: the same for the receive buffer
+ * @sndbuf: send buffer size of the TCP sockets, 0 for the kernel's choice
+ * @rcvbuf: receive buffer size of the TCP sockets, 0 for the kernel's choice
  * @user_timeout_ms: how long the peer may be silent
- * @legacy_multipath: paths also with peers of other implementations
- * @max_paths: paths that we offer
- * @partial_max_kb: memory that messages may hold of which a part has come, 0
- *	for a part of the host's
+ * @legacy_multipath: offer several paths also to peers of other implementations
+ * @max_paths: number of paths that we offer
+ * @partial_max_kb: limit of the memory that incomplete messages hold, 0 for a
+ *	fixed part of the host's memory
  */
 struct rds_tcp_sysctl {
 	int	sndbuf;
@@ -51,7 +53,7 @@ struct rds_tcp_sysctl {
 };
 
 /**
- * struct rds_tcp_callbacks - what TCP sockets call by default
+ * struct rds_tcp_callbacks - default callbacks of a TCP socket
  * @data_ready: for &sock.sk_data_ready
  * @state_change: for &sock.sk_state_change
  * @write_space: for &sock.sk_write_space
@@ -63,31 +65,32 @@ struct rds_tcp_callbacks {
 };
 
 /**
- * struct rds_tcp_net - what a namespace has
+ * struct rds_tcp_net - the TCP transport's part of a namespace
  * @tn_net: the namespace
- * @tn_listener: takes connections; NULL if the port is somebody else's, or the
- *	namespace goes
- * @tn_default: callbacks of sockets that we are done with
- * @tn_accept_work: all that happens to strangers
+ * @tn_listener: the listening socket; NULL if another program has the port, or
+ *	while the namespace is going away
+ * @tn_default: callbacks to restore when a path or a pending connection
+ *	releases its socket
+ * @tn_accept_work: accepts connections and handles the pending ones
  * @tn_lock: guards @tn_pending, @tn_npending and @tn_down
- * @tn_pending: in the order in which they came
- * @tn_npending: how many
- * @tn_flags: bit 0: those that wait for a path may ask again
- * @tn_down: no more of them
+ * @tn_pending: pending connections, oldest first
+ * @tn_npending: length of @tn_pending
+ * @tn_flags: bit 0: pending connections that wait for a path may try again
+ * @tn_down: no more pending connections are accepted
  * @tn_partial_lock: guards @tn_partials and @tn_partial_bytes; a leaf but for
  *	core's cp_lock
- * @tn_partials: paths with a message of which only a part has come
+ * @tn_partials: paths on which an incomplete message holds memory
  * @tn_partial_bytes: memory that those messages hold
  * @tn_stats: counters
  * @tn_sysctl: tunables
- * @tn_sysctl_hdr: their registration
+ * @tn_sysctl_hdr: registration of the tunables
  */
 struct rds_tcp_net {
 	struct net			*tn_net;
 	struct socket			*tn_listener;
 	struct rds_tcp_callbacks	tn_default;
 	struct delayed_work		tn_accept_work;
-	struct mutex			tn_lock;	/* strangers */
+	struct mutex			tn_lock;	/* pending list */
 	struct list_head		tn_pending;
 	unsigned int			tn_npending;
 	bool				tn_down;
@@ -104,15 +107,15 @@ struct rds_tcp_net {
 #define RDS_TCP_PF_READY	0
 
 /**
- * struct rds_tcp_pending - a connection made by the peer, without a path
+ * struct rds_tcp_pending - a connection that no path has taken yet
  * @pa_item: on &rds_tcp_net.tn_pending, or &rds_tcp_path.tp_offers
  * @pa_tn: the namespace
  * @pa_sock: the socket
- * @pa_request: who it is
+ * @pa_request: the addresses and the path, for core
  * @pa_born: when it was accepted, in jiffies
- * @pa_flags: RDS_TCP_PF_READY: something has come, so look again; set by
- *	callbacks
- * @pa_valid: its first header makes sense; it waits for a path
+ * @pa_flags: RDS_TCP_PF_READY: data has arrived or the state has changed, so
+ *	the work item must look again; set by socket callbacks
+ * @pa_valid: its first header has arrived and is valid; it waits for a path
  */
 struct rds_tcp_pending {
 	struct list_head	pa_item;
@@ -125,13 +128,13 @@ struct rds_tcp_pending {
 };
 
 /**
- * struct rds_tcp_batch - small messages put by, to be sent together
- * @b_nr: how many
- * @b_bytes: of headers and payloads
- * @b_sent: how much of that TCP has taken
- * @b_vec: header and payload of each
+ * struct rds_tcp_batch - small messages that are sent together
+ * @b_nr: number of messages
+ * @b_bytes: bytes of all headers and payloads
+ * @b_sent: how many of those bytes TCP has taken
+ * @b_vec: header and payload of each message
  * @b_hdr: the headers
- * @b_msg: the messages, referenced
+ * @b_msg: the messages; the batch holds a reference to each
  */
 struct rds_tcp_batch {
 	unsigned int		b_nr;
@@ -145,47 +148,49 @@ struct rds_tcp_batch {
 struct rds_tcp_incoming;
 
 /**
- * struct rds_tcp_path - the transport's part of a path
- * @tp_path: core's
+ * struct rds_tcp_path - the TCP transport's part of a path
+ * @tp_path: core's part
  * @tp_tn: the namespace
- * @tp_lock: guards @tp_offers, @tp_noffers, and changes of @tp_sock against
- *	those who only want to look at it
- * @tp_sock: the connection, or the attempt at one; changed by the path's work
- *	only
- * @tp_offers: strangers that the path is to take, in order
- * @tp_noffers: how many
- * @tp_group: group of source ports for the next attempt
- * @tp_dialed: we made the connection; under the socket lock, like the next
- *	twenty
- * @tp_up: it is established, and announced to core
- * @tp_dropped: core knows that it is over
- * @tp_all_acked: what TCP was given is acknowledged; what comes now is the ack
- *	of our FIN
- * @tp_ending: it is being ended in good order
- * @tp_end_at: until then at most, in jiffies
- * @tp_draining: nothing may stop the receiver any more
+ * @tp_lock: guards @tp_offers and @tp_noffers; held while @tp_sock changes, so
+ *	that other contexts may read @tp_sock under it
+ * @tp_sock: socket of the connection, or of the attempt to connect, or NULL;
+ *	changed only by path_connect() and path_shutdown(), which never run at
+ *	the same time
+ * @tp_offers: connections made by the peer that the path is to take, in order
+ * @tp_noffers: length of @tp_offers
+ * @tp_group: group of source ports for the next attempt to connect
+ * @tp_dialed: we dialed this connection. This field and those below up to
+ *	@tp_map_mark are guarded by the TCP socket lock, except where noted.
+ * @tp_up: the connection is established; core is notified, unless @tp_dropped
+ * @tp_dropped: core is aware that the connection ends, so do not report it
+ * @tp_all_acked: the peer has acknowledged all data that TCP was given; the
+ *	next ack is that of our FIN
+ * @tp_ending: an orderly shutdown is in progress
+ * @tp_end_at: deadline for the peer's acks and FIN in that shutdown, in jiffies
+ * @tp_draining: the receiver ignores requests of core to stop
  * @tp_stopped: the receiver waits for rx_resume()
- * @tp_broken: the rest of the stream makes no sense
- * @tp_acks_asked: the peer says when it waits for an ack
- * @tp_quiet: packets read since TCP was last let acknowledge at once
- * @tp_frame: where the received stream stands
+ * @tp_broken: the rest of the received stream is unusable
+ * @tp_acks_asked: the peer has set RDS_FLAG_ACK_REQUIRED on this connection,
+ *	so it sets the flag whenever it waits for an ack
+ * @tp_quiet: packets read since TCP was last allowed to acknowledge at once
+ * @tp_frame: position in the received stream
  * @tp_inc: message being received, or NULL
- * @tp_partial_seen: what the message being received was last counted for, or 0
- * @tp_partial: on &rds_tcp_net.tn_partials, if it is listed; under
- *	tn_partial_lock, like the next two
- * @tp_partial_bytes: what it counts for there
- * @tp_partial_since: when it was listed, in jiffies
+ * @tp_partial_seen: bytes last counted for the message being received, or 0
+ * @tp_partial: on &rds_tcp_net.tn_partials, if listed; guarded by
+ *	tn_partial_lock, as are the next two
+ * @tp_partial_bytes: bytes counted for the path on that list
+ * @tp_partial_since: when the path was listed, in jiffies
  * @tp_map: congestion map being received, or NULL
- * @tp_una: how far the peer's acks have come
- * @tp_kick: xmit() waits for room
- * @tp_map_pending: a congestion map of ours is not yet acknowledged
- * @tp_map_mark: where that ends in the stream
- * @tp_tx_seq: where what was given us to send ends in the stream; under the
- *	path's transmit lock, like the next three
- * @tp_tx_corked: TCP was told that more would follow
+ * @tp_una: position in the stream up to which core has received acks
+ * @tp_kick: xmit() waits for room in the send buffer
+ * @tp_map_pending: the peer has not yet acknowledged our last congestion map
+ * @tp_map_mark: position in the stream where that map ends
+ * @tp_tx_seq: position in the stream where the data that core has passed to us
+ *	ends; guarded by the path's transmit lock, as are the next three
+ * @tp_tx_corked: the last data was passed to TCP with MSG_MORE
  * @tp_tx_off: bytes of a large message, or of a congestion map, that TCP has
  *	taken; 0 between messages
- * @tp_batch: small messages put by
+ * @tp_batch: small messages that are batched
  */
 struct rds_tcp_path {
 	struct rds_path		*tp_path;
@@ -231,11 +236,12 @@ extern struct workqueue_struct *rds_tcp_wq;
 extern const struct rds_transport rds_tcp_transport;
 
 /**
- * rds_tcp_net() - what a namespace has
+ * rds_tcp_net() - Get the TCP transport's part of a namespace
  * @net: the namespace
  *
- * Context: any, until the last connection of the namespace is gone.
- * Return: never NULL.
+ * Context: Any context, until the last connection of the namespace is
+ * destroyed.
+ * Return: the TCP transport's part, never NULL.
  */
 static inline struct rds_tcp_net *rds_tcp_net(const struct net *net)
 {
@@ -243,11 +249,13 @@ static inline struct rds_tcp_net *rds_tcp_net(const struct net *net)
 }
 
 /**
- * rds_tcp_is_higher() - is it the peer who dials?
+ * rds_tcp_is_higher() - Check whether our address is the higher one
  * @path: the path
  *
- * Context: any.
- * Return: true if our address is the higher one.
+ * The end with the lower address dials.
+ *
+ * Context: Any context.
+ * Return: true if our address is the higher one, so that the peer dials.
  */
 static inline bool rds_tcp_is_higher(const struct rds_path *path)
 {
