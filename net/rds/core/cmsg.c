@@ -19,7 +19,7 @@
 #include "mr.h"
 #include "op.h"
 #include "sock.h"
-#include "sw_request.h"
+#include "sw_admit.h"
 
 static bool rds_cmsg_copy(const struct cmsghdr *cmsg, void *to, size_t size)
 {

@@ -26,8 +26,8 @@
 #include "incoming.h"
 #include "message.h"
 #include "mr.h"
-#include "multipath.h"
 #include "pong.h"
+#include "probe.h"
 #include "recv_queue.h"
 #include "sw_request.h"
 #include "sw_response.h"
@@ -265,7 +265,7 @@ static bool rds_deliver_is_dup(const struct rds_cpath *cp,
 
 /* When the peer has restarted, expect sequence numbers from 1 again on a path
  * that carries no handshake. A path with a handshake learns of the restart in
- * rds_mp_receive().
+ * rds_probe_receive().
  */
 static void rds_deliver_follow_restart(struct rds_cpath *cp)
 {
@@ -296,9 +296,9 @@ static bool rds_deliver_handshake(struct rds_cpath *cp,
 {
 	bool turn, fresh;
 
-	fresh = rds_mp_receive(cp, inc, &turn);
-	/* Not before rds_mp_receive() has set RDS_PF_HANDSHAKE, which keeps the
-	 * gate shut, see gate.c.
+	fresh = rds_probe_receive(cp, inc, &turn);
+	/* Not before rds_probe_receive() has set RDS_PF_HANDSHAKE, which keeps
+	 * the gate shut, see gate.c.
 	 */
 	if (unlikely(rds_cpath_heard(cp)))
 		rds_cong_make_good(cp);

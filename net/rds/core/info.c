@@ -18,6 +18,7 @@
 #include <net/ipv6.h>
 
 #include "conn.h"
+#include "info.h"
 #include "send.h"
 #include "sock_ops.h"
 #include "transport.h"
@@ -32,50 +33,6 @@
  * list: room for records that are added while it is written
  */
 #define RDS_INFO_SPARE		16
-
-/**
- * struct rds_info_iter - destination of a list
- * @buf: buffer for records, or NULL
- * @room: size of @buf, in bytes
- * @used: bytes written
- * @need: bytes that all records take
- */
-struct rds_info_iter {
-	void	*buf;
-	size_t	room;
-	size_t	used;
-	size_t	need;
-};
-
-/**
- * struct rds_info_list - one of the lists
- * @fill: writes the list
- * @size: bytes of a record
- * @opt: the socket option
- * @trans: the transport that has the list; RDS_TRANS_SLOTS if it is core's
- * @v6: records have IPv6 addresses; otherwise only IPv4 is listed
- * @partial: if the user's buffer is too small, return the records that fit;
- *	otherwise none
- */
-struct rds_info_list {
-	void (*fill)(struct rds_net *rn, const struct rds_info_list *list,
-		     struct rds_info_iter *iter);
-	size_t	size;
-	int	opt;
-	u8	trans;
-	bool	v6;
-	bool	partial;
-};
-
-static void rds_info_add(struct rds_info_iter *iter, const void *record,
-			 size_t size)
-{
-	iter->need += size;
-	if (iter->need > iter->room)
-		return;
-	memcpy(iter->buf + iter->used, record, size);
-	iter->used += size;
-}
 
 static void rds_info_counter(const char *name, u64 value,
 			     struct rds_info_iter *iter)
@@ -266,139 +223,6 @@ static void rds_info_socks(struct rds_net *rn,
 	mutex_unlock(&rn->rn_sock_lock);
 }
 
-/* A message, sent or received, with the fields of both kinds of record */
-struct rds_info_msg {
-	u64			seq;
-	u32			len;
-	const struct in6_addr	*laddr;
-	const struct in6_addr	*faddr;
-	__be16			lport;
-	__be16			fport;
-	u8			tos;
-};
-
-static void rds_info_add_msg(const struct rds_info_list *list,
-			     const struct rds_info_msg *msg,
-			     struct rds_info_iter *iter)
-{
-	struct rds6_info_message v6 = {
-		.seq = msg->seq, .len = msg->len,
-		.laddr = *msg->laddr, .faddr = *msg->faddr,
-		.lport = msg->lport, .fport = msg->fport, .tos = msg->tos,
-	};
-	struct rds_info_message v4 = {
-		.seq = msg->seq, .len = msg->len,
-		.laddr = msg->laddr->s6_addr32[3],
-		.faddr = msg->faddr->s6_addr32[3],
-		.lport = msg->lport, .fport = msg->fport, .tos = msg->tos,
-	};
-
-	if (list->v6)
-		rds_info_add(iter, &v6, sizeof(v6));
-	else if (ipv6_addr_v4mapped(msg->laddr))
-		rds_info_add(iter, &v4, sizeof(v4));
-}
-
-/* A message without a sequence number is listed with the one that it would get
- * if it were sent now. @next is that number, and is incremented.
- */
-static void rds_info_path_queue(struct rds_cpath *cp, struct list_head *queue,
-				u64 *next, const struct rds_info_list *list,
-				struct rds_info_iter *iter)
-	__must_hold(&cp->cp_lock)
-{
-	struct rds_message *msg;
-
-	lockdep_assert_held(&cp->cp_lock);
-	list_for_each_entry(msg, queue, m_path_item) {
-		struct rds_info_msg record = {
-			.seq = msg->m_seq ?: (*next)++,
-			.len = msg->m_payload.len,
-			.laddr = &cp->cp_pub.laddr, .faddr = &cp->cp_pub.faddr,
-			.lport = msg->m_sport, .fport = msg->m_dport,
-			.tos = cp->cp_pub.tos,
-		};
-
-		rds_info_add_msg(list, &record, iter);
-	}
-}
-
-/* List queued messages, and then parked ones. */
-static void rds_info_path_send(struct rds_cpath *cp,
-			       const struct rds_info_list *list,
-			       struct rds_info_iter *iter)
-{
-	struct rds_parked *pd;
-	unsigned long port;
-	u64 next;
-
-	spin_lock_bh(&cp->cp_lock);
-	next = cp->cp_next_tx_seq;
-	rds_info_path_queue(cp, &cp->cp_send_queue, &next, list, iter);
-	xa_for_each(&cp->cp_park.pk_ports, port, pd)
-		rds_info_path_queue(cp, &pd->pd_msgs, &next, list, iter);
-	spin_unlock_bh(&cp->cp_lock);
-}
-
-static void rds_info_path_retrans(struct rds_cpath *cp,
-				  const struct rds_info_list *list,
-				  struct rds_info_iter *iter)
-{
-	u64 next = 0;
-
-	spin_lock_bh(&cp->cp_lock);
-	rds_info_path_queue(cp, &cp->cp_retrans, &next, list, iter);
-	spin_unlock_bh(&cp->cp_lock);
-}
-
-/* Returns the path that follows @cp among all connections of the namespace; the
- * first path if @cp is NULL.
- */
-static struct rds_cpath *rds_info_next_path(struct rds_net *rn,
-					    struct rds_cpath *cp)
-	__must_hold(&rn->rn_lock)
-{
-	unsigned int i = cp ? cp->cp_pub.index + 1 : 0;
-	struct rds_conn *conn;
-
-	lockdep_assert_held(&rn->rn_lock);
-
-	conn = cp ? cp->cp_conn :
-		    list_first_entry(&rn->rn_conn_list, struct rds_conn,
-				     c_item);
-	list_for_each_entry_from(conn, &rn->rn_conn_list, c_item) {
-		for (; i < RDS_MAX_PATHS; i++) {
-			if (conn->c_paths[i])
-				return conn->c_paths[i];
-		}
-		i = 0;
-	}
-	return NULL;
-}
-
-static void rds_info_send(struct rds_net *rn, const struct rds_info_list *list,
-			  struct rds_info_iter *iter)
-{
-	struct rds_cpath *cp = NULL;
-
-	mutex_lock(&rn->rn_lock);
-	while ((cp = rds_info_next_path(rn, cp)))
-		rds_info_path_send(cp, list, iter);
-	mutex_unlock(&rn->rn_lock);
-}
-
-static void rds_info_retrans(struct rds_net *rn,
-			     const struct rds_info_list *list,
-			     struct rds_info_iter *iter)
-{
-	struct rds_cpath *cp = NULL;
-
-	mutex_lock(&rn->rn_lock);
-	while ((cp = rds_info_next_path(rn, cp)))
-		rds_info_path_retrans(cp, list, iter);
-	mutex_unlock(&rn->rn_lock);
-}
-
 /* List the records of paths that only their transport can fill. */
 static void rds_info_transport(struct rds_net *rn,
 			       const struct rds_info_list *list,
@@ -435,39 +259,6 @@ static void rds_info_paths(struct rds_net *rn,
 	while ((cp = rds_info_next_path(rn, cp)))
 		rds_info_path(cp, iter);
 	mutex_unlock(&rn->rn_lock);
-}
-
-static void rds_info_sock_queue(struct rds_sock *rs,
-				const struct rds_info_list *list,
-				struct rds_info_iter *iter)
-{
-	struct rds_incoming *inc;
-
-	spin_lock_bh(&rs->rs_recv_lock);
-	list_for_each_entry(inc, &rs->rs_recv_queue, i_item) {
-		struct rds_info_msg record = {
-			.seq = inc->i_seq, .len = inc->i_len,
-			.laddr = &rs->rs_bound.ip, .faddr = &inc->i_saddr,
-			.lport = inc->i_dport, .fport = inc->i_sport,
-			.tos = inc->i_tos,
-		};
-
-		rds_info_add_msg(list, &record, iter);
-	}
-	spin_unlock_bh(&rs->rs_recv_lock);
-}
-
-static void rds_info_recv(struct rds_net *rn, const struct rds_info_list *list,
-			  struct rds_info_iter *iter)
-{
-	struct rds_sock *rs;
-
-	mutex_lock(&rn->rn_sock_lock);
-	list_for_each_entry(rs, &rn->rn_socks, rs_item) {
-		rds_info_sock_queue(rs, list, iter);
-		cond_resched();
-	}
-	mutex_unlock(&rn->rn_sock_lock);
 }
 
 #define RDS_INFO_LIST(_opt, _fill, _record, _v6, _partial)	\

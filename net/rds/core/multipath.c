@@ -8,8 +8,8 @@
  * on every path, and go ahead of all messages. For any other peer they are
  * numbered like messages and sent on path 0, where the very first message of a
  * connection is a probe. Barrier probes, see below, are always numbered.
- * Delivery records the content of a frame (rds_mp_receive()). The path's work
- * item then acts on it under c_mp_lock (rds_mp_work()):
+ * Delivery records the content of a frame (rds_probe_receive()). The path's
+ * work item then acts on it under c_mp_lock (rds_mp_work()):
  *
  * - Another generation number: the peer has restarted and has forgotten us.
  *   Messages that are queued for its former incarnation are dropped, and so are
@@ -39,7 +39,7 @@
  *
  * The first probe usually offers one path, because the peer is not known yet.
  * Two peers that recognize each other by such probes both send another probe,
- * which offers more (rds_mp_offer_again()).
+ * which offers more (rds_probe_offer_again()).
  */
 #include <linux/log2.h>
 
@@ -49,243 +49,13 @@
 #include "legacy.h"
 #include "message.h"
 #include "multipath.h"
+#include "probe.h"
 #include "send.h"
 
 #include <trace/events/rds.h>
 
 /* Interval at which a barrier probe without a reply is repeated, in jiffies */
 #define RDS_FAN_PATIENCE	HZ
-
-/* Delay before a failed allocation is tried again, in jiffies */
-#define RDS_MP_NOMEM_DELAY	2
-
-/* Numbered probes that may wait on a path; more would carry nothing new */
-#define RDS_MAX_PROBES		2
-
-/* Marks cp_turn as set, since 0 is a valid generation number */
-#define RDS_TURN_NOTED		BIT_ULL(32)
-
-/* Replies that may wait on a path */
-#define RDS_MAX_REPLIES		16
-
-/* Paths that are in use are not withdrawn, even if fewer are allowed now. */
-static unsigned int rds_mp_offer(const struct rds_conn *conn)
-{
-	unsigned int n = READ_ONCE(conn->c_npaths_wanted);
-	bool legacy = !READ_ONCE(conn->c_peer_hs.ours);
-
-	if (n > 1)
-		return n;
-	n = conn->c_key.trans->conn->max_paths(conn->c_rn->rn_net, legacy);
-	return clamp_t(unsigned int, n, 1, RDS_MAX_PATHS);
-}
-
-/* Only our implementation understands that paths are in use. */
-static bool rds_mp_are_in_use(const struct rds_conn *conn)
-{
-	return READ_ONCE(conn->c_npaths_wanted) > 1 &&
-	READ_ONCE(conn->c_peer_hs.ours);
-}
-
-static void rds_mp_write(struct rds_conn *conn, struct rds_message *msg,
-			 bool reply, u8 tag)
-{
-	struct rds_handshake_self self = {
-		.npaths = rds_mp_offer(conn),
-		.in_use = rds_mp_are_in_use(conn),
-		.tag = READ_ONCE(conn->c_peer_hs.ours) ? tag : 0,
-		.gen = conn->c_gen,
-		.epoch = conn->c_epoch,
-	};
-	__be16 *port = reply ? &msg->m_dport : &msg->m_sport;
-
-	WRITE_ONCE(conn->c_npaths_offered, self.npaths);
-	WRITE_ONCE(conn->c_npaths_offered_in_use, self.in_use);
-	*port = cpu_to_be16(RDS_PORT_PROBE);
-	rds_handshake_write(msg->m_exthdr, &self);
-}
-
-/**
- * rds_mp_write_probe() - Turn a message into a probe
- * @cp: the path that will carry it
- * @msg: the message, empty
- *
- * Context: Process context.
- */
-void rds_mp_write_probe(struct rds_cpath *cp, struct rds_message *msg)
-{
-	rds_mp_write(cp->cp_conn, msg, false, 0);
-}
-
-/**
- * rds_mp_write_reply() - Turn a message into a reply to a probe
- * @cp: the path that will carry it
- * @msg: the message, empty
- *
- * Context: Process context.
- */
-void rds_mp_write_reply(struct rds_cpath *cp, struct rds_message *msg)
-{
-	rds_mp_write(cp->cp_conn, msg, true, READ_ONCE(cp->cp_rx_tag));
-}
-
-/* Only a peer that runs our implementation understands unnumbered frames. */
-static void rds_mp_probe_soon(struct rds_cpath *cp)
-{
-	if (READ_ONCE(cp->cp_conn->c_peer_hs.ours))
-		set_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);
-	else
-		set_bit(RDS_PF_PROBE, &cp->cp_flags);
-	rds_cpath_kick(cp, 0);
-}
-
-/* Merge a frame with the previous one of the same sender. A frame that the peer
- * wrote before it knew us, with a smaller offer, may arrive after a later one.
- * A number of paths in use is not an offer, so the two are not compared.
- */
-static void rds_mp_add_offer(struct rds_handshake *hs,
-			     const struct rds_handshake *before)
-{
-	if (hs->in_use == before->in_use) {
-		hs->npaths = max(hs->npaths, before->npaths);
-	} else if (before->in_use) {
-		hs->npaths = before->npaths;
-		hs->in_use = true;
-	}
-}
-
-/**
- * rds_mp_verify() - Check with a probe whether the peer has the connection
- * @cp: the path, UP
- *
- * If the peer has lost the connection, its host responds with a reset.
- *
- * Context: Any.
- */
-void rds_mp_verify(struct rds_cpath *cp)
-{
-	rds_mp_probe_soon(cp);
-}
-
-/* Record on each path that the messages queued so far are not meant for the new
- * incarnation of the peer, from which @hs comes. While the connection is being
- * shut down, messages behind the handshake frame may be delivered, and sockets
- * may respond to them, before the work item acts on the frame. These responses
- * must not be flushed.
- */
-static void rds_mp_note_turn(struct rds_conn *conn,
-			     const struct rds_handshake *hs)
-{
-	u64 turn = rds_handshake_gen(hs) | RDS_TURN_NOTED;
-	struct rds_cpath *cp;
-	unsigned int i;
-
-	for (i = 0; i < RDS_MAX_PATHS; i++) {
-		cp = rds_conn_path(conn, i);
-		if (!cp)
-			continue;
-		spin_lock(&cp->cp_lock);
-		if (cp->cp_turn != turn) {
-			cp->cp_turn = turn;
-			cp->cp_turn_ticket = cp->cp_next_ticket;
-		}
-		spin_unlock(&cp->cp_lock);
-	}
-}
-
-/* When a barrier probe arrives, all messages before it have arrived. When the
- * reply to it arrives, the sender of the barrier can rely on that.
- */
-static void rds_mp_note_tag(struct rds_cpath *cp,
-			    const struct rds_incoming *inc,
-			    const struct rds_handshake *hs)
-{
-	struct rds_conn *conn = cp->cp_conn;
-
-	if (!hs->tag)
-		return;
-	if (inc->i_seq && !inc->i_dport)
-		WRITE_ONCE(cp->cp_rx_tag, hs->tag);
-	/* A numbered reply may be meant for our former incarnation. */
-	else if (!inc->i_seq && inc->i_dport &&
-		 cp == READ_ONCE(conn->c_fan_path))
-		WRITE_ONCE(conn->c_fan_echo, hs->tag);
-}
-
-/**
- * rds_mp_receive() - Process a probe or a reply
- * @cp: the path on which it arrived
- * @inc: the frame; remains owned by the caller
- * @turn: set to whether the peer has restarted. If so, the transport must not
- *	read on until the path's work item has acted on that and resumes it
- *
- * The check for duplicates is here, because it depends on the content of the
- * frame. A duplicate still updates what is known of the peer, but it completes
- * no probe of ours and gets no numbered reply.
- *
- * Context: Deliver context, serialized per path. Takes cp_lock.
- * Return: true if the frame is new; false if it is a duplicate.
- */
-bool rds_mp_receive(struct rds_cpath *cp, struct rds_incoming *inc,
-		    bool *turn)
-{
-	struct rds_conn *conn = cp->cp_conn;
-	struct rds_handshake hs;
-	bool asked = false;
-	bool dup = false;
-
-	rds_handshake_read(inc->i_exthdr, &hs);
-	if (cp->cp_rx_peer != hs.id) {
-		cp->cp_rx_peer = hs.id;
-		WRITE_ONCE(cp->cp_next_rx_seq, 1);
-		WRITE_ONCE(cp->cp_rx_tag, 0);
-	}
-	cp->cp_strict = hs.ours;
-	cp->cp_sw.so_known = hs.sw_rdma;
-	if (inc->i_seq) {
-		dup = inc->i_seq < cp->cp_next_rx_seq &&
-		      (cp->cp_strict ||
-		       (inc->i_flags & RDS_FLAG_RETRANSMITTED));
-		if (!dup)
-			WRITE_ONCE(cp->cp_next_rx_seq, inc->i_seq + 1);
-	}
-	rds_mp_note_tag(cp, inc, &hs);
-
-	spin_lock(&cp->cp_lock);
-	if (cp->cp_has_handshake && cp->cp_handshake.id == hs.id)
-		rds_mp_add_offer(&hs, &cp->cp_handshake);
-	cp->cp_handshake = hs;
-	cp->cp_has_handshake = true;
-	cp->cp_handshake_at = jiffies;
-	if (inc->i_seq && inc->i_dport) {
-		cp->cp_has_reply = true;
-		cp->cp_reply_at = jiffies;
-		/* If set, this is the reply to the restart probe: no other
-		 * probe has been sent on this connection yet.
-		 */
-		asked = cp->cp_restart_probe_out;
-		cp->cp_restart_probe_out = false;
-	}
-	spin_unlock(&cp->cp_lock);
-
-	/* This must precede RDS_PF_HANDSHAKE, on which the work item acts. */
-	*turn = READ_ONCE(conn->c_has_handshake) &&
-		rds_handshake_gen(&hs) != READ_ONCE(conn->c_peer_hs.id) >> 32;
-	if (*turn) {
-		rds_mp_note_turn(conn, &hs);
-		set_bit(RDS_PF_RX_TURN, &cp->cp_flags);
-	}
-	if (!inc->i_dport && (!inc->i_seq || hs.tag))
-		set_bit(RDS_PF_REPLY_NOW, &cp->cp_flags);
-	else if (inc->i_seq && !dup && inc->i_dport && !asked)
-		atomic_dec_if_positive(&conn->c_probes);
-	else if (inc->i_seq && !dup && !inc->i_dport)
-		atomic_add_unless(&cp->cp_replies, 1, RDS_MAX_REPLIES);
-
-	set_bit(RDS_PF_HANDSHAKE, &cp->cp_flags);
-	rds_cpath_kick(cp, 0);
-	return !dup;
-}
 
 static void rds_mp_kick_all(struct rds_conn *conn)
 {
@@ -412,30 +182,6 @@ static bool rds_mp_make(struct rds_conn *conn, unsigned int want)
 	return true;
 }
 
-/* Return the tag for a numbered probe on @cp. While a barrier is pending, such
- * a probe is the barrier probe or comes behind it, so it carries the same tag.
- */
-static u8 rds_mp_tag(const struct rds_cpath *cp)
-{
-	const struct rds_conn *conn = cp->cp_conn;
-
-	return cp == READ_ONCE(conn->c_fan_path) &&
-	       READ_ONCE(conn->c_fan) == RDS_FAN_BARRIER ?
-	       READ_ONCE(conn->c_fan_tag) : 0;
-}
-
-static struct rds_message *rds_mp_new_probe(struct rds_cpath *cp)
-{
-	struct rds_message *msg = rds_send_new_control(cp);
-
-	if (!msg)
-		return NULL;
-	msg->m_kind = RDS_MSG_PROBE;
-	atomic_inc(&cp->cp_nprobes);
-	rds_mp_write(cp->cp_conn, msg, false, rds_mp_tag(cp));
-	return msg;
-}
-
 /* Spread messages over @want paths from now on. Those that stay on the first
  * path are queued behind the barrier probe, and parked messages go before it.
  * If only the first probe has been queued so far, and the peer runs our
@@ -534,7 +280,7 @@ static bool rds_mp_grow(struct rds_conn *conn, unsigned int want)
 
 	lockdep_assert_held(&conn->c_mp_lock);
 
-	barrier = rds_mp_new_probe(conn->c_fan_path);
+	barrier = rds_probe_new(conn->c_fan_path);
 	if (!barrier)
 		return false;
 
@@ -543,7 +289,7 @@ static bool rds_mp_grow(struct rds_conn *conn, unsigned int want)
 	if (made) {
 		WRITE_ONCE(conn->c_npaths_wanted, want);
 		conn->c_fan_tag = conn->c_fan_tag % RDS_HANDSHAKE_TAGS + 1;
-		rds_mp_write(conn, barrier, false, conn->c_fan_tag);
+		rds_probe_write_frame(conn, barrier, false, conn->c_fan_tag);
 		used = rds_mp_publish(conn, want, place, barrier);
 		rds_mp_check_names(conn, want);
 	}
@@ -585,7 +331,7 @@ static unsigned int rds_mp_want(const struct rds_conn *conn,
 	unsigned int n = min_t(unsigned int, hs->npaths, RDS_MAX_PATHS);
 
 	if (!hs->in_use)
-		n = min(n, rds_mp_offer(conn));
+		n = min(n, rds_probe_offer(conn));
 	return rounddown_pow_of_two(n);
 }
 
@@ -613,7 +359,7 @@ static bool rds_mp_adapt(struct rds_cpath *cp,
 		made = rds_mp_widen(conn, want);
 	if (!made) {
 		set_bit(RDS_PF_HANDSHAKE, &cp->cp_flags);
-		rds_cpath_kick(cp, RDS_MP_NOMEM_DELAY);
+		rds_cpath_kick(cp, RDS_PROBE_NOMEM_DELAY);
 	}
 	return made;
 }
@@ -706,64 +452,6 @@ bool rds_mp_wait(const struct rds_conn *conn)
 	return READ_ONCE(conn->c_fan) == RDS_FAN_BARRIER;
 }
 
-static void rds_mp_queue_probe(struct rds_cpath *cp)
-{
-	struct rds_conn *conn = cp->cp_conn;
-	struct rds_message *msg;
-
-	if (!test_and_clear_bit(RDS_PF_PROBE, &cp->cp_flags) ||
-	    atomic_read(&cp->cp_nprobes) >= RDS_MAX_PROBES)
-		return;
-
-	msg = rds_mp_new_probe(cp);
-	if (!msg) {
-		set_bit(RDS_PF_PROBE, &cp->cp_flags);
-		rds_cpath_kick(cp, RDS_MP_NOMEM_DELAY);
-		return;
-	}
-	/* The reply may arrive before rds_send_control() returns. */
-	atomic_inc(&conn->c_probes);
-	if (!rds_send_control(cp, msg, conn->c_first_probe))
-		atomic_dec(&conn->c_probes);
-	conn->c_first_probe = false;
-}
-
-static void rds_mp_queue_replies(struct rds_cpath *cp)
-{
-	struct rds_message *msg;
-
-	while (atomic_read(&cp->cp_replies)) {
-		/* A peer that does not read gets no more replies. */
-		if (atomic_read(&cp->cp_nreplies) >= RDS_MAX_REPLIES) {
-			atomic_dec(&cp->cp_replies);
-			continue;
-		}
-		msg = rds_send_new_control(cp);
-		if (!msg) {
-			rds_cpath_kick(cp, RDS_MP_NOMEM_DELAY);
-			return;
-		}
-		atomic_dec(&cp->cp_replies);
-		atomic_inc(&cp->cp_nreplies);
-		msg->m_kind = RDS_MSG_REPLY;
-		rds_mp_write_reply(cp, msg);
-		rds_send_control(cp, msg, false);
-	}
-}
-
-/* Send a probe if the last frame no longer matches what we offer. Call this
- * after the replies are queued, which may carry the present offer already.
- */
-static void rds_mp_offer_again(struct rds_conn *conn)
-	__must_hold(&conn->c_mp_lock)
-{
-	lockdep_assert_held(&conn->c_mp_lock);
-	if (conn->c_has_handshake && READ_ONCE(conn->c_npaths_offered) &&
-	    (conn->c_npaths_offered != rds_mp_offer(conn) ||
-	     conn->c_npaths_offered_in_use != rds_mp_are_in_use(conn)))
-		rds_mp_probe_soon(rds_conn_path(conn, 0));
-}
-
 static void rds_mp_learn(struct rds_cpath *cp)
 {
 	struct rds_conn *conn = cp->cp_conn;
@@ -784,9 +472,9 @@ static void rds_mp_learn(struct rds_cpath *cp)
 	if (turn)
 		set_bit(RDS_PF_RX, &cp->cp_flags);
 	rds_mp_check_barrier(cp);
-	rds_mp_queue_replies(cp);
+	rds_probe_queue_replies(cp);
 	if (news && !test_bit(RDS_PF_REPLY_NOW, &cp->cp_flags))
-		rds_mp_offer_again(conn);
+		rds_probe_offer_again(conn);
 	mutex_unlock(&conn->c_mp_lock);
 
 	if (news && cp->cp_trans->conn->accept_again)
@@ -843,5 +531,5 @@ void rds_mp_work(struct rds_cpath *cp)
 		rds_mp_learn(cp);
 	if (test_bit(RDS_PF_FLUSH, &cp->cp_flags))
 		rds_mp_flush(cp);
-	rds_mp_queue_probe(cp);
+	rds_probe_queue(cp);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The paths of a connection: their number and use, and the handshake. */
+/* The paths of a connection: their number and use. */
 #ifndef _RDS_CORE_MULTIPATH_H
 #define _RDS_CORE_MULTIPATH_H
 
@@ -7,13 +7,8 @@
 
 #include "conn.h"
 
-void rds_mp_verify(struct rds_cpath *cp);
 void rds_mp_apply_last(struct rds_cpath *cp);
-bool rds_mp_receive(struct rds_cpath *cp, struct rds_incoming *inc,
-		    bool *turn);
 void rds_mp_work(struct rds_cpath *cp);
-void rds_mp_write_probe(struct rds_cpath *cp, struct rds_message *msg);
-void rds_mp_write_reply(struct rds_cpath *cp, struct rds_message *msg);
 bool rds_mp_wait(const struct rds_conn *conn);
 
 /**

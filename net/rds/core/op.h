@@ -39,4 +39,28 @@ static inline bool rds_op_outlasts(const struct rds_message *msg)
 	       (msg->m_op->op_bare || !rds_op_is_over(msg->m_op));
 }
 
+/**
+ * rds_op_is_fetch() - Check whether an operation fetches data
+ * @op: the operation
+ *
+ * Context: Any context.
+ * Return: true if it writes to local memory.
+ */
+static inline bool rds_op_is_fetch(const struct rds_op *op)
+{
+	return op->op_kind != RDS_OP_WRITE;
+}
+
+/**
+ * rds_op_is_atomic() - Check whether an operation is an atomic one
+ * @op: the operation
+ *
+ * Context: Any context.
+ * Return: true if it is.
+ */
+static inline bool rds_op_is_atomic(const struct rds_op *op)
+{
+	return op->op_kind != RDS_OP_WRITE && op->op_kind != RDS_OP_READ;
+}
+
 #endif /* _RDS_CORE_OP_H */

@@ -397,7 +397,7 @@ void rds_path_drop(struct rds_path *path, enum rds_drop_reason reason)
 	struct rds_cpath *cp = to_cpath(path);
 
 	trace_rds_path_drop(path, reason);
-	/* A path that is being dropped already keeps the first reason. */
+	/* A path in ERROR keeps the reason for which it was dropped first. */
 	if (rds_cpath_state(cp) != RDS_PATH_ERROR)
 		WRITE_ONCE(cp->cp_drop_reason, reason);
 	rds_cpath_event(cp, RDS_EV_DROP);

@@ -56,8 +56,8 @@
 #include "conn.h"
 #include "gate.h"
 #include "message.h"
-#include "multipath.h"
 #include "op.h"
+#include "probe.h"
 #include "send.h"
 #include "sw_request.h"
 #include "sw_response.h"
@@ -215,9 +215,9 @@ static struct rds_message *rds_send_next_handshake(struct rds_cpath *cp)
 		return ERR_PTR(-ENOMEM);
 	clear_bit(bit, &cp->cp_flags);
 	if (bit == RDS_PF_REPLY_NOW)
-		rds_mp_write_reply(cp, msg);
+		rds_probe_write_reply(cp, msg);
 	else
-		rds_mp_write_probe(cp, msg);
+		rds_probe_write(cp, msg);
 	if (bit == RDS_PF_PROBE_RESTART)
 		rds_send_number_probe(cp, msg);
 	return msg;

@@ -47,15 +47,12 @@
 #include "op.h"
 #include "payload.h"
 #include "send.h"
+#include "sw_admit.h"
 #include "sw_frame.h"
+#include "sw_local.h"
 #include "sw_mr.h"
 #include "sw_request.h"
 #include "sw_response.h"
-
-/* Time to wait for the peer's handshake frame. A peer that is connected and has
- * sent none by then does not run this implementation.
- */
-#define RDS_SW_PATIENCE	(2 * HZ)
 
 /**
  * struct rds_sw_request - a request that the peer has not answered
@@ -68,169 +65,6 @@ struct rds_sw_request {
 	u32			sc_id;
 	struct rds_message	*sc_msg;
 };
-
-static bool rds_sw_is_fetch(const struct rds_op *op)
-{
-	return op->op_kind != RDS_OP_WRITE;
-}
-
-static bool rds_sw_is_atomic(const struct rds_op *op)
-{
-	return op->op_kind != RDS_OP_WRITE && op->op_kind != RDS_OP_READ;
-}
-
-static bool rds_sw_peer_is_known(const struct rds_conn *conn)
-{
-	/* Pairs with the release in rds_mp_apply(). */
-	return smp_load_acquire(&conn->c_has_handshake);
-}
-
-/* Wait for an absent peer once per connection, not once per message: the time
- * starts with the first message that waits.
- */
-static long rds_sw_patience(struct rds_conn *conn)
-{
-	unsigned long at = READ_ONCE(conn->c_handshake_wait_at);
-
-	if (!at) {
-		at = jiffies | 1;
-		WRITE_ONCE(conn->c_handshake_wait_at, at);
-	}
-	return (long)(at + RDS_SW_PATIENCE - jiffies);
-}
-
-static int rds_sw_await_handshake(struct rds_conn *conn, long *timeo)
-{
-	long wait, left;
-
-	if (likely(rds_sw_peer_is_known(conn)))
-		return 0;
-	rds_cpath_connect_soon(&conn->c_path);
-	if (!*timeo)
-		return 0;
-	wait = min(*timeo, rds_sw_patience(conn));
-	if (wait <= 0)
-		return 0;
-	left = wait_event_interruptible_timeout(conn->c_fcong->cm_waitq,
-						rds_sw_peer_is_known(conn),
-						wait);
-	if (left < 0)
-		return sock_intr_errno(*timeo);
-	/* Leave at least 1, because 0 means that the caller must not block. */
-	if (*timeo != MAX_SCHEDULE_TIMEOUT)
-		*timeo = max(*timeo - (wait - left), 1L);
-	return 0;
-}
-
-/**
- * rds_sw_admit() - Check whether a connection supports software RDMA
- * @conn: the connection
- * @timeo: how long to wait for the peer's handshake frame, in jiffies; the time
- *	spent is subtracted
- *
- * If the peer is not there, or there was no time to wait for its handshake
- * frame, assume that it supports software RDMA.
- *
- * Context: Process context, may sleep.
- * Return: 0 if it does; -EOPNOTSUPP if it does not; -EINTR or -ERESTARTSYS if a
- * signal has ended the wait.
- */
-int rds_sw_admit(struct rds_conn *conn, long *timeo)
-{
-	int ret;
-
-	if (conn->c_path.cp_device)
-		return -EOPNOTSUPP;
-	if (rds_conn_loops(conn))
-		return 0;
-	if (!conn->c_path.cp_multi)
-		return -EOPNOTSUPP;
-	ret = rds_sw_await_handshake(conn, timeo);
-	if (ret)
-		return ret;
-	if (rds_sw_peer_is_known(conn) && !READ_ONCE(conn->c_peer_hs.sw_rdma))
-		return -EOPNOTSUPP;
-	return 0;
-}
-EXPORT_SYMBOL_RDS_KUNIT(rds_sw_admit);
-
-/* Copy all local pages of an operation to or from @iter. Returns false if @iter
- * is shorter or a copy fails.
- */
-static bool rds_sw_copy(const struct rds_op *op, struct iov_iter *iter,
-			bool to_iter)
-{
-	size_t len, done;
-	unsigned int i;
-	struct page *page;
-	u32 off, left;
-	u8 *base;
-
-	for (i = 0; i < op->op_nr; i++) {
-		page = op->op_bvec[i].bv_page;
-		off = op->op_bvec[i].bv_offset;
-		for (left = op->op_bvec[i].bv_len; left; left -= len) {
-			len = min_t(u32, left, PAGE_SIZE - off);
-			base = kmap_local_page(page);
-			done = to_iter ? copy_to_iter(base + off, len, iter) :
-					 copy_from_iter(base + off, len, iter);
-			kunmap_local(base);
-			if (done != len)
-				return false;
-			flush_dcache_page(page);
-			page++;
-			off = 0;
-		}
-	}
-	return true;
-}
-
-static bool rds_sw_put_result(const struct rds_op *op, u64 old)
-{
-	struct iov_iter iter;
-
-	iov_iter_bvec(&iter, ITER_DEST, op->op_bvec, op->op_nr, op->op_bytes);
-	return copy_to_iter(&old, sizeof(old), &iter) == sizeof(old);
-}
-
-/* Do an operation on memory of this host. */
-static bool rds_sw_do(struct rds_sw_mr *sm, const struct rds_op *op)
-{
-	bool write = op->op_kind == RDS_OP_WRITE;
-	struct iov_iter iter;
-	u64 old;
-
-	if (rds_sw_is_atomic(op))
-		return rds_sw_mr_atomic(sm, op, &old) &&
-		       rds_sw_put_result(op, old);
-	return rds_sw_mr_view(sm, write, op->op_addr, op->op_bytes, &iter) &&
-	       rds_sw_copy(op, &iter, write);
-}
-
-/* Do an operation whose path has both ends on this host. Returns 0, or
- * -ECANCELED if the message is dropped.
- */
-static int rds_sw_do_here(struct rds_cpath *cp, struct rds_message *msg)
-{
-	struct rds_path *path = &cp->cp_pub;
-	struct rds_sw_mr *sm;
-	bool done = false;
-
-	if (!rds_op_begin(msg))
-		return -ECANCELED;
-	sm = rds_sw_mr_get(cp->cp_conn->c_rn, msg->m_op->op_key,
-			   &path->faddr, path->ifindex);
-	if (sm) {
-		done = rds_sw_do(sm, msg->m_op);
-		rds_sw_mr_put(sm);
-	}
-	/* The message lives until the receiver has read it. Do not keep the
-	 * local pages pinned for that long.
-	 */
-	rds_op_unpin(msg);
-	rds_op_done(msg, done ? RDS_RDMA_SUCCESS : RDS_RDMA_REMOTE_ERROR);
-	return done ? 0 : -ECANCELED;
-}
 
 static u32 rds_sw_request_len(const struct rds_op *op)
 {
@@ -250,7 +84,7 @@ static bool rds_sw_fill_request(struct rds_message *frame,
 		length->len = cpu_to_be32(op->op_bytes);
 		return true;
 	}
-	if (rds_sw_is_atomic(op)) {
+	if (rds_op_is_atomic(op)) {
 		rds_sw_operands_write((void *)frame->m_payload.data, op);
 		return true;
 	}
@@ -286,7 +120,7 @@ static void rds_sw_count(struct rds_sw *so, const struct rds_op *op,
 {
 	lockdep_assert_held(&so->so_lock);
 	so->so_nr_ops += by;
-	so->so_nr_fetches += rds_sw_is_fetch(op) ? by : 0;
+	so->so_nr_fetches += rds_op_is_fetch(op) ? by : 0;
 	so->so_nr_reads += op->op_kind == RDS_OP_READ ? by : 0;
 }
 
@@ -462,7 +296,7 @@ static bool rds_sw_is_to_do(const struct rds_sw *so,
  */
 static bool rds_sw_is_in_order(const struct rds_op *op)
 {
-	return op->op_bare || !rds_sw_is_fetch(op);
+	return op->op_bare || !rds_op_is_fetch(op);
 }
 
 /**
@@ -553,9 +387,9 @@ static bool rds_sw_take_result(const struct rds_op *op,
 	struct iov_iter to;
 	__be64 old;
 
-	if (inc->i_len != (rds_sw_is_fetch(op) ? op->op_bytes : 0))
+	if (inc->i_len != (rds_op_is_fetch(op) ? op->op_bytes : 0))
 		return false;
-	if (rds_sw_is_atomic(op))
+	if (rds_op_is_atomic(op))
 		return rds_sw_read_payload(inc, &old, sizeof(old)) &&
 		       rds_sw_put_result(op, be64_to_cpu(old));
 	iov_iter_bvec(&to, ITER_DEST, op->op_bvec, op->op_nr, op->op_bytes);

@@ -7,7 +7,6 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
-struct rds_conn;
 struct rds_cpath;
 struct rds_incoming;
 struct rds_message;
@@ -68,7 +67,6 @@ struct rds_sw {
 	u64			so_passed;
 };
 
-int rds_sw_admit(struct rds_conn *conn, long *timeo);
 bool rds_sw_waits(struct rds_cpath *cp, const struct rds_message *msg);
 int rds_sw_xmit(struct rds_cpath *cp, struct rds_message *msg);
 bool rds_sw_receive(struct rds_cpath *cp, struct rds_incoming *inc);

@@ -8,6 +8,7 @@
 
 #include "../core/conn_idle.h"
 #include "../core/conn_reap.h"
+#include "../core/sw_admit.h"
 #include "rig.h"
 
 #define OTHER_PEER	0xc0000203	/* 192.0.2.3 */
