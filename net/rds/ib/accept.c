@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests of peers.
+ * Connection requests of peers.
  *
- * The CM handler looks at the private data, and refuses at once what cannot be.
- * All else is put in a queue: to find a path takes locks that a handler must
- * not wait for. So is what an owner has to get rid of where he cannot sleep
- * (path.c). The work item below is the only one that takes from the two lists,
- * and owns what is on them.
+ * The CM handler checks the private data, and rejects an invalid request at
+ * once. It queues all others, because finding a path takes locks that a handler
+ * must not wait for. Owners that cannot sleep also queue the connections that
+ * they want freed (path.c). Only the work item below takes connections from the
+ * two lists, and it owns those that are on them.
  */
 #include <linux/slab.h>
 #include <net/ipv6.h>
 
 #include "ib.h"
 
-/* Requests that may wait */
+/* Most requests that may wait */
 #define RDS_IB_MAX_REQUESTS	256
 
 static DEFINE_SPINLOCK(rds_ib_accept_lock);	/* guards the two below */
@@ -62,8 +62,8 @@ static void rds_ib_accept_work_fn(struct work_struct *work)
 	}
 }
 
-/* What a peer says of the two addresses must be what the request says. Which
- * network a link-local address belongs to is told by where the request came in.
+/* The addresses in the private data must be those of the request. The scope of
+ * a link-local address is the interface on which the request has arrived.
  */
 static bool rds_ib_accept_is_honest(struct rdma_cm_id *id, bool v6,
 				    const struct rds_ib_priv *priv,
@@ -122,13 +122,14 @@ static int rds_ib_accept_no(struct rdma_cm_id *id)
 }
 
 /**
- * rds_ib_accept_request() - a peer wants to connect
- * @id: the CM id made for it
- * @param: what the request says
+ * rds_ib_accept_request() - Queue or reject the request of a peer
+ * @id: the CM ID created for the request
+ * @param: the parameters of the request
  *
- * Context: process, a CM handler: the mutexes of @id and of the listener are
- * held.
- * Return: 0 if we keep @id; otherwise the connection manager destroys it.
+ * Context: Process context, a CM handler. The handler mutexes of @id and of the
+ * listener are held.
+ * Return: 0 if we keep @id; otherwise an errno, and the connection manager
+ * destroys @id.
  */
 int rds_ib_accept_request(struct rdma_cm_id *id,
 			  const struct rdma_conn_param *param)
@@ -151,7 +152,7 @@ int rds_ib_accept_request(struct rdma_cm_id *id,
 	if (rds_ib_accept_queue(ic))
 		return 0;
 
-	/* The id is the connection manager's again. */
+	/* The connection manager owns the CM ID again. */
 	id->context = NULL;
 	ic->ic_id = NULL;
 no:
@@ -160,9 +161,9 @@ no:
 }
 
 /**
- * rds_ib_accept_init() - before anybody listens
+ * rds_ib_accept_init() - Initialize the work item, before any listener exists
  *
- * Context: process.
+ * Context: Process context.
  */
 void rds_ib_accept_init(void)
 {
@@ -170,10 +171,10 @@ void rds_ib_accept_init(void)
 }
 
 /**
- * rds_ib_accept_exit() - end what is left in the queue
+ * rds_ib_accept_exit() - End the connections that are left in the queue
  *
- * Context: process, may sleep; nobody listens, and the transport is
- * unregistered.
+ * Context: Process context, may sleep. There are no listeners any more, and the
+ * transport is unregistered.
  */
 void rds_ib_accept_exit(void)
 {

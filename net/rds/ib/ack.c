@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Acknowledgments, and news of our buffers, that go alone.
+ * Acks, and advertised receive buffers, that are sent alone.
  *
- * Each header carries both, so a message of ours that goes anyway spares a
- * SEND. There is one at a time; what comes up meanwhile goes with the next,
- * which its completion sends. All is under ic_tx_lock, so that the end of the
- * connection can be sure that nothing is posted behind its back.
+ * Every header carries both, so a message that is sent anyway saves a SEND. One
+ * ack is in flight at a time. What becomes due meanwhile goes with the next
+ * ack, which the completion of the first one sends.
+ *
+ * All of this is under ic_tx_lock. Once rds_ib_conn_free() has set ic_closing
+ * under that lock, no ack is posted any more.
  */
 #include "ib.h"
 
-/* Until an ack goes that nobody asks for */
+/* Delay of an ack that the peer has not asked for */
 #define RDS_IB_ACK_DELAY	(HZ / 5)
 
 static void rds_ib_ack_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -18,7 +20,7 @@ static void rds_ib_ack_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	rds_ib_stat_inc(ib_tx_cq_event);
 	atomic_inc(&ic->ic_completed);
-	/* Until it is not busy any more nobody posts another. */
+	/* While ak_busy is set, no other ack is posted. */
 	if (wc->status == IB_WC_SUCCESS)
 		rds_ib_tx_reclaim(ic, ic->ic_ack.ak_covers);
 	spin_lock_bh(&ic->ic_tx_lock);
@@ -31,10 +33,11 @@ static void rds_ib_ack_done(struct ib_cq *cq, struct ib_wc *wc)
 		rds_ib_ack_try(ic);
 }
 
-/* Peers of other implementations heed an ack only if it is beyond the last one
- * on the connection, and only for what they have sent on it. If they heard at
- * once what we have of earlier connections, they would send some of it again,
- * and take no notice when that is acknowledged.
+/* A stock peer accepts an ack only if it is above the last one on the
+ * connection, and applies it only to messages sent on that connection. If our
+ * first ack covered what we received on earlier connections, the peer would
+ * still send some of that again. It would then ignore the ack of it. So send
+ * such a peer acks only of what has arrived on this connection.
  */
 static u64 rds_ib_ack_now(const struct rds_ib_conn *ic)
 {
@@ -44,11 +47,11 @@ static u64 rds_ib_ack_now(const struct rds_ib_conn *ic)
 }
 
 /**
- * rds_ib_ack_say() - what a header is to acknowledge
+ * rds_ib_ack_say() - Get the sequence number that a header is to acknowledge
  * @ic: the connection
  *
- * Context: softirq or process; the header is going to be sent.
- * Return: the number of the last message received.
+ * Context: Softirq or process context. The header is about to be sent.
+ * Return: the sequence number of the last message received.
  */
 u64 rds_ib_ack_say(struct rds_ib_conn *ic)
 {
@@ -69,13 +72,14 @@ static void rds_ib_ack_work(struct work_struct *work)
 }
 
 /**
- * rds_ib_ack_later() - a message has come, and no ack is asked for
+ * rds_ib_ack_later() - Schedule the ack of a message that does not ask for one
  * @ic: the connection; it is not closing
  *
- * The sender keeps it until there is one. If nothing else carries it, it goes
- * by itself after a while: not for each message, but for the last one, too.
+ * The sender keeps the message until it is acknowledged. If no other header has
+ * carried the ack after a delay, the ack is sent alone. So there is not an ack
+ * for each message, but there is one for the last.
  *
- * Context: softirq or process.
+ * Context: Softirq or process context.
  */
 void rds_ib_ack_later(struct rds_ib_conn *ic)
 {
@@ -85,10 +89,10 @@ void rds_ib_ack_later(struct rds_ib_conn *ic)
 }
 
 /**
- * rds_ib_ack_init() - nothing to be acknowledged yet
+ * rds_ib_ack_init() - Initialize the acks of a connection, with none due
  * @ic: the connection
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_ib_ack_init(struct rds_ib_conn *ic)
 {
@@ -133,12 +137,13 @@ static int rds_ib_ack_post(struct rds_ib_conn *ic, u8 news)
 }
 
 /**
- * rds_ib_ack_try() - send what is due, if that is possible now
+ * rds_ib_ack_try() - Send a due ack, or due credits, if possible now
  * @ic: the connection
  *
- * Otherwise the completion of the one before, or new credits, call again.
+ * Otherwise this function is called again by the completion of the ack in
+ * flight, or when the peer has granted credits.
  *
- * Context: softirq or process. Takes ic_tx_lock.
+ * Context: Softirq or process context. Takes ic_tx_lock.
  */
 void rds_ib_ack_try(struct rds_ib_conn *ic)
 {
@@ -158,7 +163,7 @@ void rds_ib_ack_try(struct rds_ib_conn *ic)
 	atomic_inc(&ic->ic_signaled);
 	rds_ib_watchdog_start(ic);
 	if (rds_ib_ack_post(ic, news)) {
-		/* The connection is over: its completions will say so. */
+		/* The connection is broken. Its completions will drop it. */
 		rds_ib_stat_inc(ib_ack_send_failure);
 		goto out;
 	}
@@ -170,10 +175,12 @@ out:
 }
 
 /**
- * rds_ib_ack_wanted() - the peer asks for an acknowledgment
+ * rds_ib_ack_wanted() - Send an ack as soon as possible
  * @ic: the connection
  *
- * Context: softirq or process. Takes ic_tx_lock.
+ * The peer has asked for an ack, or one is overdue.
+ *
+ * Context: Softirq or process context. Takes ic_tx_lock.
  */
 void rds_ib_ack_wanted(struct rds_ib_conn *ic)
 {
@@ -184,13 +191,13 @@ void rds_ib_ack_wanted(struct rds_ib_conn *ic)
 }
 
 /**
- * rds_ib_ack_take() - a header of a message is about to be written
+ * rds_ib_ack_take() - Take a credit and the due ack for a message's header
  * @ic: the connection
- * @news: set to what its h_credit is to say; its h_ack acknowledges all that
- *	is due
+ * @news: set to the value of h_credit; h_ack of the header acknowledges
+ *	everything that is due
  *
- * Context: process; the path's transmit lock is held. Takes ic_tx_lock.
- * Return: false if there are no credits to send it.
+ * Context: Process context. The path's transmit lock is held. Takes ic_tx_lock.
+ * Return: true if the header may be sent; false if it has to wait for credits.
  */
 bool rds_ib_ack_take(struct rds_ib_conn *ic, u8 *news)
 {
@@ -198,7 +205,7 @@ bool rds_ib_ack_take(struct rds_ib_conn *ic, u8 *news)
 	bool ok;
 
 	*news = 0;
-	/* Neither changes while the connection is UP. */
+	/* cr_limited and cr_telling are fixed while the connection is UP. */
 	if (!READ_ONCE(ic->ic_ack.ak_due) && !cr->cr_limited &&
 	    !cr->cr_telling)
 		return true;
@@ -214,11 +221,11 @@ bool rds_ib_ack_take(struct rds_ib_conn *ic, u8 *news)
 }
 
 /**
- * rds_ib_ack_untake() - that header is not written after all
+ * rds_ib_ack_untake() - Undo rds_ib_ack_take() if the header is not sent
  * @ic: the connection
- * @news: what its h_credit was to say
+ * @news: the value that h_credit was to carry
  *
- * Context: process; the path's transmit lock is held. Takes ic_tx_lock.
+ * Context: Process context. The path's transmit lock is held. Takes ic_tx_lock.
  */
 void rds_ib_ack_untake(struct rds_ib_conn *ic, u8 news)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Addresses: as sockets have them, which of ours a device serves, and whether
- * there is a way from one to another.
+ * Addresses: conversion from and to socket addresses, the device that serves a
+ * local address, and the check for a route from one address to another.
  */
 #include <net/addrconf.h>
 #include <net/ipv6.h>
@@ -11,13 +11,13 @@
 #include "ib.h"
 
 /**
- * rds_ib_sockaddr_init() - write a socket address
- * @ss: written
- * @addr: the address; IPv4 in its mapped form
+ * rds_ib_sockaddr_init() - Fill in a socket address
+ * @ss: the socket address to fill in
+ * @addr: the IP address; IPv4 in its mapped form
  * @port: the port
  * @ifindex: scope of a link-local address, otherwise 0
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_ib_sockaddr_init(struct sockaddr_storage *ss,
 			  const struct in6_addr *addr, u16 port, int ifindex)
@@ -39,12 +39,12 @@ void rds_ib_sockaddr_init(struct sockaddr_storage *ss,
 }
 
 /**
- * rds_ib_sockaddr_read() - read a socket address
- * @ss: what to read
- * @addr: set to the address; IPv4 in its mapped form
+ * rds_ib_sockaddr_read() - Read the IP address of a socket address
+ * @ss: the socket address
+ * @addr: set to the IP address; IPv4 in its mapped form
  *
- * Context: any.
- * Return: false if it is of neither family.
+ * Context: Any context.
+ * Return: true; false if @ss is neither IPv4 nor IPv6.
  */
 bool rds_ib_sockaddr_read(const struct sockaddr_storage *ss,
 			  struct in6_addr *addr)
@@ -65,18 +65,19 @@ bool rds_ib_sockaddr_read(const struct sockaddr_storage *ss,
 }
 
 /**
- * rds_ib_id_destroy() - destroy a CM id
- * @id: the id; no handler mutex is held
+ * rds_ib_id_destroy() - Destroy a CM ID
+ * @id: the CM ID; no handler mutex is held
  *
- * The connection manager lets go of the device first, and then of the GID. If
- * the device went in between, the GID would be one of a device that is freed.
+ * The connection manager releases the device first, then the GID. If the device
+ * were freed in between, the GID would belong to a freed device. So this
+ * function holds the device until both are released.
  *
- * Context: process, may sleep. Waits for the handlers of @id.
+ * Context: Process context, may sleep. Waits for the handlers of @id.
  */
 void rds_ib_id_destroy(struct rdma_cm_id *id)
 {
 	struct ib_device *dev = id->device;
-	/* It is there for as long as the id is bound to it. */
+	/* The device exists for as long as the CM ID is bound to it. */
 	bool held = dev && ib_device_try_get(dev);
 
 	rdma_destroy_id(id);
@@ -89,7 +90,7 @@ static int rds_ib_no_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-/* The connection manager gives loopback addresses to any device. */
+/* The connection manager binds a loopback address to an arbitrary device. */
 static bool rds_ib_addr_is_loopback(const struct in6_addr *addr)
 {
 	if (ipv6_addr_v4mapped(addr))
@@ -97,8 +98,9 @@ static bool rds_ib_addr_is_loopback(const struct in6_addr *addr)
 	return ipv6_addr_loopback(addr);
 }
 
-/* Who serves an address? Nobody listens for IPv6 on iWARP: its port there is
- * that of RDS over TCP.
+/* Check whether the device serves the address. iWARP devices do not serve IPv6,
+ * because there is no listener for it on them: its port is also the port of RDS
+ * over TCP, and iWARP devices take real TCP ports.
  */
 static bool rds_ib_serves(const struct ib_device *dev,
 			  const struct in6_addr *addr)
@@ -114,7 +116,7 @@ static int rds_ib_addr_check(struct net *net, const struct in6_addr *addr)
 	return rds_ib_addr_is_loopback(addr) ? -EADDRNOTAVAIL : 0;
 }
 
-/* A CM id that is bound to an address which we serve */
+/* Create a CM ID, bound to an address that a device in use serves. */
 static struct rdma_cm_id *rds_ib_bind_id(struct net *net,
 					 const struct in6_addr *addr,
 					 int ifindex)
@@ -141,12 +143,12 @@ static struct rdma_cm_id *rds_ib_bind_id(struct net *net,
 }
 
 /**
- * rds_ib_laddr_check() - is an address one of a device that we use?
+ * rds_ib_laddr_check() - Check whether a device in use serves an address
  * @net: the namespace
  * @addr: the address
  * @ifindex: its scope, or 0
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  * Return: see &rds_conn_ops.laddr_check.
  */
 int rds_ib_laddr_check(struct net *net, const struct in6_addr *addr,
@@ -161,17 +163,19 @@ int rds_ib_laddr_check(struct net *net, const struct in6_addr *addr,
 }
 
 /**
- * rds_ib_device_of() - the device that has an address
+ * rds_ib_device_of() - Find the device that serves an address
  * @net: the namespace
  * @addr: the address
  * @ifindex: its scope, or 0
  *
- * A connection from there knows. To ask the connection manager takes a port of
- * its, and a mutex of all who do.
+ * If a connection from the address exists, its device is the result. Asking the
+ * connection manager costs more: it uses up one of its ports for a moment, and
+ * takes a mutex that all its users share.
  *
- * Context: process, may sleep.
- * Return: the device, for rds_ib_device_put(); or -EADDRNOTAVAIL, -EPROTOTYPE,
- * -ENOMEM as a pointer.
+ * Context: Process context, may sleep.
+ * Return: the device, for rds_ib_device_put(). Otherwise an errno as a pointer:
+ * -EADDRNOTAVAIL if no device serves the address; -EPROTOTYPE if @net is not
+ * the first namespace; -ENOMEM.
  */
 struct rds_ib_device *rds_ib_device_of(struct net *net,
 				       const struct in6_addr *addr, int ifindex)
@@ -237,13 +241,14 @@ static bool rds_ib_has_route_v6(const struct sockaddr_in6 *src,
 #endif
 
 /**
- * rds_ib_has_route() - can packets go where a CM id leads?
- * @id: the id, with a device, and both addresses
+ * rds_ib_has_route() - Check whether a route leads to the peer of a CM ID
+ * @id: the CM ID, with a device and both addresses
  *
- * Asked as soft-RoCE asks for each packet of RoCE v2.
+ * The lookup is the one that soft-RoCE does for each packet of RoCE v2.
  *
- * Context: process.
- * Return: false if there is no route, or our address is not ours any more.
+ * Context: Process context.
+ * Return: true if there is a route; false if there is none, or if the source
+ * address is no longer one of this host.
  */
 bool rds_ib_has_route(const struct rdma_cm_id *id)
 {

@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices come and go.
+ * Arrival, removal, and port events of devices.
  *
- * The end of a device:
- *  1. off the list: no connection joins it, and no address is served by it;
- *  2. its IPv6 listeners are closed;
- *  3. its connections are dropped: those of paths by their paths' work, those
- *     that have no path yet by accept.c;
- *  4. wait for the last of them;
- *  5. the registrations that were kept (mr_pool.c);
- *  6. its protection domain, and its memory.
- * While a port is down its connections wait: they may be there still when it
- * comes up. But not every device goes on then where it was, so those that wait
- * for completions are made anew, and nothing is lost.
+ * The removal of a device runs in this order:
+ *  1. Take the device off the list: no connection joins it any more, and it
+ *     serves no address.
+ *  2. Close its IPv6 listeners.
+ *  3. Drop its connections. Those of paths are ended by the work items of the
+ *     paths, those without a path by accept.c, and CM IDs that still wait for
+ *     their port by cm_deferred.c.
+ *  4. Take its MRs down (mr.c). This does not wait for their owners.
+ *  5. Wait until the last reference is put: all connections have ended.
+ *  6. Free the FRMRs in the pools (mr_pool.c), and the registration QP
+ *     (reg_qp.c).
+ *  7. Free the protection domain, and the memory of the device.
+ *
+ * While a port is down, its connections stay: they may still work when it comes
+ * up again. But some devices do not continue where they stopped. So a moment
+ * after a port has come up, connections that still wait for completions are
+ * dropped, and their paths connect again. No message is lost by that.
  */
 #include <linux/slab.h>
 
 #include "ib.h"
 
-/* From the news that a port is up until its connections are looked at */
+/* Jiffies from the event that a port is up to the check of its connections */
 #define RDS_IB_RENEW_DELAY	(HZ / 5)
 
 static bool rds_ib_device_usable(const struct ib_device *dev)
@@ -39,7 +45,7 @@ static void rds_ib_device_drop_all(struct rds_ib_device *d)
 	spin_unlock_bh(&d->dv_lock);
 }
 
-/* Its addresses may take a moment after the port has come up. */
+/* Runs a moment after a port has come up: its addresses may come later. */
 static void rds_ib_device_renew(struct work_struct *work)
 {
 	struct rds_ib_device *d = container_of(to_delayed_work(work),
@@ -141,9 +147,9 @@ static struct ib_client rds_ib_client = {
 };
 
 /**
- * rds_ib_client_init() - begin to use devices
+ * rds_ib_client_init() - Start to use devices
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  * Return: 0 or an errno.
  */
 int rds_ib_client_init(void)
@@ -152,9 +158,9 @@ int rds_ib_client_init(void)
 }
 
 /**
- * rds_ib_client_exit() - use no device any more
+ * rds_ib_client_exit() - Stop using all devices
  *
- * Context: process, may sleep; all connections are gone.
+ * Context: Process context, may sleep. All connections are gone.
  */
 void rds_ib_client_exit(void)
 {

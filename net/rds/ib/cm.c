@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Connecting, and what the connection manager tells.
+ * Connecting, and the events of the connection manager.
  *
- * Handlers run in process context, one at a time for each id, its mutex held.
- * What an event does is told by the table in cm_table.h.
+ * Handlers run in process context, one at a time for each CM ID, with its
+ * handler mutex held. The table in cm_table.h defines what an event does.
  *
- * The end that dials sets its queues up when the route is known; the one that
- * accepts, when the path takes the offer. Both have posted receive buffers
- * before they say so, so the first message finds one. The end that dials holds
- * deliveries back until it has read the answer: only that tells whether the
- * peer counts its messages anew.
+ * The end that dials sets up its queues when the route is known. The end that
+ * accepts does so when the path takes the offer. Both post receive buffers
+ * before they send REQ or REP, so the first message finds one. The end that
+ * dials holds deliveries back until it has read the REP: only the REP shows
+ * whether the peer's sequence numbers start again.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -17,32 +17,34 @@
 
 #include "ib.h"
 
-/* For an address and for a route, in milliseconds */
+/* Timeout to resolve an address, or a route, in milliseconds */
 #define RDS_IB_RESOLVE_TIMEOUT	5000
 
-/* For the peer's answer to our REQ, and to our REP. The connection manager goes
- * on for more than a minute; but if the peer has given up what we wait for,
- * it may not get to tell us.
+/* Timeouts for the peer's response to our REQ, and to our REP. The connection
+ * manager itself tries for more than a minute. But if the peer has given up
+ * its end of the connection, it may be unable to notify us.
  */
 #define RDS_IB_DIAL_TIMEOUT	(5 * HZ)
 #define RDS_IB_ACCEPT_TIMEOUT	(3 * HZ)
 
-/* Until a packet is sent again: 4096 ns << 17, half a second. This and the
- * number of times tell when the connection is given up, in 4 seconds: a peer
- * that is busy for a second is not lost.
+/* Time until a packet is retransmitted: 4096 ns << 17, half a second. Together
+ * with the number of retransmissions, it makes the device give the connection
+ * up after 4 seconds. So a peer that is busy for a second is not lost.
  */
 #define RDS_IB_ACK_TIMEOUT	17
 
-/* How often a packet is sent again, if we are asked; who dials says it */
+/* Retransmissions of a packet; the end that dials sets them for both ends */
 #define RDS_IB_RETRIES		7
 
-/* How often when the peer has no buffer: 7 is for ever */
+/* Retries while the peer has no receive buffer: 7 is without a limit */
 #define RDS_IB_RNR_RETRIES	7
 
-/* How long the peer is to wait when we have none: a code; 0.32 ms */
+/* Time that the peer waits if we have no receive buffer: code 10 is 0.32 ms */
 #define RDS_IB_RNR_TIMER	10
 
-/* Fewer attempts take as long in all. */
+/* With fewer retransmissions, each timeout is longer, so that the device gives
+ * up after about the same time.
+ */
 static void rds_ib_tune(struct rdma_cm_id *id, u8 retries)
 {
 	u8 attempts = min_t(u8, retries, RDS_IB_RETRIES) + 1;
@@ -52,7 +54,7 @@ static void rds_ib_tune(struct rdma_cm_id *id, u8 retries)
 	rdma_set_min_rnr_timer(id, RDS_IB_RNR_TIMER);
 }
 
-/* Credits are offered where they are needed, or wanted. */
+/* Offer credits if the device needs them, or the administrator wants them. */
 static void rds_ib_offer_credits(struct rds_ib_conn *ic)
 {
 	if (READ_ONCE(rds_ib_sysctl.flow_control) ||
@@ -63,8 +65,10 @@ static void rds_ib_offer_credits(struct rds_ib_conn *ic)
 	spin_unlock_bh(&ic->ic_tx_lock);
 }
 
-/* What we had before. Peers of ours want to know it when we answer them; when
- * we ask, they do not, and others never: see rds_ib_ack_now().
+/* Returns the sequence number of the last message that we have received on
+ * earlier connections, or 0 if it is not to be sent. A peer that runs our
+ * implementation uses it in a REP, but not in a REQ. Other peers must not
+ * receive it at all: see rds_ib_ack_now().
  */
 static u64 rds_ib_say_received(const struct rds_ib_conn *ic)
 {
@@ -73,7 +77,7 @@ static u64 rds_ib_say_received(const struct rds_ib_conn *ic)
 	return rds_path_received(ic->ic_ip->ip_path);
 }
 
-/* What we say of ourselves, in @buf of RDS_IB_PRIV_MAX bytes */
+/* Fill in @param, and write our private data to @buf, RDS_IB_PRIV_MAX bytes. */
 static void rds_ib_priv_fill(struct rds_ib_conn *ic, void *buf,
 			     struct rdma_conn_param *param)
 {
@@ -101,7 +105,9 @@ static void rds_ib_priv_fill(struct rds_ib_conn *ic, void *buf,
 	param->rnr_retry_count = RDS_IB_RNR_RETRIES;
 }
 
-/* It may also be of another implementation than the one before. */
+/* Checks whether the peer is another incarnation than before. It may also run
+ * another implementation than before.
+ */
 static bool rds_ib_peer_is_another(const struct rds_ib_path *ip,
 				   const struct rds_ib_priv *priv)
 {
@@ -109,9 +115,11 @@ static bool rds_ib_peer_is_another(const struct rds_ib_path *ip,
 	       (priv->ours && ip->ip_epoch != priv->epoch);
 }
 
-/* What the peer has said. Nothing of this connection has been delivered. A peer
- * of ours that dials may speak of a former life of ours: it hears of this one
- * by our answer. What it had then it gets once more, and knows.
+/* Apply the private data of the peer. No message of this connection has been
+ * delivered yet. If a peer that runs our implementation dials, ignore its
+ * ack_seq: it may refer to an earlier incarnation of ours, and only our REP
+ * shows the peer which one we are. The messages that the peer has received
+ * before are retransmitted, and it drops them as duplicates.
  */
 static void rds_ib_priv_apply(struct rds_ib_conn *ic)
 {
@@ -135,7 +143,8 @@ static void rds_ib_priv_apply(struct rds_ib_conn *ic)
 		rds_path_ack_resent(ip->ip_path, priv->ack_seq);
 }
 
-/* A request by a port that is down would not get anywhere, see cm_deferred.c.
+/* Do not dial by a port that is down: the REQ would not reach the peer, see
+ * cm_deferred.c.
  */
 static void rds_ib_cm_route(struct rds_ib_conn *ic)
 {
@@ -183,8 +192,9 @@ static bool rds_ib_cm_read_answer(struct rds_ib_conn *ic,
 	return true;
 }
 
-/* Both ends of two connections may have met, also if the peer knows how it is
- * decided. What comes for an attempt that was given up is left to its end.
+/* In a duel, both connections may be established, even if the peer knows the
+ * rule for duels. If our attempt has been dropped, leave the connection to the
+ * shutdown of the path.
  */
 static void rds_ib_cm_come_up(struct rds_ib_conn *ic,
 			      const struct rdma_cm_event *event)
@@ -199,15 +209,15 @@ static void rds_ib_cm_come_up(struct rds_ib_conn *ic,
 		if (!rds_ib_path_dialed(ip))
 			return;
 		rds_ib_priv_apply(ic);
-		/* What cannot be taken now is asked for by the path's work,
-		 * which must find us UP.
+		/* Set UP first. If rds_ib_rx_go_on() cannot take all now, the
+		 * path's work item goes on, but only if the state is UP.
 		 */
 		ic->ic_state = RDS_IB_UP;
 		rds_ib_rx_go_on(ic);
 	}
 	ic->ic_state = RDS_IB_UP;
 	cancel_delayed_work(&ic->ic_watchdog);
-	/* Whatever comes after is core's. */
+	/* Last: from here on, core may shut the connection down. */
 	rds_path_connect_done(ip->ip_path);
 }
 
@@ -241,7 +251,7 @@ static void rds_ib_cm_do(struct rds_ib_conn *ic, enum rds_ib_action action,
 	}
 }
 
-/* Of the connection manager's events the table has those that matter. */
+/* Returns RDS_IB_EVENTS for an event that the table does not need. */
 static enum rds_ib_event rds_ib_cm_event(enum rdma_cm_event_type type)
 {
 	switch (type) {
@@ -269,12 +279,13 @@ static enum rds_ib_event rds_ib_cm_event(enum rdma_cm_event_type type)
 }
 
 /**
- * rds_ib_cm_handler() - the connection manager tells of an id of ours
- * @id: the id; of a listener if it has no context
- * @event: what has happened
+ * rds_ib_cm_handler() - Process an event of a CM ID
+ * @id: the CM ID; a listener if it has no context
+ * @event: the event
  *
- * Context: process, may sleep; the handler mutex of @id is held.
- * Return: 0; or an errno to have an id destroyed that was made for a request.
+ * Context: Process context, may sleep. The handler mutex of @id is held.
+ * Return: 0; or an errno, and the connection manager destroys @id, which it has
+ * created for a request.
  */
 int rds_ib_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
@@ -283,7 +294,7 @@ int rds_ib_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	rds_ib_stat_inc(ib_evt_handler_call);
 	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 		return rds_ib_accept_request(id, &event->param.conn);
-	/* The client callback sees to listeners whose device goes. */
+	/* If a device is removed, the client callback closes its listeners. */
 	if (!ic)
 		return 0;
 
@@ -293,8 +304,8 @@ int rds_ib_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-/* Bound by ourselves: were the device to go between the two steps, and the
- * second had to do both, the connection manager would take it for a bug.
+/* Bind first. If rdma_resolve_addr() had to bind as well, and the device were
+ * removed between its two steps, the connection manager would report a bug.
  */
 static int rds_ib_resolve(struct rdma_cm_id *id, const struct rds_path *path)
 {
@@ -313,12 +324,12 @@ static int rds_ib_resolve(struct rdma_cm_id *id, const struct rds_path *path)
 }
 
 /**
- * rds_ib_dial() - begin to connect to the peer
+ * rds_ib_dial() - Begin to connect to the peer
  * @ip: the path; it has no connection
  *
- * Context: process, the path's work item, may sleep.
- * Return: 0, and CM events tell how it goes on; or an errno, and nothing is
- * left.
+ * Context: Process context, the path's work item, may sleep.
+ * Return: 0 if CM events continue the attempt; or an errno, and @ip has no
+ * connection.
  */
 int rds_ib_dial(struct rds_ib_path *ip)
 {
@@ -338,7 +349,7 @@ int rds_ib_dial(struct rds_ib_path *ip)
 		return PTR_ERR(id);
 	}
 	ic->ic_id = id;
-	/* Otherwise it is for the administrator to say. */
+	/* If it is 0, the administrator's default applies. */
 	if (path->tos)
 		rdma_set_service_type(id, path->tos);
 	rds_ib_tune(id, RDS_IB_RETRIES);
@@ -346,8 +357,9 @@ int rds_ib_dial(struct rds_ib_path *ip)
 
 	ic->ic_state = RDS_IB_RESOLVING;
 	/*
-	 * Once the address is bound the device may go: were that noticed
-	 * before the request to resolve is queued, nobody would cancel it.
+	 * Once the address is bound, the device may be removed. If that were
+	 * noticed before the request to resolve is queued, nothing would cancel
+	 * the request.
 	 */
 	rdma_lock_handler(id);
 	ret = rds_ib_resolve(id, path);
@@ -359,7 +371,7 @@ int rds_ib_dial(struct rds_ib_path *ip)
 	return ret;
 }
 
-/* The handler mutex is held. */
+/* Accept the peer's request. The handler mutex is held. */
 static int rds_ib_answer(struct rds_ib_conn *ic)
 {
 	struct rdma_conn_param param;
@@ -386,11 +398,11 @@ static int rds_ib_answer(struct rds_ib_conn *ic)
 }
 
 /**
- * rds_ib_accept() - take a connection that the peer has made
+ * rds_ib_accept() - Accept a connection that the peer has made
  * @ip: the path
- * @ic: the connection, the path's now
+ * @ic: the connection, which the path owns now
  *
- * Context: process, the path's work item, may sleep.
+ * Context: Process context, the path's work item, may sleep.
  * Return: as rds_ib_dial().
  */
 int rds_ib_accept(struct rds_ib_path *ip, struct rds_ib_conn *ic)

@@ -1,27 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * CM ids that wait for a way to their peer.
+ * The deferred end of CM IDs.
  *
- * To end one sends a message to the peer, and soft-RoCE loses the queue pair
- * that all such messages go by if one finds no route: nobody can connect to it
- * any more until it is made anew. So the id of a connection that ends while its
- * network interface is down, or without a route, waits here, when all else of
- * it is gone, until the way is there, or the device goes, or this module does.
- * The paths go on without it; they dial neither by a port that is down nor
- * where no route leads, so there are no more of these than there were
+ * When a CM ID is destroyed, the connection manager sends a message to the
+ * peer. If soft-RoCE finds no route for such a message, it loses the QP that
+ * carries all of them. No peer can connect to the device any more until that QP
+ * is created again. So if a connection ends while its network interface is
+ * down, or while it has no route, its CM ID waits here. All other parts of the
+ * connection are freed before. The wait ends when there is a route again, when
+ * the device is removed, or when this module is unloaded.
+ *
+ * Paths go on without the CM ID. They never dial by a port that is down, or
+ * where no route leads. So there are never more deferred CM IDs than there were
  * connections.
  *
- * When nothing can be waited for any more they are ended one after the other:
- * of two messages that fail at once soft-RoCE may never hand one back, and
- * whoever destroys its id waits for that, with the device. One that is stuck so
- * keeps all the others here; and ids that were not yet cut off when they were
- * looked at, but are when they are ended, are not protected.
+ * When there is nothing left to wait for, the CM IDs are destroyed one after
+ * the other. If two messages fail at the same time, soft-RoCE may never return
+ * one of them. The context that destroys the CM ID of that message then waits
+ * forever, and so does the removal of the device. Two risks remain:
+ * - A CM ID that is stuck in this way holds up all others here.
+ * - A CM ID is not protected if its peer can be reached when it is checked, but
+ *   not any more when it is destroyed.
  */
 #include <linux/slab.h>
 
 #include "ib.h"
 
-/* Until they are looked at again */
+/* Time between two checks */
 #define RDS_IB_DEFERRED_INTERVAL	(HZ / 4)
 
 static void rds_ib_deferred_work_fn(struct work_struct *work);
@@ -32,10 +37,10 @@ static DECLARE_DELAYED_WORK(rds_ib_deferred_work, rds_ib_deferred_work_fn);
 static bool rds_ib_deferred_over;
 
 /**
- * rds_ib_conn_end() - steps 8 and 9
+ * rds_ib_conn_end() - Do steps 8 and 9 of the list in ib.h, and free the memory
  * @ic: the connection, without queues and rings
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  */
 void rds_ib_conn_end(struct rds_ib_conn *ic)
 {
@@ -54,20 +59,20 @@ static bool rds_ib_deferred_is_cut_off(const struct rds_ib_conn *ic)
 		!rds_ib_has_route(id));
 }
 
-/* Whoever ends the waiting has the list looked at afterwards. */
+/* A context that sets one of these flags calls rds_ib_deferred_look() next. */
 static bool rds_ib_deferred_waits(const struct rds_ib_device *d)
 {
 	return !READ_ONCE(d->dv_removed) && !READ_ONCE(rds_ib_deferred_over);
 }
 
 /**
- * rds_ib_cm_must_defer() - may a connection's id not be ended just so?
+ * rds_ib_cm_must_defer() - Check whether the end of a CM ID must be deferred
  * @ic: the connection
- * @state: the state that it was in
+ * @state: its state before it was closed
  *
- * Context: process, may sleep.
- * Return: true if it is for rds_ib_cm_defer(), whether there is anything to
- * wait for or not.
+ * Context: Process context, may sleep.
+ * Return: true if the caller is to use rds_ib_cm_defer(), even if there is
+ * nothing left to wait for.
  */
 bool rds_ib_cm_must_defer(const struct rds_ib_conn *ic, enum rds_ib_state state)
 {
@@ -77,16 +82,18 @@ bool rds_ib_cm_must_defer(const struct rds_ib_conn *ic, enum rds_ib_state state)
 }
 
 /**
- * rds_ib_cm_defer() - let the id of a connection wait for a way to its peer
- * @ic: the connection, without queues and rings; ours now
+ * rds_ib_cm_defer() - Defer the end of a CM ID until its peer can be reached
+ * @ic: the connection, without queues and rings; this file owns it from now on
  *
- * Context: process.
+ * Context: Process context.
  */
 void rds_ib_cm_defer(struct rds_ib_conn *ic)
 {
 	bool waits;
 
-	/* On the list, and the lock not held, it may be gone already. */
+	/* Read @ic under the lock: once it is on the list and the lock is
+	 * released, the work item may free it.
+	 */
 	spin_lock_bh(&rds_ib_deferred_lock);
 	list_add_tail(&ic->ic_item, &rds_ib_deferred);
 	waits = rds_ib_deferred_waits(ic->ic_dev);
@@ -99,9 +106,9 @@ void rds_ib_cm_defer(struct rds_ib_conn *ic)
 }
 
 /**
- * rds_ib_deferred_look() - look at once whether there is anything to wait for
+ * rds_ib_deferred_look() - Check the deferred CM IDs at once
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_ib_deferred_look(void)
 {
@@ -136,9 +143,9 @@ static void rds_ib_deferred_work_fn(struct work_struct *work)
 }
 
 /**
- * rds_ib_deferred_exit() - wait for nothing any more
+ * rds_ib_deferred_exit() - End all deferred CM IDs without further waiting
  *
- * Context: process, may sleep; all connections have been freed.
+ * Context: Process context, may sleep. All connections have been freed.
  */
 void rds_ib_deferred_exit(void)
 {

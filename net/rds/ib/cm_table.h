@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What each event of the connection manager does in each state of a
+ * The action for each event of the connection manager in each state of a
  * connection, as a table.
  *
- * A connection is made to dial, or by a request of the peer's, and goes one
- * way: to UP, then to CLOSED. Whatever the table does not have is ignored: the
- * connection manager may repeat itself, or be late.
+ * A connection is created to dial, or for a request of the peer. Its states
+ * lead in one direction only: to UP, then to CLOSED. An event that is not in
+ * the table is ignored: the connection manager may repeat events, or report
+ * them late.
  */
 #ifndef _RDS_IB_CM_TABLE_H
 #define _RDS_IB_CM_TABLE_H
@@ -14,14 +15,14 @@
 
 /**
  * enum rds_ib_state - states of a connection
- * @RDS_IB_IDLE: nothing has been asked for
- * @RDS_IB_RESOLVING: dialing; the address, then the route are looked for
+ * @RDS_IB_IDLE: nothing has been requested yet
+ * @RDS_IB_RESOLVING: we dial: the address, then the route, is being resolved
  * @RDS_IB_DIALING: our REQ is on its way
- * @RDS_IB_OFFERED: the peer's REQ is here; nobody has answered it
+ * @RDS_IB_OFFERED: the peer's REQ has arrived; we have not replied to it
  * @RDS_IB_ACCEPTING: our REP is on its way
- * @RDS_IB_UP: established
- * @RDS_IB_CLOSED: over; nothing changes that
- * @RDS_IB_STATES: how many there are
+ * @RDS_IB_UP: the connection is established
+ * @RDS_IB_CLOSED: the connection has ended; this state is final
+ * @RDS_IB_STATES: number of states
  */
 enum rds_ib_state {
 	RDS_IB_IDLE,
@@ -35,15 +36,16 @@ enum rds_ib_state {
 };
 
 /**
- * enum rds_ib_event - what the connection manager tells of a connection
- * @RDS_IB_EV_ADDR: the address is resolved, and with it the device
+ * enum rds_ib_event - events of the connection manager for a connection
+ * @RDS_IB_EV_ADDR: the address, and with it the device, is resolved
  * @RDS_IB_EV_ROUTE: the route is resolved
- * @RDS_IB_EV_ESTABLISHED: it is established
- * @RDS_IB_EV_FAILED: it will not come about: no address, route, or answer
+ * @RDS_IB_EV_ESTABLISHED: the connection is established
+ * @RDS_IB_EV_FAILED: it cannot be established: no address, no route, or no
+ *	reply
  * @RDS_IB_EV_REJECTED: the peer has refused
  * @RDS_IB_EV_DISCONNECTED: the peer has disconnected
- * @RDS_IB_EV_GONE: the device, or the address, goes
- * @RDS_IB_EVENTS: how many there are
+ * @RDS_IB_EV_GONE: the device is being removed, or the address moves away
+ * @RDS_IB_EVENTS: number of events
  */
 enum rds_ib_event {
 	RDS_IB_EV_ADDR,
@@ -57,15 +59,15 @@ enum rds_ib_event {
 };
 
 /**
- * enum rds_ib_action - what is to be done
+ * enum rds_ib_action - what to do on an event
  * @RDS_IB_DO_NOTHING: nothing
- * @RDS_IB_DO_ROUTE: look for a route
- * @RDS_IB_DO_REQUEST: set the queue pair up and send a REQ
- * @RDS_IB_DO_COME_UP: announce it to core
- * @RDS_IB_DO_FAIL: it has failed; drop the path
- * @RDS_IB_DO_REFUSED: likewise, for the peer said so
- * @RDS_IB_DO_LOSE: it is lost; drop the path
- * @RDS_IB_DO_ABANDON: the same with the device, or the address
+ * @RDS_IB_DO_ROUTE: resolve the route
+ * @RDS_IB_DO_REQUEST: set up the QP, and send a REQ
+ * @RDS_IB_DO_COME_UP: announce the connection to core
+ * @RDS_IB_DO_FAIL: the attempt has failed: drop the path
+ * @RDS_IB_DO_REFUSED: the peer has refused: drop the path
+ * @RDS_IB_DO_LOSE: the connection is lost: drop the path
+ * @RDS_IB_DO_ABANDON: the device or the address is lost: drop the path
  */
 enum rds_ib_action {
 	RDS_IB_DO_NOTHING,
@@ -79,12 +81,12 @@ enum rds_ib_action {
 };
 
 /**
- * rds_ib_cm_action() - look an event up
- * @state: the state that the connection is in
- * @event: what the connection manager tells
+ * rds_ib_cm_action() - Look up the action for an event
+ * @state: the state of the connection
+ * @event: the event of the connection manager
  *
- * Context: any.
- * Return: what is to be done.
+ * Context: Any context.
+ * Return: the action.
  */
 static inline enum rds_ib_action rds_ib_cm_action(enum rds_ib_state state,
 						  enum rds_ib_event event)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs between kernels, by the name of the feature. The rest of the
- * folder reads as if only the newest existed.
+ * Kernel version differences of the IB transport, named after the feature that
+ * differs. All other code is written for the newest kernel only.
  */
 #ifndef _RDS_IB_COMPAT_H
 #define _RDS_IB_COMPAT_H
@@ -17,8 +17,8 @@
 #include <net/addrconf.h>
 #include <net/ipv6.h>
 
-/* Where IPv6 is a module, which it cannot be in newer kernels, it is called
- * through a table. What is built in may have been switched off at boot.
+/* If IPv6 is a module, which newer kernels do not allow, it is called through a
+ * table. If it is built in, it may have been disabled at boot.
  */
 #if IS_MODULE(CONFIG_IPV6)
 static inline struct dst_entry *rds_ib_dst_lookup_v6(struct net *net,
@@ -36,7 +36,7 @@ static inline struct dst_entry *rds_ib_dst_lookup_v6(struct net *net,
 }
 #endif
 
-/* Since 6.12 an IOMMU is not reached by a table of operations any more. */
+/* Since 6.12, an IOMMU is no longer reached through a table of operations. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 static inline bool rds_dma_is_direct(struct device *dev)
 {
@@ -49,7 +49,9 @@ static inline bool rds_dma_is_direct(struct device *dev)
 }
 #endif
 
-/* dma_need_sync() may say so of all that is not mapped directly. */
+/* dma_need_sync() may return true for any memory that is not mapped directly.
+ * For such memory, check instead whether the device is coherent.
+ */
 static inline bool rds_dma_need_sync(struct device *dev, dma_addr_t addr)
 {
 	if (!rds_dma_is_direct(dev))

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Connections: from their first resources to the end, which is told at the top
- * of ib.h.
+ * Allocate, set up and free connections. The list at the top of ib.h has the
+ * steps that free one.
  */
 #include <linux/error-injection.h>
 #include <linux/slab.h>
 
 #include "ib.h"
 
-/* How long posted work requests are waited for, each queue */
+/* Longest wait for the posted WRs of one queue */
 #define RDS_IB_DRAIN_TIMEOUT	(5 * HZ)
 
-/* Work requests besides those of the rings: an ack, and the one that drains */
+/* WRs in addition to those of the rings: an ack, and the WR that drains */
 #define RDS_IB_SEND_EXTRA	2
 #define RDS_IB_RECV_EXTRA	1
 
 /**
- * rds_ib_conn_alloc() - get a connection
+ * rds_ib_conn_alloc() - Allocate a connection
  *
- * Context: process, may sleep.
- * Return: the connection, without any resources, or NULL.
+ * Context: Process context, may sleep.
+ * Return: the connection, without any resources; NULL if there is no memory.
  */
 struct rds_ib_conn *rds_ib_conn_alloc(void)
 {
@@ -44,7 +44,9 @@ struct rds_ib_conn *rds_ib_conn_alloc(void)
 
 ALLOW_ERROR_INJECTION(rds_ib_conn_alloc, NULL);
 
-/* Data may come before the connection manager has heard of the connection. */
+/* Data may arrive before the connection manager learns that the connection is
+ * established. Notify it.
+ */
 static void rds_ib_qp_event(struct ib_event *event, void *context)
 {
 	struct rds_ib_conn *ic = context;
@@ -89,7 +91,7 @@ static noinline int rds_ib_conn_create_qp(struct rds_ib_conn *ic, u32 send,
 
 	ret = rdma_create_qp(ic->ic_id, ic->ic_dev->dv_pd, &attr);
 	if (ret == -EINVAL) {
-		/* Not every device can do that. */
+		/* Not every device supports inline data. */
 		attr.cap = cap;
 		attr.cap.max_inline_data = 0;
 		ret = rdma_create_qp(ic->ic_id, ic->ic_dev->dv_pd, &attr);
@@ -102,10 +104,11 @@ static noinline int rds_ib_conn_create_qp(struct rds_ib_conn *ic, u32 send,
 
 ALLOW_ERROR_INJECTION(rds_ib_conn_create_qp, ERRNO);
 
-/* Slots of a ring, if its queue is to have @wanted entries, and @extra of them
- * are for others. One more is left free: devices make their queues by powers of
- * two, and may need one to tell full from empty. Not so few that two ends could
- * wait for each other.
+/* Returns the number of slots of a ring whose queue is to have @wanted entries,
+ * of which @extra are not for the ring. One more entry is left free: devices
+ * size their queues in powers of two, and may need one entry to tell full from
+ * empty. The ring has enough slots that two ends cannot deadlock waiting for
+ * credits of each other. @max is the device's limit for a queue.
  */
 static u32 rds_ib_conn_ring(u32 wanted, u32 extra, u32 max)
 {
@@ -115,13 +118,13 @@ static u32 rds_ib_conn_ring(u32 wanted, u32 extra, u32 max)
 }
 
 /**
- * rds_ib_conn_set_up() - get queues, rings, and receive buffers
- * @ic: the connection, with its CM id and its device
+ * rds_ib_conn_set_up() - Create queues, rings and receive buffers
+ * @ic: the connection, with its CM ID and its device
  *
- * Receive buffers are posted when it returns. What was made before it failed
- * is left to rds_ib_conn_free().
+ * On success, the first receive buffers are posted. On failure, the resources
+ * created so far are left to rds_ib_conn_free().
  *
- * Context: process, may sleep; the handler mutex is held.
+ * Context: Process context, may sleep. The handler mutex is held.
  * Return: 0 or an errno.
  */
 int rds_ib_conn_set_up(struct rds_ib_conn *ic)
@@ -198,12 +201,14 @@ static void rds_ib_drain_rq(struct rds_ib_conn *ic, struct ib_qp *qp)
 			     dev_name(&qp->device->dev));
 }
 
-/* Work requests posted in the error state are flushed, behind all others. Were
- * one sent after all, for the answer came at that moment, the peer would not
- * see it: it writes nothing. What does not come in time is not waited for: to
- * destroy the queue pair stops the device as well. Devices of iWARP may not
- * take any in that state, and have their own way, which waits for as long as it
- * takes.
+/* In the error state, a WR is flushed after all earlier ones, so its completion
+ * shows that the queue is empty. If the peer's reply arrives at this very
+ * moment, the WR may be sent nevertheless. The peer does not notice it, because
+ * it is an RDMA write of no bytes. If its completion does not arrive in time,
+ * go on: destroying the QP stops the device as well.
+ *
+ * An iWARP device may refuse WRs in the error state. If it has drain functions
+ * of its own, use those, although they wait without a limit.
  */
 static void rds_ib_drain(struct rds_ib_conn *ic)
 {
@@ -232,7 +237,7 @@ static void rds_ib_conn_set_dropped(struct rds_ib_conn *ic)
 	spin_unlock_bh(&ic->ic_dev->dv_lock);
 }
 
-/* Steps 1 and 2 of the list in ib.h. Returns the state that it was in. */
+/* Does steps 1 and 2 of the list in ib.h. Returns the previous state. */
 static enum rds_ib_state rds_ib_conn_close(struct rds_ib_conn *ic)
 {
 	enum rds_ib_state state;
@@ -254,9 +259,9 @@ static enum rds_ib_state rds_ib_conn_close(struct rds_ib_conn *ic)
 	return state;
 }
 
-/* While we dial there is nothing to be disconnected yet; but afterwards the
- * connection manager cannot bring the queue pair up any more, if the peer's
- * answer comes now.
+/* Does step 3. While we dial, there is no connection to disconnect yet. But
+ * after rdma_disconnect() the connection manager cannot bring the QP up any
+ * more, even if the peer's reply arrives now.
  */
 static void rds_ib_conn_part(struct rds_ib_conn *ic, enum rds_ib_state state)
 {
@@ -271,10 +276,11 @@ static void rds_ib_conn_part(struct rds_ib_conn *ic, enum rds_ib_state state)
 }
 
 /**
- * rds_ib_conn_free() - the end of a connection, in whatever state it is
+ * rds_ib_conn_free() - Free a connection, whatever its state
  * @ic: the connection; the caller owns it
  *
- * Context: process, may sleep. No handler mutex is held; nobody sends on it.
+ * Context: Process context, may sleep. No handler mutex is held, and no sender
+ * uses the connection.
  */
 void rds_ib_conn_free(struct rds_ib_conn *ic)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Connections, the paths that have them, and connecting. */
+/* Connections, the paths that own them, and connecting. */
 #ifndef _RDS_IB_CONN_H
 #define _RDS_IB_CONN_H
 
@@ -20,10 +20,10 @@ struct rds_ib_device;
 #define RDS_IB_PORT_V6		16385
 
 /**
- * struct rds_ib_watchdog - what the watchdog saw when it looked last
- * @w_seen: &rds_ib_conn.ic_completed
- * @w_head: slots handed out
- * @w_stalls: looks without any completion
+ * struct rds_ib_watchdog - state of the watchdog at its last check
+ * @w_seen: value of &rds_ib_conn.ic_completed
+ * @w_head: send slots that had been handed out
+ * @w_stalls: checks in a row without any completion
  */
 struct rds_ib_watchdog {
 	int		w_seen;
@@ -33,37 +33,42 @@ struct rds_ib_watchdog {
 
 /**
  * struct rds_ib_conn - a connection, or an attempt at one
- * @ic_item: in the queue of accept.c, or at the end in that of cm_deferred.c
- * @ic_id: the connection manager's part
+ * @ic_item: entry in the request queue of accept.c, in the list of refused
+ *	connections of path.c, or in the list of cm_deferred.c
+ * @ic_id: the CM ID
  * @ic_dev: the device; NULL until the address is resolved
- * @ic_dev_item: on &rds_ib_device.dv_conns
- * @ic_ip: the path, once it has one; changed under dv_lock
- * @ic_state: changed under the handler mutex only
- * @ic_request: who has made it, if the peer has
- * @ic_priv: what the peer said while connecting
- * @ic_version: the version to speak
- * @ic_responder: RDMA reads that the peer's request offers us
- * @ic_initiator: those that it wants to make
- * @ic_retries: how often packets are sent again, as it says
- * @ic_credits_told: buffers that we told the peer of while connecting
- * @ic_cq: completions of both queues
- * @ic_drained_sq: the send queue is empty
- * @ic_drained_rq: the receive queue is empty
- * @ic_drain_sqe: tells so
- * @ic_drain_rqe: tells so
- * @ic_watchdog: gives up an attempt that takes too long, and a connection on
- *	which nothing is completed
- * @ic_watch: what the watchdog saw last
- * @ic_signaled: completions that were asked for
- * @ic_completed: those that have come
- * @ic_dropped: core knows that it is over
+ * @ic_dev_item: entry in &rds_ib_device.dv_conns
+ * @ic_ip: the path; NULL until the connection has one; changed under dv_lock
+ *	once @ic_dev is set
+ * @ic_state: changed under the handler mutex only, once events can arrive
+ * @ic_request: the peer's request, if the peer has made the connection
+ * @ic_priv: private data that the peer has sent while connecting
+ * @ic_version: protocol version to use
+ * @ic_responder: RDMA reads that the peer's request wants to make
+ * @ic_initiator: RDMA reads that the peer's request allows us to make
+ * @ic_retries: retry count in the peer's request
+ * @ic_credits_told: receive buffers announced to the peer while connecting; 0
+ *	if they are not counted
+ * @ic_cq: completions of both work queues
+ * @ic_drained_sq: completed when the send queue is empty
+ * @ic_drained_rq: completed when the receive queue is empty
+ * @ic_drain_sqe: completion of the WR that drains the send queue
+ * @ic_drain_rqe: completion of the WR that drains the receive queue
+ * @ic_watchdog: drops an attempt that takes too long, and a connection on which
+ *	no WR is completed
+ * @ic_watch: state of the watchdog at its last check
+ * @ic_signaled: number of completions that were requested
+ * @ic_completed: number of completions that have arrived
+ * @ic_dropped: the connection is over or refused, and further drops have no
+ *	effect; changed under dv_lock once @ic_dev is set
  * @ic_tx_lock: guards @ic_ack, @ic_credits, and posting an ack
- * @ic_closing: nothing is posted any more; under both locks
- * @ic_ack: acknowledgments
+ * @ic_closing: nothing is posted any more; changed under @ic_rx_lock and
+ *	@ic_tx_lock
+ * @ic_ack: acks that are sent on their own
  * @ic_credits: flow control
- * @ic_tx: sending
+ * @ic_tx: the sending half
  * @ic_rx_lock: guards @ic_rx
- * @ic_rx: receiving
+ * @ic_rx: the receiving half
  */
 struct rds_ib_conn {
 	struct list_head	ic_item;
@@ -102,15 +107,16 @@ struct rds_ib_conn {
 
 /**
  * struct rds_ib_path - the transport's part of a path
- * @ip_path: core's
- * @ip_lock: guards @ip_offer, and changes of @ip_conn against those who only
- *	want to look at it
- * @ip_conn: the connection, or the attempt at one; changed by the path's work
- *	only
- * @ip_offer: a connection that the peer has made
- * @ip_heard: a peer has said what it is
- * @ip_epoch: the peer's, as it said last
- * @ip_knows_epoch: it did
+ * @ip_path: core's part
+ * @ip_lock: guards @ip_offer; also held to change @ip_conn, so that contexts
+ *	other than path operations can read it
+ * @ip_conn: the connection, or the attempt at one; changed only by the path's
+ *	work item, or when core destroys the path
+ * @ip_offer: a connection made by the peer that waits for the path
+ * @ip_heard: private data of a peer has been applied
+ * @ip_epoch: the peer's epoch in its last private data
+ * @ip_knows_epoch: that private data had an epoch: the peer ran our
+ *	implementation
  */
 struct rds_ib_path {
 	struct rds_path		*ip_path;
@@ -123,10 +129,10 @@ struct rds_ib_path {
 };
 
 /**
- * rds_ib_is_v6() - does a path use IPv6?
+ * rds_ib_is_v6() - Check whether a path uses IPv6
  * @path: the path
  *
- * Context: any.
+ * Context: Any context.
  * Return: true if it does.
  */
 static inline bool rds_ib_is_v6(const struct rds_path *path)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Credits: receive buffers that one end has told the other of (RDS Wire
+ * Credits: receive buffers that one end has advertised to the other (RDS Wire
  * Specification 3.1, "Flow Control").
  *
- * Each SEND uses one buffer of the peer's, an acknowledgment too. New ones are
- * told in h_credit of whatever goes the other way. The last credit that an end
- * has may only carry news of its own buffers: so two ends that have used up all
- * their credits but one still can give each other more.
+ * Each SEND uses one receive buffer of the peer, and so does an ack that is
+ * sent alone. New buffers are advertised in h_credit of any header that goes
+ * the other way. An end may use its last credit only for a SEND that advertises
+ * buffers of its own. So two ends that have used up all credits but one can
+ * still give each other more.
  *
- * Arithmetic alone; the caller sees to it that it is serial.
+ * This file does arithmetic only. The caller serializes the calls.
  */
 #ifndef _RDS_IB_CREDITS_H
 #define _RDS_IB_CREDITS_H
@@ -16,30 +17,33 @@
 #include <linux/minmax.h>
 #include <linux/types.h>
 
-/* What fits into h_credit */
+/* Largest value of h_credit */
 #define RDS_IB_CREDITS_HDR_MAX	255
 
-/* So many we keep count of; no peer has as many buffers */
+/* Largest number of buffers that is counted; no peer has as many */
 #define RDS_IB_CREDITS_MAX	65535
 
-/* So many untold buffers are worth a message of their own. It uses a buffer of
- * the peer's: if a single one were worth it, two ends would never be done with
- * telling each other.
+/* Number of unadvertised buffers that is worth a SEND of its own; the minimum
+ * applies if the ring is small. Such a SEND uses a buffer of the peer. If a
+ * single buffer were worth it, two ends would never stop advertising to each
+ * other.
  */
 #define RDS_IB_CREDITS_NEWS	16
 #define RDS_IB_CREDITS_NEWS_MIN	2
 
-/* More than that; so few buffers suffice, then, and no fewer do */
+/* Fewest buffers that a ring needs to make progress with credits. It must be
+ * above RDS_IB_CREDITS_NEWS_MIN.
+ */
 #define RDS_IB_CREDITS_RING_MIN	4
 
 /**
- * struct rds_ib_credits - what is left to send, and what is to be told
- * @cr_limited: send no more than the peer has buffers
- * @cr_offered: the peer counts its buffers
- * @cr_knows: it goes on to tell of them whether we count ours or not
- * @cr_telling: we count ours
- * @cr_send: buffers of the peer's
- * @cr_untold: buffers of ours that the peer does not know of
+ * struct rds_ib_credits - credits of both directions of a connection
+ * @cr_limited: send no more than the peer has buffers for
+ * @cr_offered: the peer advertises its buffers
+ * @cr_knows: the peer keeps advertising its buffers even if we advertise none
+ * @cr_telling: we advertise our buffers
+ * @cr_send: advertised buffers of the peer that are left
+ * @cr_untold: buffers of ours that are not advertised to the peer yet
  */
 struct rds_ib_credits {
 	bool	cr_limited;
@@ -50,9 +54,9 @@ struct rds_ib_credits {
 	u32	cr_untold;
 };
 
-/* A peer of another implementation that we offer nothing to takes that for no
- * flow control at all, and tells of no more buffers than at first: we would
- * wait for ever.
+/* If we advertise no buffers, a stock peer assumes that there is no flow
+ * control at all, and advertises none beyond its first buffers. If we were
+ * limited to those, we would wait for credits forever.
  */
 static inline void rds_ib_credits_settle(struct rds_ib_credits *cr)
 {
@@ -60,11 +64,11 @@ static inline void rds_ib_credits_settle(struct rds_ib_credits *cr)
 }
 
 /**
- * rds_ib_credits_start() - we tell the peer of our buffers, while connecting
- * @cr: the credits, zeroed
- * @told: how many there are, all posted; 0: we do not count them
+ * rds_ib_credits_start() - Record what we advertise while connecting
+ * @cr: the credits, zeroed unless rds_ib_credits_offered() was called first
+ * @told: number of our buffers, all posted; 0 if we advertise none
  *
- * Context: any.
+ * Context: Any context.
  */
 static inline void rds_ib_credits_start(struct rds_ib_credits *cr, u32 told)
 {
@@ -73,11 +77,11 @@ static inline void rds_ib_credits_start(struct rds_ib_credits *cr, u32 told)
 }
 
 /**
- * rds_ib_credits_grant() - the peer has told us of more buffers
+ * rds_ib_credits_grant() - Add buffers that the peer has advertised
  * @cr: the credits
- * @nr: how many
+ * @nr: number of buffers
  *
- * Context: any.
+ * Context: Any context.
  */
 static inline void rds_ib_credits_grant(struct rds_ib_credits *cr, u32 nr)
 {
@@ -87,12 +91,12 @@ static inline void rds_ib_credits_grant(struct rds_ib_credits *cr, u32 nr)
 }
 
 /**
- * rds_ib_credits_offered() - the peer has told us of its buffers, likewise
- * @cr: the credits; news may have come before
- * @given: how many; 0: it does not count them
- * @ours: it is of this implementation
+ * rds_ib_credits_offered() - Record what the peer advertises while connecting
+ * @cr: the credits; a header may have granted some before
+ * @given: number of buffers; 0 if the peer advertises none
+ * @ours: the peer runs our implementation
  *
- * Context: any.
+ * Context: Any context.
  */
 static inline void rds_ib_credits_offered(struct rds_ib_credits *cr, u32 given,
 					  bool ours)
@@ -104,11 +108,11 @@ static inline void rds_ib_credits_offered(struct rds_ib_credits *cr, u32 given,
 }
 
 /**
- * rds_ib_credits_posted() - there are more buffers of ours
+ * rds_ib_credits_posted() - Count new buffers of ours as unadvertised
  * @cr: the credits
- * @nr: how many
+ * @nr: number of buffers
  *
- * Context: any.
+ * Context: Any context.
  */
 static inline void rds_ib_credits_posted(struct rds_ib_credits *cr, u32 nr)
 {
@@ -118,12 +122,12 @@ static inline void rds_ib_credits_posted(struct rds_ib_credits *cr, u32 nr)
 }
 
 /**
- * rds_ib_credits_take() - a SEND is to be made
+ * rds_ib_credits_take() - Take a credit for a SEND
  * @cr: the credits
- * @news: set to what h_credit of it is to say
+ * @news: set to the number of our buffers that its h_credit is to advertise
  *
- * Context: any.
- * Return: false if it has to wait for credits.
+ * Context: Any context.
+ * Return: true if the SEND may be made; false if it has to wait for credits.
  */
 static inline bool rds_ib_credits_take(struct rds_ib_credits *cr, u8 *news)
 {
@@ -138,11 +142,11 @@ static inline bool rds_ib_credits_take(struct rds_ib_credits *cr, u8 *news)
 }
 
 /**
- * rds_ib_credits_back() - a SEND was not made after all
+ * rds_ib_credits_back() - Undo rds_ib_credits_take() if the SEND is not made
  * @cr: the credits
- * @news: what its h_credit said
+ * @news: the number that its h_credit was to advertise
  *
- * Context: any.
+ * Context: Any context.
  */
 static inline void rds_ib_credits_back(struct rds_ib_credits *cr, u8 news)
 {
@@ -152,14 +156,16 @@ static inline void rds_ib_credits_back(struct rds_ib_credits *cr, u8 news)
 }
 
 /**
- * rds_ib_credits_have_news() - is the peer to be told of buffers?
+ * rds_ib_credits_have_news() - Check whether to advertise buffers by themselves
  * @cr: the credits
- * @size: how many buffers we have, at least RDS_IB_CREDITS_RING_MIN
+ * @size: number of our buffers, at least RDS_IB_CREDITS_RING_MIN
  *
- * Before it runs dry, if our ring is a small one.
+ * If our ring is small, the threshold is lower, so that the peer is notified
+ * before it runs out of credits.
  *
- * Context: any.
- * Return: true if it is.
+ * Context: Any context.
+ * Return: true if there are enough unadvertised buffers for a SEND of their
+ * own.
  */
 static inline bool rds_ib_credits_have_news(const struct rds_ib_credits *cr,
 					    u32 size)

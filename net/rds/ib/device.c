@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices that we use; how they come and go is in client.c.
+ * The list of devices in use. client.c adds and removes the devices.
  *
- * IB and RoCE devices, and iWARP ones, where receive buffers are counted by
- * credits. A connection joins the device that its address is resolved to, if
- * that is on the list, and leaves it last.
+ * Devices are of type IB, RoCE, or iWARP. Connections on iWARP devices always
+ * count receive buffers by credits.
  *
- * Paths go on trying to connect; whether the address is served by another
- * device then, or by the same one again, is found out anew each time.
+ * A connection joins the device that its address resolves to, if this device is
+ * on the list. Leaving the device is the last step of the connection's end.
+ *
+ * When a device is removed, paths keep trying to connect. Each attempt looks
+ * the device up again, so another device may serve the address then, or the
+ * same one when it is back.
  */
 #include <linux/error-injection.h>
 #include <linux/mutex.h>
@@ -16,7 +19,7 @@
 
 #include "ib.h"
 
-/* Runs all that is not the work of a path */
+/* Runs all work of this module except the work items of paths */
 struct workqueue_struct *rds_ib_wq;
 
 /* Guards the list */
@@ -37,10 +40,10 @@ static struct rds_ib_device *rds_ib_device_find(const struct ib_device *dev)
 }
 
 /**
- * rds_ib_device_enlist() - have connections join a device
- * @d: the device; the caller has the client's reference
+ * rds_ib_device_enlist() - Let connections join a device
+ * @d: the device; the caller holds the client's reference
  *
- * Context: process, may sleep. Takes the mutex of the list.
+ * Context: Process context, may sleep. Takes the mutex of the list.
  */
 void rds_ib_device_enlist(struct rds_ib_device *d)
 {
@@ -50,12 +53,12 @@ void rds_ib_device_enlist(struct rds_ib_device *d)
 }
 
 /**
- * rds_ib_device_delist() - have no connection join a device any more
+ * rds_ib_device_delist() - Stop connections from joining a device
  * @dev: the device
  *
- * Context: process, may sleep. Takes the mutex of the list.
- * Return: our part of it, with the client's reference; NULL if we do not use
- * it.
+ * Context: Process context, may sleep. Takes the mutex of the list.
+ * Return: our structure for the device, with the client's reference; NULL if
+ * the device is not in use.
  */
 struct rds_ib_device *rds_ib_device_delist(const struct ib_device *dev)
 {
@@ -70,11 +73,11 @@ struct rds_ib_device *rds_ib_device_delist(const struct ib_device *dev)
 }
 
 /**
- * rds_ib_device_has() - do we use a device?
+ * rds_ib_device_has() - Check whether a device is in use
  * @dev: the device
  *
- * Context: process, may sleep. Takes the mutex of the list.
- * Return: true if we do.
+ * Context: Process context, may sleep. Takes the mutex of the list.
+ * Return: true if it is; false otherwise.
  */
 bool rds_ib_device_has(const struct ib_device *dev)
 {
@@ -86,8 +89,9 @@ bool rds_ib_device_has(const struct ib_device *dev)
 	return has;
 }
 
-/* An interface that is going down has lost its routes before the port is told.
- * What was lost with them may be what has us ask.
+/* An interface that goes down loses its routes before its port changes state.
+ * The loss of the routes may be the reason for this check, so the state of the
+ * port is not enough.
  */
 static bool rds_ib_interface_is_down(const struct rdma_cm_id *id)
 {
@@ -106,11 +110,11 @@ static bool rds_ib_interface_is_down(const struct rdma_cm_id *id)
 }
 
 /**
- * rds_ib_port_is_down() - is the port of a CM id known to be down?
- * @id: the id, bound to a device
+ * rds_ib_port_is_down() - Check whether the port of a CM ID is known to be down
+ * @id: the CM ID, bound to a device
  *
- * Context: process, may sleep.
- * Return: true if it is.
+ * Context: Process context, may sleep.
+ * Return: true if it is; false if it is up, or its state cannot be read.
  */
 bool rds_ib_port_is_down(const struct rdma_cm_id *id)
 {
@@ -123,11 +127,12 @@ bool rds_ib_port_is_down(const struct rdma_cm_id *id)
 }
 
 /**
- * rds_ib_device_get() - use a device for a while
+ * rds_ib_device_get() - Get a reference to a device in use
  * @dev: the device
  *
- * Context: process, may sleep. Takes the mutex of the list.
- * Return: our part of it, for rds_ib_device_put(), or NULL if there is none.
+ * Context: Process context, may sleep. Takes the mutex of the list.
+ * Return: our structure for the device, for rds_ib_device_put(); NULL if the
+ * device is not in use.
  */
 struct rds_ib_device *rds_ib_device_get(const struct ib_device *dev)
 {
@@ -141,7 +146,9 @@ struct rds_ib_device *rds_ib_device_get(const struct ib_device *dev)
 	return d;
 }
 
-/* Does it have a connection from that address that is not over? */
+/* Check whether the device has an established connection from the address that
+ * has not been dropped.
+ */
 static bool rds_ib_device_serves(struct rds_ib_device *d,
 				 const struct in6_addr *laddr, int ifindex)
 {
@@ -165,12 +172,14 @@ static bool rds_ib_device_serves(struct rds_ib_device *d,
 }
 
 /**
- * rds_ib_device_by_conn() - the device that an address has a connection by
+ * rds_ib_device_by_conn() - Find the device of a connection from an address
  * @laddr: the address
  * @ifindex: its scope, or 0
  *
- * Context: process, may sleep. Takes the mutex of the list, and dv_lock.
- * Return: our part of it, for rds_ib_device_put(), or NULL if there is none.
+ * Context: Process context, may sleep. Takes the mutex of the list, and
+ * dv_lock.
+ * Return: the device, for rds_ib_device_put(); NULL if no device has an
+ * established connection from @laddr.
  */
 struct rds_ib_device *rds_ib_device_by_conn(const struct in6_addr *laddr,
 					    int ifindex)
@@ -190,10 +199,10 @@ struct rds_ib_device *rds_ib_device_by_conn(const struct in6_addr *laddr,
 }
 
 /**
- * rds_ib_device_put() - have done with a device
- * @d: the device, which may be gone afterwards
+ * rds_ib_device_put() - Put a reference to a device
+ * @d: the device, which may be freed afterwards
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_ib_device_put(struct rds_ib_device *d)
 {
@@ -202,12 +211,13 @@ void rds_ib_device_put(struct rds_ib_device *d)
 }
 
 /**
- * rds_ib_device_join() - a connection is to use a device
- * @ic: the connection; it has none yet
+ * rds_ib_device_join() - Attach a connection to a device
+ * @ic: the connection; it has no device yet
  * @dev: the device
  *
- * Context: process, may sleep. Takes the mutex of the list, and dv_lock.
- * Return: 0; -ENODEV if we do not use the device.
+ * Context: Process context, may sleep. Takes the mutex of the list, and
+ * dv_lock.
+ * Return: 0; -ENODEV if the device is not in use.
  */
 int rds_ib_device_join(struct rds_ib_conn *ic, struct ib_device *dev)
 {
@@ -229,10 +239,10 @@ int rds_ib_device_join(struct rds_ib_conn *ic, struct ib_device *dev)
 ALLOW_ERROR_INJECTION(rds_ib_device_join, ERRNO);
 
 /**
- * rds_ib_device_leave() - a connection has done with its device
- * @ic: the connection; if it has no device, nothing happens
+ * rds_ib_device_leave() - Detach a connection from its device
+ * @ic: the connection; nothing happens if it has no device
  *
- * Context: process. Takes dv_lock.
+ * Context: Process context. Takes dv_lock.
  */
 void rds_ib_device_leave(struct rds_ib_conn *ic)
 {

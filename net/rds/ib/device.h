@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Devices, and the addresses that they serve. */
+/* Devices in use, and the local addresses that they serve. */
 #ifndef _RDS_IB_DEVICE_H
 #define _RDS_IB_DEVICE_H
 
@@ -14,24 +14,28 @@ struct rds_ib_conn;
 struct rds_ib_reg_qp;
 
 /**
- * struct rds_ib_device - a device that we use
- * @dv_item: on the list of all
+ * struct rds_ib_device - a device in use
+ * @dv_item: entry in the list of devices (device.c)
  * @dv_dev: the device
- * @dv_pd: protection domain of all queue pairs
- * @dv_events: tells of its ports
- * @dv_renew: a port has come up
- * @dv_removed: it is going
- * @dv_refs: the client's, and one for each connection
- * @dv_gone: the last reference has been given up
- * @dv_lock: guards @dv_conns, and who owns them
+ * @dv_pd: protection domain of all its QPs
+ * @dv_events: handler of the asynchronous events of the device
+ * @dv_renew: work item that checks the connections after a port has come up
+ * @dv_removed: the device is being removed
+ * @dv_refs: references: the client's, one for each connection and each MR, and
+ *	those of tasks that use the device for a moment
+ * @dv_gone: completed when the last reference is put
+ * @dv_lock: guards @dv_conns, and ic_ip and ic_dropped of each connection on it
  * @dv_conns: its connections
- * @dv_mrs: memory that it has, &rds_ib_mr.im_item; guarded by the lock of mr.c
+ * @dv_mrs: its MRs, by &rds_ib_mr.im_item; guarded by the lock of mr.c
  * @dv_reg_qp_lock: guards @dv_reg_qp
- * @dv_reg_qp: registers it; NULL if there is none, or it has failed (reg_qp.c)
- * @dv_mr_pools: what for, the next time; small ones first
- * @dv_mr_look: gives back what of that is not needed
- * @dv_no_atomics: its driver has refused an atomic operation
- * @dv_no_mr_atomics: it has refused to register memory for those of peers
+ * @dv_reg_qp: its registration QP; NULL if there is none, or if it has failed
+ *	(reg_qp.c)
+ * @dv_mr_pools: FRMRs that are kept for reuse; the pool for small memory is
+ *	first
+ * @dv_mr_look: work item that deallocates FRMRs which are not needed
+ * @dv_no_atomics: the driver has refused an atomic operation
+ * @dv_no_mr_atomics: the driver has refused to register memory for atomic
+ *	operations of peers
  */
 struct rds_ib_device {
 	struct list_head	dv_item;

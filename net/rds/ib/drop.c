@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What has a connection looked after, and what ends it: whoever finds that it
- * is over says so here, and its owner ends it.
+ * Start the watchdog of a connection, and drop a connection. A context that
+ * finds that a connection is over calls rds_ib_drop(). The owner of the
+ * connection then frees it.
  */
 #include "ib.h"
 
-/* Between two looks */
+/* Time between two checks */
 #define RDS_IB_WATCHDOG_INTERVAL	(5 * HZ)
 
 /**
- * rds_ib_watchdog_start() - something has been posted: look after it
+ * rds_ib_watchdog_start() - Start the watchdog after something was posted
  * @ic: the connection; it is not closing
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_ib_watchdog_start(struct rds_ib_conn *ic)
 {
@@ -22,14 +23,14 @@ void rds_ib_watchdog_start(struct rds_ib_conn *ic)
 }
 
 /**
- * rds_ib_drop_locked() - a connection is over
- * @ic: the connection; dv_lock of its device is held, if it has one
+ * rds_ib_drop_locked() - Drop a connection that is over
+ * @ic: the connection; dv_lock of its device is held, if it has a device
  * @reason: why
  *
- * Only the first call has an effect. Who owns it ends it soon: a path by its
- * work, or accept.c; or is at it already.
+ * Only the first call has an effect. The owner frees the connection soon, if it
+ * is not doing so already: the path's work item, or that of accept.c.
  *
- * Context: any but hard interrupts.
+ * Context: Any context except hard interrupts. Takes ip_lock.
  */
 void rds_ib_drop_locked(struct rds_ib_conn *ic, enum rds_drop_reason reason)
 {
@@ -47,11 +48,12 @@ void rds_ib_drop_locked(struct rds_ib_conn *ic, enum rds_drop_reason reason)
 }
 
 /**
- * rds_ib_drop() - a connection is over
+ * rds_ib_drop() - Drop a connection that is over
  * @ic: the connection
  * @reason: why
  *
- * Context: as rds_ib_drop_locked(), but without that lock.
+ * Context: As rds_ib_drop_locked(), but dv_lock is not held. Takes dv_lock if
+ * the connection has a device.
  */
 void rds_ib_drop(struct rds_ib_conn *ic, enum rds_drop_reason reason)
 {

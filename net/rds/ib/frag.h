@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Fragments: how a message is cut, and put together.
+ * Fragments: how a message is split and reassembled.
  *
- * A message is one SEND, or several that follow each other: each a header and
- * as much payload as a fragment holds, the last one the rest. The headers are
- * the same but for ack, credits and checksum. An acknowledgment alone is a
- * header without ports and payload, and may come between fragments.
+ * A message is one SEND, or several in a row. Each is a header and as much
+ * payload as a fragment holds; the last one has the rest. The headers differ
+ * only in ack, credits and checksum. An ack that is sent alone is a header
+ * without ports and payload. It may arrive between fragments.
  *
- * This file judges headers and lengths; it moves no bytes.
+ * This file checks headers and lengths. It moves no payload.
  */
 #ifndef _RDS_IB_FRAG_H
 #define _RDS_IB_FRAG_H
@@ -15,11 +15,11 @@
 #include <net/rds/wire.h>
 
 /**
- * enum rds_ib_frag - what a SEND of the peer's is
- * @RDS_IB_FRAG_BAD: nonsense: the connection ends
- * @RDS_IB_FRAG_ACK: an acknowledgment alone
- * @RDS_IB_FRAG_PART: a part of a message, and more is to come
- * @RDS_IB_FRAG_LAST: the last part of a message, or all of it
+ * enum rds_ib_frag - type of a received SEND
+ * @RDS_IB_FRAG_BAD: it violates the protocol; the connection ends
+ * @RDS_IB_FRAG_ACK: an ack alone
+ * @RDS_IB_FRAG_PART: a fragment of a message, and more fragments follow
+ * @RDS_IB_FRAG_LAST: the last fragment of a message, or all of it
  */
 enum rds_ib_frag {
 	RDS_IB_FRAG_BAD,
@@ -29,9 +29,9 @@ enum rds_ib_frag {
 };
 
 /**
- * struct rds_ib_reasm - a message that is coming in
- * @ra_hdr: its first header
- * @ra_got: bytes of payload so far; 0: between messages
+ * struct rds_ib_reasm - a message that is being reassembled
+ * @ra_hdr: the header of its first fragment
+ * @ra_got: bytes of payload received so far; 0 between messages
  */
 struct rds_ib_reasm {
 	struct rds_header	ra_hdr;
@@ -39,11 +39,11 @@ struct rds_ib_reasm {
 };
 
 /**
- * rds_ib_frags() - how many fragments does a message take?
+ * rds_ib_frags() - Compute the number of fragments of a message
  * @len: bytes of payload
  *
- * Context: any.
- * Return: at least 1.
+ * Context: Any context.
+ * Return: the number, at least 1.
  */
 static inline u32 rds_ib_frags(u32 len)
 {
@@ -51,10 +51,10 @@ static inline u32 rds_ib_frags(u32 len)
 }
 
 /**
- * rds_ib_frag_is_ack() - is it an acknowledgment alone?
+ * rds_ib_frag_is_ack() - Check whether a header is an ack alone
  * @hdr: the header
  *
- * Context: any.
+ * Context: Any context.
  * Return: true if it is.
  */
 static inline bool rds_ib_frag_is_ack(const struct rds_header *hdr)
@@ -64,12 +64,12 @@ static inline bool rds_ib_frag_is_ack(const struct rds_header *hdr)
 }
 
 /**
- * rds_ib_frag_same() - do two headers belong to the same message?
- * @a: one
- * @b: the other
+ * rds_ib_frag_same() - Check whether two headers belong to the same message
+ * @a: one header
+ * @b: the other header
  *
- * Context: any.
- * Return: true if they differ at most in what may differ.
+ * Context: Any context.
+ * Return: true if they differ at most in the fields that may differ.
  */
 static inline bool rds_ib_frag_same(const struct rds_header *a,
 				    const struct rds_header *b)
@@ -81,12 +81,12 @@ static inline bool rds_ib_frag_same(const struct rds_header *a,
 }
 
 /**
- * rds_ib_frag_has_header() - is there a header, as it was sent?
+ * rds_ib_frag_has_header() - Check whether a SEND begins with an intact header
  * @hdr: the header
- * @bytes: how many bytes have come, the header among them
+ * @bytes: number of bytes received, including the header
  *
- * Context: any.
- * Return: true if there is.
+ * Context: Any context.
+ * Return: true if the header is complete and its checksum is correct or absent.
  */
 static inline bool rds_ib_frag_has_header(const struct rds_header *hdr,
 					  u32 bytes)
@@ -95,13 +95,13 @@ static inline bool rds_ib_frag_has_header(const struct rds_header *hdr,
 }
 
 /**
- * rds_ib_frag_judge() - what has come, and does it fit?
- * @ra: the message that is coming in; not changed
- * @hdr: the header that has come
- * @bytes: how many bytes of payload have come behind it
+ * rds_ib_frag_judge() - Classify a SEND, and check that it fits the message
+ * @ra: the message that is being reassembled; not changed
+ * @hdr: the header received
+ * @bytes: bytes of payload received behind the header
  *
- * Context: any.
- * Return: what it is.
+ * Context: Any context.
+ * Return: the type of the SEND.
  */
 static inline enum rds_ib_frag
 rds_ib_frag_judge(const struct rds_ib_reasm *ra, const struct rds_header *hdr,
@@ -125,12 +125,13 @@ rds_ib_frag_judge(const struct rds_ib_reasm *ra, const struct rds_header *hdr,
 }
 
 /**
- * rds_ib_reasm_add() - a part that was judged good has been taken
- * @ra: the message that is coming in; @ra_hdr is that of the first part
- * @bytes: its payload
- * @frag: what it was judged to be
+ * rds_ib_reasm_add() - Account for a fragment that has been taken
+ * @ra: the message that is being reassembled; @ra_hdr is already that of its
+ *	first fragment
+ * @bytes: bytes of payload of the fragment
+ * @frag: type of the fragment, as rds_ib_frag_judge() has returned it
  *
- * Context: any.
+ * Context: Any context.
  */
 static inline void rds_ib_reasm_add(struct rds_ib_reasm *ra, u32 bytes,
 				    enum rds_ib_frag frag)

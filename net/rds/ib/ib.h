@@ -1,78 +1,85 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * RDS over reliable connections of InfiniBand verbs: what the files of this
- * folder share.
+ * RDS over reliable connections of InfiniBand verbs: the parts that all files
+ * of this folder share.
  *
- * Who owns what:
+ * Ownership:
  *
- *  rds_ib_device (dv_)	a device that we use, with its protection domain. Made
- *			and ended by the client callbacks (client.c). Each
- *			connection on it has a reference, and removal waits for
- *			the last.
- *  listener		one CM id for IPv4, and one for each IPv6 address of a
+ *  rds_ib_device (dv_)	a device that we use, with its protection domain. The
+ *			client callbacks create and destroy it (client.c). Each
+ *			connection on it holds a reference, and the removal of
+ *			the device waits for the last one.
+ *  listener		one CM ID for IPv4, and one for each IPv6 address of a
  *			device (listen.c).
- *  rds_ib_conn (ic_)	one connection, or an attempt at one: CM id, queue pair,
- *			completion queue, rings, credits, what is being sent and
- *			put together. Owned by the queue of requests (accept.c),
- *			then by a path as its offer, then by the path as its
- *			connection; one owner at a time, who ends it by
- *			rds_ib_conn_free(). It never comes back: the next
- *			attempt is another one.
- *  rds_ib_path (ip_)	what outlives connections: the one that there is, the
- *			one on offer, and what the peer said last of itself.
- *  rds_ib_mr (im_)	memory of a user's that peers may reach. Core's, until
- *			rds_ib_mr_unmap(); what the device has of it goes with
- *			the device, if that is removed before (mr.c).
- *  rds_ib_frmr (fm_)	a fast registration: what the device registers memory
- *			by. The memory's, or kept for the next in a pool of the
- *			device (mr_pool.c).
- *  tx slot		a work request of the send queue: its header, its
- *			mapping, and a reference to the message whose last part
- *			it carries. From rds_ib_ring_get() until its completion,
- *			or one behind it, or the end of the connection.
+ *  rds_ib_conn (ic_)	one connection, or an attempt at one: CM ID, QP, CQ,
+ *			rings, credits, and the messages that are being sent and
+ *			reassembled. Owned by the request queue (accept.c), then
+ *			by a path as its offer, then by the path as its
+ *			connection. There is one owner at a time, which ends the
+ *			connection by rds_ib_conn_free(). It is never used
+ *			again: the next attempt is another rds_ib_conn.
+ *  rds_ib_path (ip_)	the part of a path that outlives connections: pointers
+ *			to the current connection and to the offer, and the last
+ *			facts that the peer has sent about itself.
+ *  rds_ib_mr (im_)	user memory that peers may access. Owned by core until
+ *			rds_ib_mr_unmap(). If the device is removed first, the
+ *			removal ends the registration and unmaps the memory
+ *			(mr.c).
+ *  rds_ib_frmr (fm_)	a fast registration, by which the device registers
+ *			memory. Owned by an rds_ib_mr, or kept in a pool of the
+ *			device for the next one (mr_pool.c).
+ *  tx slot		a WR of the send queue: its header, its mapping, and a
+ *			reference to the message whose last part it carries. In
+ *			use from rds_ib_ring_get() until its completion, or the
+ *			completion of a later WR, or the end of the connection.
  *  tx_lent		references to messages that the device copies while we
- *			post, from when they are put by until then.
- *  rx slot		a receive buffer: a header and a page. Posted, or in the
- *			backlog, or spare. The page of a large message goes with
- *			it, and the slot gets another (page.c).
+ *			post. Held from the time when the messages are batched
+ *			until the batch is posted.
+ *  rx slot		a receive buffer: a header and a page. It is posted, in
+ *			the backlog, or spare. The page of a large message
+ *			leaves the slot with the message, and the slot gets
+ *			another page (page.c).
  *
- * Contexts: the path's work (path_connect, path_shutdown, rx_resume); who
- * sends, under the path's transmit lock; CM handlers, process context under the
- * id's handler mutex; completions, softirq; client callbacks; the work of
- * accept.c.
+ * Contexts: the path's work item (path_connect, path_shutdown, rx_resume);
+ * senders, under the path's transmit lock; CM handlers, in process context
+ * under the handler mutex of the CM ID; completions, in softirq; client
+ * callbacks; the work items on rds_ib_wq, such as that of accept.c.
  *
  * Locks, outer before inner:
  *
- *	cp_xmit_lock (core's) > handler mutex of a CM id (rdma_lock_handler())
- *	handler mutex > the mutex of device.c
+ *	cp_xmit_lock (core's) > handler mutex of a CM ID (rdma_lock_handler())
+ *	mutex of listen.c > handler mutex
+ *	handler mutex > mutex of device.c > dv_lock
  *	handler mutex > ic_rx_lock
  *	rn_lock (core's) > dv_lock
- *	ic_rx_lock > what deliver context takes, or cp_lock, or ic_tx_lock
+ *	ic_rx_lock > locks taken in deliver context, or cp_lock, or ic_tx_lock
  *	ic_rx_lock > dv_lock > ip_lock > cp_lock
- *	ic_rx_lock > dv_lock > the lock of path.c
+ *	ic_rx_lock > dv_lock > lock of path.c
  *	mp_lock alone
  *
- * No CM handler takes rn_lock or cp_xmit_lock, nor waits for who holds them: a
- * request of the peer's is left to the work of accept.c. Spin locks are taken
- * with bottom halves off.
+ * No CM handler takes rn_lock or cp_xmit_lock, or waits for a context that
+ * holds one of them. The work item of accept.c processes the requests of peers
+ * instead. Spin locks are taken with bottom halves off.
  *
  * The end of a connection (rds_ib_conn_free()):
- *  1. state CLOSED, under the handler mutex: CM events do nothing from here on;
- *  2. ic_closing, under ic_rx_lock and ic_tx_lock: completions post nothing
- *     more; nobody sends, for the caller has the path's transmit lock; and so
- *     nothing starts the watchdog, or an ack for later; both are cancelled;
- *  3. disconnect, which also puts the queue pair into the error state; or
- *     refuse, if nobody has answered the peer;
- *  4. wait, bounded, for all posted work requests;
- *  5. destroy the queue pair: the device is done with our memory;
- *  6. free the completion queue: no completion runs any more;
- *  7. give back what the rings hold;
- *  8. destroy the CM id, which waits for its handler;
- *  9. leave the device.
- * The last two may be left to cm_deferred.c: not every device survives that a
- * message of the connection manager is sent while its port is down.
- * Each step is skipped for what was never made, so it serves a connection that
- * is half built.
+ *  1. Set the state CLOSED, under the handler mutex: CM events have no effect
+ *     from here on.
+ *  2. Set ic_closing, under ic_rx_lock and ic_tx_lock: completions post nothing
+ *     more. No sender is active, because the caller holds the path's transmit
+ *     lock, or the connection has never been UP. So the watchdog and the
+ *     delayed ack are not started any more. Cancel both.
+ *  3. Disconnect, which also puts the QP into the error state. If the peer's
+ *     request has not been answered, reject it instead.
+ *  4. Wait for all posted WRs, for a bounded time.
+ *  5. Destroy the QP: the device does not access our memory any more.
+ *  6. Free the CQ: no completion runs any more.
+ *  7. Release all that the rings hold.
+ *  8. Destroy the CM ID, which waits for its handler.
+ *  9. Leave the device.
+ * Steps 8 and 9 may be left to cm_deferred.c, and step 3 is omitted then: some
+ * devices break if a CM message is sent while their port is down.
+ * A step is skipped if its object was never created, so the function also ends
+ * a half-built connection.
  */
 #ifndef _RDS_IB_IB_H
 #define _RDS_IB_IB_H
@@ -86,14 +93,16 @@
 
 /**
  * struct rds_ib_sysctl - tunables, see Documentation/sysctl.rst
- * @max_send_wr: slots of a send ring
- * @max_recv_wr: receive buffers of a connection, at most
- * @min_recv_wr: those that it begins with, and has when it is idle
- * @max_unsignaled_wr: work requests between two that ask for a completion
- * @max_recv_allocation: receive buffers of all connections, at most
+ * @max_send_wr: entries of a send queue
+ * @max_recv_wr: entries of a receive queue; bounds the receive buffers of a
+ *	connection
+ * @min_recv_wr: receive buffers that a connection begins with, and has when it
+ *	is idle
+ * @max_unsignaled_wr: most WRs between two that request a completion
+ * @max_recv_allocation: most receive buffers of all connections
  * @flow_control: count receive buffers by credits
- * @mr_pool_max: registrations of each size that a device keeps, at most
- * @mr_pool_software: devices in software keep some, too
+ * @mr_pool_max: most registrations of each size that a device keeps
+ * @mr_pool_software: software devices also keep some
  */
 struct rds_ib_sysctl {
 	unsigned int	max_send_wr;

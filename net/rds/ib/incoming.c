@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Received messages. A small one is copied behind its own structure, and the
- * receive buffer is used again. A large one keeps the pages that it came in.
+ * Received messages.
+ *
+ * The payload of a small message is copied to the memory behind its structure,
+ * and the receive buffer is reused. A large message takes the pages that it
+ * arrived in.
  */
 #include <linux/module.h>
 #include <linux/sched/clock.h>
@@ -10,15 +13,15 @@
 
 #include "ib.h"
 
-/* Least memory that a message counts for while nobody has read it */
+/* Minimum that an unread message is charged for, in bytes */
 #define RDS_IB_MIN_TRUESIZE	512
 
 /**
  * struct rds_ib_incoming - a received message
  * @ii_inc: core's part
- * @ii_got: bytes of a small one so far, pages of a large one
- * @ii_data: payload of a small one
- * @ii_pages: pages of a large one; all are full but the last
+ * @ii_got: received so far: bytes of a small message, pages of a large one
+ * @ii_data: payload of a small message
+ * @ii_pages: pages of a large message; all but the last are full
  */
 struct rds_ib_incoming {
 	struct rds_incoming	ii_inc;
@@ -29,7 +32,7 @@ struct rds_ib_incoming {
 	};
 };
 
-/* Payloads up to here are copied. For longer ones a page costs less. */
+/* Longest payload that is copied; for a longer one a page costs less */
 #define RDS_IB_COPY_MAX		(1024 - sizeof(struct rds_ib_incoming))
 
 static struct rds_ib_incoming *to_incoming(struct rds_incoming *inc)
@@ -38,11 +41,12 @@ static struct rds_ib_incoming *to_incoming(struct rds_incoming *inc)
 }
 
 /**
- * rds_ib_incoming_is_small() - is a message to be copied?
+ * rds_ib_incoming_is_small() - Check whether to copy the payload of a message
  * @len: bytes of payload
  *
- * Context: any.
- * Return: true if it is.
+ * Context: Any context.
+ * Return: true if the payload is to be copied; false if the message takes the
+ * pages.
  */
 bool rds_ib_incoming_is_small(u32 len)
 {
@@ -84,11 +88,11 @@ static const struct rds_incoming_ops rds_ib_incoming_ops = {
 };
 
 /**
- * rds_ib_incoming_alloc() - begin to receive a message
- * @hdr: its header; announces no more than RDS_MAX_MSG_SIZE
+ * rds_ib_incoming_alloc() - Allocate a message that begins to arrive
+ * @hdr: its header; it announces RDS_MAX_MSG_SIZE at most
  *
- * Context: deliver context.
- * Return: the message, without payload yet, or NULL.
+ * Context: Deliver context.
+ * Return: the message, without payload yet; NULL if there is no memory.
  */
 struct rds_ib_incoming *rds_ib_incoming_alloc(const struct rds_header *hdr)
 {
@@ -121,12 +125,12 @@ struct rds_ib_incoming *rds_ib_incoming_alloc(const struct rds_header *hdr)
 }
 
 /**
- * rds_ib_incoming_copy_in() - add payload to a small message
+ * rds_ib_incoming_copy_in() - Add payload to a small message
  * @ii: the message
  * @from: the payload
- * @len: bytes; no more than the message lacks
+ * @len: bytes of payload; no more than the message lacks
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_ib_incoming_copy_in(struct rds_ib_incoming *ii, const void *from,
 			     u32 len)
@@ -136,11 +140,11 @@ void rds_ib_incoming_copy_in(struct rds_ib_incoming *ii, const void *from,
 }
 
 /**
- * rds_ib_incoming_add_page() - add payload to a large message
+ * rds_ib_incoming_add_page() - Add a page of payload to a large message
  * @ii: the message; it lacks a page
  * @page: the page; its reference is taken over
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_ib_incoming_add_page(struct rds_ib_incoming *ii, struct page *page)
 {
@@ -148,11 +152,11 @@ void rds_ib_incoming_add_page(struct rds_ib_incoming *ii, struct page *page)
 }
 
 /**
- * rds_ib_incoming_end() - a message is complete
+ * rds_ib_incoming_end() - Complete a message
  * @ii: the message
  *
- * Context: deliver context.
- * Return: core's part, for rds_deliver().
+ * Context: Deliver context.
+ * Return: core's part of the message, for rds_deliver().
  */
 struct rds_incoming *rds_ib_incoming_end(struct rds_ib_incoming *ii)
 {
@@ -162,10 +166,10 @@ struct rds_incoming *rds_ib_incoming_end(struct rds_ib_incoming *ii)
 }
 
 /**
- * rds_ib_incoming_drop() - give up a message that will not be completed
+ * rds_ib_incoming_drop() - Free a message that will not be delivered
  * @ii: the message, or NULL
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_ib_incoming_drop(struct rds_ib_incoming *ii)
 {

@@ -11,7 +11,7 @@ static u8 rds_ib_record_sl(const struct rds_ib_conn *ic)
 	return id->route.path_rec ? id->route.path_rec->sl : 0;
 }
 
-/* How many pieces of memory can be registered at a time */
+/* Maximum number of MRs that can be registered with the device at a time */
 static u32 rds_ib_record_mr_max(const struct rds_ib_device *d)
 {
 	return rds_ib_mr_pages_max(d) ? max(d->dv_dev->attrs.max_mr, 0) : 0;
@@ -58,15 +58,17 @@ static void rds_ib_record_v6(const struct rds_ib_conn *ic,
 }
 
 /**
- * rds_ib_record() - describe the connection of a path
+ * rds_ib_record() - Describe the connection of a path
  * @path: the path
  * @opt: the list
- * @record: a zeroed record of it
+ * @record: a zeroed record of that list
  *
- * Of a path that is not connected only the addresses are known.
+ * If the path is not connected, only its addresses and its type of service are
+ * known.
  *
- * Context: process.
- * Return: true if the list is one of ours, and the path belongs on it.
+ * Context: Process context. Takes ip_lock.
+ * Return: true if the list is one of this transport, and contains the path;
+ * false otherwise.
  */
 bool rds_ib_record(struct rds_path *path, int opt, void *record)
 {

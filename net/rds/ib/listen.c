@@ -2,12 +2,14 @@
 /*
  * Listeners.
  *
- * For IPv4 one, for all devices. For IPv6 there is one for each address of an
- * IB or RoCE device: the port is that of RDS over TCP, too, and an iWARP device
- * takes a real TCP port, so a listener for all addresses would take the port
- * from others, or the device. The list is made anew when an address or a device
- * has changed; an address that is not to be used yet, or whose port somebody
- * else has, is looked at again.
+ * For IPv4 there is one listener, which serves all devices. For IPv6 there is
+ * one listener for each address of an IB or RoCE device. The IPv6 port is also
+ * that of RDS over TCP, and an iWARP device uses a real TCP port. So with one
+ * listener for all IPv6 addresses, either other users would lose the port, or
+ * the listener would lose the device.
+ *
+ * The list is updated when an address or a device has changed. If an address
+ * cannot be used yet, or if its port is in use, it is checked again later.
  */
 #include <linux/inetdevice.h>
 #include <linux/mutex.h>
@@ -21,19 +23,19 @@
 
 #define RDS_IB_BACKLOG		128
 
-/* Changes are gathered for so long, in jiffies. */
+/* Time during which changes are batched, in jiffies */
 #define RDS_IB_LISTEN_DELAY	(HZ / 20)
 
-/* Until an address that could not be listened to is looked at again */
+/* Delay until an address that could not be listened to is checked again */
 #define RDS_IB_LISTEN_AGAIN	HZ
 
 /**
- * struct rds_ib_listener - listens to an IPv6 address
- * @l_item: on the list of all
- * @l_id: the connection manager's part; NULL while we only look for addresses
+ * struct rds_ib_listener - a listener for an IPv6 address
+ * @l_item: entry in the list of all listeners
+ * @l_id: the CM ID; NULL while the address is only a candidate
  * @l_addr: the address
- * @l_ifindex: the interface that has it; an address may move to another
- * @l_seen: it is still there
+ * @l_ifindex: the interface that has it; an address may move to another one
+ * @l_seen: the interface still has the address
  */
 struct rds_ib_listener {
 	struct list_head	l_item;
@@ -45,7 +47,7 @@ struct rds_ib_listener {
 
 static void rds_ib_listen_work_fn(struct work_struct *work);
 
-/* Guards the list, and whether we listen */
+/* Guards the list, and rds_ib_listens */
 static DEFINE_MUTEX(rds_ib_listen_mutex);
 static LIST_HEAD(rds_ib_listeners);
 static bool rds_ib_listens;
@@ -95,8 +97,8 @@ rds_ib_listener_find(const struct rds_ib_listener *like)
 	return NULL;
 }
 
-/* Most addresses belong to no device of ours: nothing is done for them. Returns
- * -ENODEV then; any other errno is to be tried again.
+/* Most addresses belong to no device that we use, and are ignored. Returns
+ * -ENODEV for those; after any other errno, try again.
  */
 static int rds_ib_listener_begin(struct rds_ib_listener *l)
 {
@@ -118,15 +120,17 @@ static int rds_ib_listener_begin(struct rds_ib_listener *l)
 	return ret;
 }
 
-/* May it be used soon, without anybody telling us? */
+/* Checks whether a tentative address may become usable without an event that
+ * notifies us.
+ */
 static bool rds_ib_listen_waits_for(const struct net_device *ndev,
 				    const struct inet6_ifaddr *ifa)
 {
 	return ndev->flags & IFF_UP && !(ifa->flags & IFA_F_DADFAILED);
 }
 
-/* Note the addresses of one interface. Returns whether one is to be looked at
- * again: it is tentative, or there was no memory.
+/* Add the addresses of one interface to @found. Returns true if it is to be
+ * checked again: an address is tentative, or there was no memory.
  */
 static bool rds_ib_listen_netdev(struct net_device *ndev,
 				 struct list_head *found)
@@ -155,8 +159,9 @@ static bool rds_ib_listen_netdev(struct net_device *ndev,
 	return again;
 }
 
-/* Nothing of the connection manager is called under RTNL: its own lock is taken
- * before RTNL where iWARP devices listen.
+/* Only collect addresses here. No function of the connection manager may be
+ * called under RTNL: when an iWARP device listens, the connection manager takes
+ * RTNL under its own lock.
  */
 static bool rds_ib_listen_find(struct list_head *found)
 {
@@ -170,8 +175,9 @@ static bool rds_ib_listen_find(struct list_head *found)
 	return again;
 }
 
-/* Those that are there stay; what is gone makes room for the same address at
- * another interface.
+/* Keep the listeners whose addresses still exist, and remove those addresses
+ * from @found. Close all other listeners, so that the same address can be used
+ * on another interface.
  */
 static void rds_ib_listen_keep(struct list_head *found)
 	__must_hold(&rds_ib_listen_mutex)
@@ -229,9 +235,10 @@ static void rds_ib_listen_work_fn(struct work_struct *work)
 }
 
 /**
- * rds_ib_listen_again() - addresses or devices have changed
+ * rds_ib_listen_again() - Update the listeners after addresses or devices have
+ *	changed
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_ib_listen_again(void)
 {
@@ -267,10 +274,10 @@ static struct notifier_block rds_ib_netdev_notifier = {
 };
 
 /**
- * rds_ib_unlisten_device() - close the listeners of a device
- * @dev: the device; rds_ib_device_has() denies it already
+ * rds_ib_unlisten_device() - Close the listeners of a device
+ * @dev: the device; rds_ib_device_has() already returns false for it
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep. Takes the mutex of the list.
  */
 void rds_ib_unlisten_device(const struct ib_device *dev)
 {
@@ -316,9 +323,9 @@ static void rds_ib_listen_close(void)
 }
 
 /**
- * rds_ib_listen() - begin to listen
+ * rds_ib_listen() - Begin to listen
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep. Takes the mutex of the list.
  * Return: 0 or an errno.
  */
 int rds_ib_listen(void)
@@ -348,11 +355,13 @@ err_close:
 }
 
 /**
- * rds_ib_listen_stop() - listen no more
+ * rds_ib_listen_stop() - Close all listeners
  *
- * Devices may still come and go, and queue work: see rds_ib_listen_exit().
+ * Devices may still be added and removed, which queues the work item: see
+ * rds_ib_listen_exit().
  *
- * Context: process, may sleep. When it returns no request is being looked at.
+ * Context: Process context, may sleep. When this returns, no handler processes
+ * a request any more.
  */
 void rds_ib_listen_stop(void)
 {
@@ -362,11 +371,12 @@ void rds_ib_listen_stop(void)
 }
 
 /**
- * rds_ib_listen_exit() - wait for the last work
+ * rds_ib_listen_exit() - Cancel the work item, and wait for it
  *
- * Also where rds_ib_listen() was never called, or has failed.
+ * Also to be called if rds_ib_listen() was never called, or has failed.
  *
- * Context: process, may sleep; we do not listen, and no device can come.
+ * Context: Process context, may sleep. There are no listeners any more, and no
+ * device can be added.
  */
 void rds_ib_listen_exit(void)
 {

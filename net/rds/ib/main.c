@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RDS over InfiniBand, RoCE and iWARP: the transport's tables, start and end of
- * the module.
+ * RDS over InfiniBand, RoCE and iWARP: operation tables of the transport,
+ * module init and exit.
  *
- * The module ends in this order: listeners; connections, by core; requests that
- * found no path, and what was refused or waits for its port; devices, which
- * nobody uses any more; the queue of our work; and pages that were kept.
+ * The module exits in this order:
+ *
+ * 1. The listeners.
+ * 2. The connections (core, when the transport is unregistered).
+ * 3. Requests that have found no path, and connections that have been refused
+ *    (accept.c) or wait for their port (cm_deferred.c).
+ * 4. The devices, which have no users any more.
+ * 5. The tunables, and the workqueue.
+ * 6. The pages that are kept for reuse.
  */
 #include <linux/module.h>
 
 #include "ib.h"
 
-/* A connection has a type of service, as it is. */
+/* A connection gets the type of service exactly as requested. */
 static u8 rds_ib_tos_map(u8 tos)
 {
 	return tos;
@@ -77,7 +83,9 @@ static int __init rds_ib_init(void)
 	ret = rds_ib_listen();
 	if (ret)
 		goto err_device;
-	/* Last: who is bound keeps us. Until then peers are refused. */
+	/* Register last: from then on, bound sockets pin the module. Until
+	 * then, requests of peers are refused.
+	 */
 	ret = rds_transport_register(&rds_ib_transport);
 	if (ret)
 		goto err_listen;
@@ -117,6 +125,8 @@ module_exit(rds_ib_exit);
 
 MODULE_DESCRIPTION("RDS: InfiniBand transport");
 MODULE_LICENSE("GPL");
-/* The kernel's own has none: DKMS would take them for the same. */
+/* The kernel's own RDS module has no version. Without one here, DKMS would take
+ * both modules for the same.
+ */
 MODULE_VERSION("0.1.0");
 MODULE_ALIAS("rds-transport-0");

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * User memory that peers reach by RDMA.
+ * Memory regions (MRs): user memory that peers reach by RDMA.
  *
- * Its pages are core's. Here they are mapped for the device, and registered by
- * a fast registration (FRWR, mr_pool.c), so that peers have a key for exactly
- * these bytes, and addresses that begin with where in its page the memory
- * begins. The key is valid on all connections of the device.
+ * Core owns the pages. This file maps them for the device, and registers them
+ * by a fast registration (FRMR, mr_pool.c). The rkey gives peers access to
+ * exactly these bytes, at addresses that start with the offset of the memory in
+ * its first page. It is valid on all connections of the device.
  *
- * What the device has of it is taken down once, by whoever takes it off the
- * device's list: rds_ib_mr_unmap(), or the removal of the device, which does
- * not wait for users. In the latter case rds_ib_mr_unmap() waits until that is
- * done, for core lets the pages go next.
+ * An MR is taken down once, which ends its key and its mapping. The context
+ * that removes the MR from the device's list does this: rds_ib_mr_unmap(), or
+ * the removal of the device, which does not wait for the owners of MRs. In the
+ * latter case, rds_ib_mr_unmap() waits until the MR is down, because core
+ * unpins the pages next.
  */
 #include <linux/error-injection.h>
 #include <linux/sizes.h>
@@ -19,21 +20,23 @@
 #include "compat.h"
 #include "ib.h"
 
-/* More than this at once is more than some hosts can map for a device. */
+/* Maximum size of a segment: some hosts cannot map a larger one for a device */
 #define RDS_IB_MR_SEGMENT	SZ_64K
 
-/* Guards dv_mrs and im_dev of all, and orders both with dv_removed */
+/* Guards dv_mrs of each device and im_dev of each MR, and orders changes of
+ * both with dv_removed
+ */
 static DEFINE_SPINLOCK(rds_ib_mr_lock);
 
 /**
- * struct rds_ib_mr - user memory that a device has
- * @im_item: on &rds_ib_device.dv_mrs
- * @im_dev: the device, referenced; NULL when it is to be taken down
- * @im_fm: by what it is registered
+ * struct rds_ib_mr - user memory that is mapped and registered for a device
+ * @im_item: entry in &rds_ib_device.dv_mrs
+ * @im_dev: the device, with a reference; NULL unless the MR is on its list
+ * @im_fm: the FRMR that the memory is registered by
  * @im_sgt: the pages
- * @im_dir: what the device does with them
- * @im_mapped: they are mapped
- * @im_gone: the device does not have it any more
+ * @im_dir: direction of the mapping
+ * @im_mapped: the pages are mapped
+ * @im_gone: completed when the removal of the device has taken the MR down
  */
 struct rds_ib_mr {
 	struct list_head	im_item;
@@ -45,7 +48,9 @@ struct rds_ib_mr {
 	struct completion	im_gone;
 };
 
-/* However far it got. Peers stop to reach it with the first step. */
+/* Take down an MR that may be set up only in part. The first step ends the
+ * access of peers.
+ */
 static void rds_ib_mr_take_down(struct rds_ib_mr *im, struct rds_ib_device *d)
 {
 	if (im->im_fm)
@@ -57,8 +62,9 @@ static void rds_ib_mr_take_down(struct rds_ib_mr *im, struct rds_ib_device *d)
 	rds_ib_device_put(d);
 }
 
-/* Does the device see something else than the user, as where what is mapped is
- * copied? Both may write at any time, and nobody would know when to copy.
+/* Check whether the device accesses a copy of the memory, as it does where a
+ * mapping is a bounce buffer. The user and the device may both write at any
+ * time, so there is no right moment to copy.
  */
 static bool rds_ib_mr_is_apart(struct rds_ib_device *d,
 			       const struct sg_table *sgt)
@@ -110,8 +116,8 @@ static int rds_ib_mr_access(const struct rds_ib_device *d, bool writable)
 	return access;
 }
 
-/* Some devices with atomic operations cannot have a fast registration allow
- * them: their memory does without.
+/* Some devices support atomic operations, but refuse to register memory for
+ * them. Register without atomics there.
  */
 static int rds_ib_mr_register_as(struct rds_ib_frmr *fm,
 				 struct rds_ib_device *d, int access)
@@ -142,8 +148,9 @@ static noinline int rds_ib_mr_register(struct rds_ib_mr *im,
 	mr = fm->fm_mr;
 	nr = ib_map_mr_sg(mr, im->im_sgt.sgl, im->im_sgt.nents, NULL,
 			  PAGE_SIZE);
-	/* Peers count from where the memory begins in its page: so must the
-	 * device, which is not so if it is given a copy somewhere else.
+	/* Peers address the memory by its offset in the first page, so the
+	 * device must do so, too. It does not if it gets a copy at another
+	 * offset.
 	 */
 	if (nr != im->im_sgt.nents || offset_in_page(mr->iova) != mem->off)
 		return -EIO;
@@ -154,7 +161,7 @@ static noinline int rds_ib_mr_register(struct rds_ib_mr *im,
 
 ALLOW_ERROR_INJECTION(rds_ib_mr_register, ERRNO);
 
-/* Can it be done on this device? */
+/* Check whether the device can register the memory. */
 static int rds_ib_mr_check(const struct rds_ib_device *d,
 			   const struct rds_mr_memory *mem)
 {
@@ -165,7 +172,7 @@ static int rds_ib_mr_check(const struct rds_ib_device *d,
 	return mem->nr > max ? -EMSGSIZE : 0;
 }
 
-/* What users are told: drivers have many reasons. */
+/* Map an errno to one that user space may see. Drivers return many others. */
 static int rds_ib_mr_errno(int err)
 {
 	switch (err) {
@@ -181,7 +188,9 @@ static int rds_ib_mr_errno(int err)
 	}
 }
 
-/* Unless the device has been removed meanwhile */
+/* Put the MR on the list of its device, unless the device has been removed in
+ * the meantime. Returns true if the MR is on the list.
+ */
 static bool rds_ib_mr_list(struct rds_ib_mr *im, struct rds_ib_device *d)
 {
 	bool listed;
@@ -197,14 +206,14 @@ static bool rds_ib_mr_list(struct rds_ib_mr *im, struct rds_ib_device *d)
 }
 
 /**
- * rds_ib_mr_map() - let peers reach memory
+ * rds_ib_mr_map() - Register memory for access by peers
  * @net: the namespace
- * @laddr: the address that they are connected to
+ * @laddr: the local address that the peers are connected to
  * @ifindex: its scope, or 0
  * @mem: the memory
- * @key: set to the key
+ * @key: set to the rkey
  *
- * Context: see &rds_rdma_ops.mr_map.
+ * Context: See &rds_rdma_ops.mr_map.
  * Return: see there.
  */
 void *rds_ib_mr_map(struct net *net, const struct in6_addr *laddr, int ifindex,
@@ -245,10 +254,10 @@ err_free:
 }
 
 /**
- * rds_ib_mr_alive() - has the device memory still?
- * @handle: what rds_ib_mr_map() has returned
+ * rds_ib_mr_alive() - Check whether memory is still registered with the device
+ * @handle: the handle that rds_ib_mr_map() has returned
  *
- * Context: see &rds_rdma_ops.mr_alive.
+ * Context: See &rds_rdma_ops.mr_alive.
  * Return: see there.
  */
 bool rds_ib_mr_alive(const void *handle)
@@ -258,7 +267,9 @@ bool rds_ib_mr_alive(const void *handle)
 	return READ_ONCE(im->im_dev);
 }
 
-/* Whoever gets the device takes the memory down. */
+/* Take the MR off the list of its device. Returns the device, and the caller
+ * takes the MR down; NULL if the removal of the device does that.
+ */
 static struct rds_ib_device *rds_ib_mr_unlist(struct rds_ib_mr *im)
 {
 	struct rds_ib_device *d;
@@ -273,10 +284,10 @@ static struct rds_ib_device *rds_ib_mr_unlist(struct rds_ib_mr *im)
 }
 
 /**
- * rds_ib_mr_unmap() - no peer is to reach memory any more
- * @handle: what rds_ib_mr_map() has returned
+ * rds_ib_mr_unmap() - Deregister memory
+ * @handle: the handle that rds_ib_mr_map() has returned; freed
  *
- * Context: see &rds_rdma_ops.mr_unmap.
+ * Context: See &rds_rdma_ops.mr_unmap.
  */
 void rds_ib_mr_unmap(void *handle)
 {
@@ -306,10 +317,10 @@ static struct rds_ib_mr *rds_ib_mr_next(struct rds_ib_device *d)
 }
 
 /**
- * rds_ib_mrs_end() - a device is going
+ * rds_ib_mrs_end() - Take down all MRs of a device that is being removed
  * @d: the device
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep. Takes the lock of the MRs.
  */
 void rds_ib_mrs_end(struct rds_ib_device *d)
 {
@@ -317,7 +328,7 @@ void rds_ib_mrs_end(struct rds_ib_device *d)
 
 	while ((im = rds_ib_mr_next(d))) {
 		rds_ib_mr_take_down(im, d);
-		/* Its owner may free it from here on. */
+		/* From here on, rds_ib_mr_unmap() may free the MR. */
 		complete(&im->im_gone);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Registered memory. */
+/* Memory regions (MRs) of the IB transport, and fast registrations (FRMRs). */
 #ifndef _RDS_IB_MR_H
 #define _RDS_IB_MR_H
 
@@ -12,10 +12,10 @@
 struct rds_ib_device;
 
 /**
- * enum rds_ib_frmr_state - what peers reach by a fast registration
+ * enum rds_ib_frmr_state - what peers can reach by an FRMR
  * @RDS_IB_FRMR_IDLE: nothing
- * @RDS_IB_FRMR_VALID: memory
- * @RDS_IB_FRMR_UNKNOWN: nobody knows
+ * @RDS_IB_FRMR_VALID: the registered memory
+ * @RDS_IB_FRMR_UNKNOWN: unknown: a work request has not ended, or has failed
  */
 enum rds_ib_frmr_state {
 	RDS_IB_FRMR_IDLE,
@@ -24,12 +24,12 @@ enum rds_ib_frmr_state {
 };
 
 /**
- * struct rds_ib_frmr - a fast registration
- * @fm_item: on &rds_ib_mr_pool.mp_idle
- * @fm_pool: where it is kept
- * @fm_mr: the device's part
- * @fm_state: what peers reach by it
- * @fm_keys: which keys it has had, by their last byte
+ * struct rds_ib_frmr - a fast registration (FRMR)
+ * @fm_item: entry in &rds_ib_mr_pool.mp_idle
+ * @fm_pool: the pool that it belongs to
+ * @fm_mr: the verbs object
+ * @fm_state: what peers can reach by it
+ * @fm_keys: the rkeys that it has had, by their last byte
  */
 struct rds_ib_frmr {
 	struct list_head	fm_item;
@@ -39,22 +39,22 @@ struct rds_ib_frmr {
 	DECLARE_BITMAP(fm_keys, 256);
 };
 
-/* Of a device: one for small memory, and one for the rest */
+/* Pools of a device: one for small memory, one for the rest */
 #define RDS_IB_MR_POOLS		2
 
 /**
- * struct rds_ib_mr_pool - fast registrations of one size, to be used again
- * @mp_small: the counters are those of the small ones
- * @mp_pages: for how many pages they are
- * @mp_lock: guards the rest
- * @mp_idle: those that are kept, all idle; the one used last is first
- * @mp_nr: how many
- * @mp_low: the fewest that there were since the last look
+ * struct rds_ib_mr_pool - FRMRs of one size that are kept for reuse
+ * @mp_small: this is the pool for small memory, which has its own counters
+ * @mp_pages: maximum number of pages of memory for each FRMR
+ * @mp_lock: guards the members below
+ * @mp_idle: the FRMRs, all idle; the most recently used one is first
+ * @mp_nr: number of FRMRs on @mp_idle
+ * @mp_low: lowest value of @mp_nr since dv_mr_look ran last
  */
 struct rds_ib_mr_pool {
 	bool			mp_small;
 	u32			mp_pages;
-	spinlock_t		mp_lock;	/* the idle ones */
+	spinlock_t		mp_lock;	/* idle FRMRs */
 	struct list_head	mp_idle;
 	u32			mp_nr;
 	u32			mp_low;

@@ -1,32 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fast registrations that are kept for the next memory.
+ * Fast registrations (FRMRs), and the pools that keep them for reuse.
  *
- * To have the device make one, and take it back, are slow commands; to register
- * memory by one that there is, and to end that, are work requests. So what has
- * ended is kept, of two sizes, and has another key the next time.
+ * Allocating and deallocating an FRMR are slow device commands. Registering
+ * memory by an existing FRMR, and invalidating the FRMR, are work requests. So
+ * when memory is deregistered, its FRMR goes to a pool, and gets another rkey
+ * before its next use. There are two sizes of FRMRs, with one pool each.
  *
- * Kept is only what no peer reaches anything by, for certain: when memory ends
- * its key is invalidated by the device's own queue pair, before its owner goes
- * on. Where that may not have worked the registration is given back to the
- * device, which ends it, too. So it is where a peer has invalidated the key
- * before, if the device objects to that being done twice; the queue pair, which
- * has failed then, is made anew for who needs it next.
+ * A pool keeps an FRMR only if it is certain that peers cannot reach any memory
+ * by it. When memory is deregistered, its key is invalidated on the device's
+ * registration QP (reg_qp.c), before the owner of the memory continues. If that
+ * may have failed, the FRMR is deallocated, which ends the access of peers,
+ * too. This also happens if a peer has invalidated the key before, and the
+ * device objects to the second invalidation. The registration QP has failed
+ * then, and its next user creates another one.
  *
- * Keys are drawn at random, and none is used again: whoever knows an old one
- * has no better chance than others to guess the next. When half of those that a
- * registration can have are used up it is given back.
+ * The last byte of a key is random, and an FRMR never uses the same key twice.
+ * So an old key tells a peer nothing about the last byte of the next one,
+ * except that the two differ. An FRMR that has used up half of its 256 possible
+ * keys is deallocated.
  *
- * The number is bounded, by net.rds.ib.mr_pool_max and a share of what the
- * device can have. What is not needed for some time is given back by a work
- * item, a half at each look. All is given back if the device has no more for
- * somebody: nobody else ever waits for that. The pools end with the device,
- * after the last who may put anything there.
+ * The size of a pool is limited by net.rds.ib.mr_pool_max, and by a share of
+ * the MRs that the device supports. A work item deallocates FRMRs that have not
+ * been needed for some time, half of them at each run. If the device has no
+ * FRMR left for a caller, this caller empties both pools and tries again. No
+ * other caller ever waits until a pool is emptied. The pools end with the
+ * device, after the last reference to it: no FRMR can be put there any more.
  *
- * Devices in software have no slow commands; and they look a key up before they
- * copy, which another CPU may be doing yet when it has been invalidated here.
- * To give the registration back waits for that. So nothing of theirs is kept,
- * unless mr_pool_software says so, for tests.
+ * On devices in software the commands are not slow. Besides, such a device
+ * looks a key up before it copies. When the key has been invalidated, another
+ * CPU may still be copying; only deallocation waits for that. So the pools keep
+ * no FRMRs of these devices, unless net.rds.ib.mr_pool_software is set, which
+ * is for tests.
  */
 #include <linux/error-injection.h>
 #include <linux/random.h>
@@ -35,16 +40,20 @@
 
 #include "ib.h"
 
-/* How often they are looked at */
+/* Time between two runs of the work item that shrinks the pools, in jiffies */
 #define RDS_IB_MR_POOL_LOOK	(5 * HZ)
 
-/* The share of the device's that a pool may have */
+/* A pool keeps at most 1/n of the MRs that the device supports. */
 #define RDS_IB_MR_POOL_SHARE	8
 
-/* How many keys, of 256, are used of a registration: they are found soon. */
+/* How many of its 256 keys an FRMR uses. The others remain unused, so that a
+ * random search for an unused key ends soon.
+ */
 #define RDS_IB_FRMR_KEYS	128
 
-/* Memory of so many bytes may begin and end in the middle of a page. */
+/* Maximum number of pages for so many bytes of memory, which may begin and end
+ * in the middle of a page
+ */
 #define RDS_IB_MR_PAGES(bytes)	(DIV_ROUND_UP(bytes, PAGE_SIZE) + 1)
 
 #define rds_ib_mr_stat(pool, what)					\
@@ -65,7 +74,9 @@ static u32 rds_ib_mr_pool_max(const struct rds_ib_device *d)
 	return min(READ_ONCE(rds_ib_sysctl.mr_pool_max), share);
 }
 
-/* The device has it no more when this returns, nor do peers reach anything. */
+/* When this returns, the device has freed the FRMR, and peers cannot reach any
+ * memory by it.
+ */
 static void rds_ib_frmr_free(struct rds_ib_frmr *fm)
 {
 	rds_ib_mr_stat(fm->fm_pool, free);
@@ -81,7 +92,7 @@ static void rds_ib_frmr_free_list(struct list_head *list)
 		rds_ib_frmr_free(fm);
 }
 
-/* Those that were used last are taken first, for they may be in caches. */
+/* Take the most recently used FRMR first, because it may still be in caches. */
 static struct rds_ib_frmr *rds_ib_mr_pool_take(struct rds_ib_mr_pool *pool)
 {
 	struct rds_ib_frmr *fm;
@@ -98,7 +109,7 @@ static struct rds_ib_frmr *rds_ib_mr_pool_take(struct rds_ib_mr_pool *pool)
 	return fm;
 }
 
-/* Move what was not used for longest to a list. */
+/* Move the @nr least recently used FRMRs to a list. */
 static void rds_ib_mr_pool_cut(struct rds_ib_mr_pool *pool, u32 nr,
 			       struct list_head *list)
 	__must_hold(&pool->mp_lock)
@@ -123,8 +134,9 @@ static bool rds_ib_mr_pool_empty(struct rds_ib_mr_pool *pool)
 	return any;
 }
 
-/* Half of what nobody has needed since the last time, and what is too much.
- * Returns whether there is a next time.
+/* Deallocate half of the FRMRs that have not been needed since the last run,
+ * and those above the limit. Returns true if FRMRs are left, so another run is
+ * needed.
  */
 static bool rds_ib_mr_pool_shrink(struct rds_ib_mr_pool *pool, u32 max)
 {
@@ -177,7 +189,9 @@ static noinline int rds_ib_frmr_make(struct rds_ib_frmr *fm,
 
 ALLOW_ERROR_INJECTION(rds_ib_frmr_make, ERRNO);
 
-/* The device has no more, as @ret tells: unless that is because of us. */
+/* The device cannot allocate an FRMR, and the errno is @ret. The pools may be
+ * the reason: empty them, and try again. Returns 0 or an errno.
+ */
 static int rds_ib_frmr_make_room(struct rds_ib_frmr *fm,
 				 struct rds_ib_device *d, int ret)
 {
@@ -234,13 +248,12 @@ static struct rds_ib_mr_pool *rds_ib_mr_pool_for(struct rds_ib_device *d,
 }
 
 /**
- * rds_ib_frmr_get() - have a fast registration
- * @d: the device, referenced
- * @pages: for how many pages; at most rds_ib_mr_pages_max()
+ * rds_ib_frmr_get() - Get an FRMR from a pool, or allocate one
+ * @d: the device; the caller holds a reference
+ * @pages: number of pages to register; at most rds_ib_mr_pages_max()
  *
- * Context: process, may sleep. Takes mp_lock.
- * Return: one that nothing is registered by, for rds_ib_frmr_put(); or an errno
- * as a pointer.
+ * Context: Process context, may sleep. Takes mp_lock.
+ * Return: an idle FRMR, for rds_ib_frmr_put(); otherwise an errno as a pointer.
  */
 struct rds_ib_frmr *rds_ib_frmr_get(struct rds_ib_device *d, unsigned int pages)
 {
@@ -259,12 +272,12 @@ struct rds_ib_frmr *rds_ib_frmr_get(struct rds_ib_device *d, unsigned int pages)
 }
 
 /**
- * rds_ib_frmr_register() - have the device register memory
- * @fm: by which; its ib_mr has been told of the memory
+ * rds_ib_frmr_register() - Register memory by an FRMR
+ * @fm: the FRMR; ib_map_mr_sg() has assigned the memory to its fm_mr
  * @d: the device
- * @access: what peers may do
+ * @access: what peers may do, as IB_ACCESS_* flags
  *
- * Context: process, may sleep. Takes dv_reg_qp_lock.
+ * Context: Process context, may sleep. Takes dv_reg_qp_lock.
  * Return: 0, or an errno of rds_ib_reg_qp_run().
  */
 int rds_ib_frmr_register(struct rds_ib_frmr *fm, struct rds_ib_device *d,
@@ -298,7 +311,9 @@ static noinline int rds_ib_frmr_invalidate(struct rds_ib_frmr *fm,
 
 ALLOW_ERROR_INJECTION(rds_ib_frmr_invalidate, ERRNO);
 
-/* Or would it be invalidated for nothing? */
+/* Check whether the pool may keep the FRMR. If not, do not invalidate it: it is
+ * deallocated anyway.
+ */
 static bool rds_ib_frmr_may_keep(const struct rds_ib_frmr *fm,
 				 const struct rds_ib_device *d)
 {
@@ -308,7 +323,9 @@ static bool rds_ib_frmr_may_keep(const struct rds_ib_frmr *fm,
 	       bitmap_weight(fm->fm_keys, 256) < RDS_IB_FRMR_KEYS;
 }
 
-/* Whether it is certain that no peer reaches anything by it */
+/* Invalidate the FRMR if necessary. Returns true if it is certain that peers
+ * cannot reach any memory by it.
+ */
 static bool rds_ib_frmr_is_idle(struct rds_ib_frmr *fm,
 				struct rds_ib_device *d)
 {
@@ -318,7 +335,9 @@ static bool rds_ib_frmr_is_idle(struct rds_ib_frmr *fm,
 	return fm->fm_state == RDS_IB_FRMR_IDLE;
 }
 
-/* If there is room, which others may have taken meanwhile */
+/* Put the FRMR into its pool. Returns false if others have filled the pool in
+ * the meantime.
+ */
 static bool rds_ib_frmr_keep(struct rds_ib_frmr *fm, struct rds_ib_device *d)
 {
 	struct rds_ib_mr_pool *pool = fm->fm_pool;
@@ -339,11 +358,11 @@ static bool rds_ib_frmr_keep(struct rds_ib_frmr *fm, struct rds_ib_device *d)
 }
 
 /**
- * rds_ib_frmr_put() - have done with a fast registration
- * @fm: it; no peer reaches anything by it when this returns
- * @d: the device, referenced until then
+ * rds_ib_frmr_put() - Return an FRMR to its pool, or deallocate it
+ * @fm: the FRMR; when this returns, peers cannot reach any memory by it
+ * @d: the device; the caller holds a reference until then
  *
- * Context: process, may sleep. Takes dv_reg_qp_lock, mp_lock.
+ * Context: Process context, may sleep. Takes dv_reg_qp_lock, mp_lock.
  */
 void rds_ib_frmr_put(struct rds_ib_frmr *fm, struct rds_ib_device *d)
 {
@@ -353,13 +372,14 @@ void rds_ib_frmr_put(struct rds_ib_frmr *fm, struct rds_ib_device *d)
 }
 
 /**
- * rds_ib_mr_pages_max() - how many pages can memory have?
+ * rds_ib_mr_pages_max() - Return the maximum number of pages of an MR
  * @d: the device
  *
- * The queue pairs of iWARP cannot be connected to themselves, so there is none.
+ * A QP of an iWARP device cannot be connected to itself, so these devices have
+ * no registration QP, and no MRs.
  *
- * Context: any.
- * Return: the number; 0 if the device can register none.
+ * Context: Any context.
+ * Return: the number of pages; 0 if the device cannot register memory.
  */
 unsigned int rds_ib_mr_pages_max(const struct rds_ib_device *d)
 {
@@ -372,10 +392,10 @@ unsigned int rds_ib_mr_pages_max(const struct rds_ib_device *d)
 }
 
 /**
- * rds_ib_mr_pools_init() - before anything is registered
- * @d: the device
+ * rds_ib_mr_pools_init() - Initialize the FRMR pools of a device
+ * @d: the device; it has no FRMRs yet
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_ib_mr_pools_init(struct rds_ib_device *d)
 {
@@ -397,10 +417,10 @@ void rds_ib_mr_pools_init(struct rds_ib_device *d)
 }
 
 /**
- * rds_ib_mr_pools_end() - give all that is kept back to the device
- * @d: the device; the last reference to it has been given up
+ * rds_ib_mr_pools_end() - Deallocate all FRMRs in the pools of a device
+ * @d: the device; the last reference has been put
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  */
 void rds_ib_mr_pools_end(struct rds_ib_device *d)
 {

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RDMA reads and writes, and atomics, under the path's transmit lock.
+ * RDMA reads and writes, and atomic operations, under the path's transmit lock.
  *
- * An operation becomes work requests of some pieces each, with slots of their
- * own, which go to the device before the message that it belongs to. Each slot
- * keeps the message, and with that the user's memory, until it is completed.
- * The one that comes last, be it the message's, has a completion for certain,
- * and says that all is done; one that fails before it says why. A read must be
- * over before the message is sent, or the peer could take its memory back too
- * early.
+ * An operation becomes one or more work requests, of some pieces each, with
+ * slots of their own. They are posted before the message that the operation
+ * belongs to. Each slot references the message, and thereby pins the user's
+ * memory, until the slot is completed.
  *
- * What the device does not even take is given up, with its message, and nothing
- * else is the worse for it. But if it has taken a part, that goes on, and
- * reaches the user's memory: then the connection ends, and the operation with
- * it.
+ * The last work request, which may be the message's own, is always covered by a
+ * completion. That completion ends the operation. If a work request fails
+ * before, its completion records the reason. The message waits until a read or
+ * an atomic operation is done. Otherwise the peer could take its memory back
+ * too early.
+ *
+ * If the device refuses the first work request of an operation, the operation
+ * and its message are given up, and nothing else is affected. If the device has
+ * already taken a part, that part proceeds and accesses the user's memory. Then
+ * the connection is dropped, which ends the operation.
  */
 #include <linux/error-injection.h>
 
@@ -31,14 +34,14 @@ static bool rds_ib_op_is_atomic(enum rds_op_kind kind)
 }
 
 /**
- * rds_ib_atomic_check() - can an atomic operation be done from an address?
+ * rds_ib_atomic_check() - Check whether a device supports an atomic operation
  * @net: the namespace
- * @laddr: the address
- * @ifindex: its scope, or 0
+ * @laddr: a local address of the device
+ * @ifindex: scope of the address, or 0
  * @kind: the operation
  *
- * Context: see &rds_rdma_ops.atomic_check.
- * Return: see there.
+ * Context: Same as &rds_rdma_ops.atomic_check.
+ * Return: Same as &rds_rdma_ops.atomic_check.
  */
 int rds_ib_atomic_check(struct net *net, const struct in6_addr *laddr,
 			int ifindex, enum rds_op_kind kind)
@@ -58,7 +61,7 @@ int rds_ib_atomic_check(struct net *net, const struct in6_addr *laddr,
 	return cap == IB_ATOMIC_NONE ? -EOPNOTSUPP : 0;
 }
 
-/* The pieces that come next. Returns their number, or an errno. */
+/* Map the next pieces. Returns their number, or an errno. */
 static noinline int rds_ib_op_map(struct rds_ib_conn *ic,
 				  struct rds_ib_tx_slot *slot,
 				  const struct rds_op *op, struct ib_sge *sge)
@@ -128,7 +131,7 @@ static void rds_ib_op_fill_atomic(union rds_ib_op_wr *w,
 		rds_ib_stat_inc(ib_atomic_cswp);
 }
 
-/* The slot is in use before the device may complete it. */
+/* Take the slot first: the device may complete it before we return. */
 static int rds_ib_op_post(struct rds_ib_conn *ic, struct ib_send_wr *wr)
 {
 	bool asks = wr->send_flags & IB_SEND_SIGNALED;
@@ -148,7 +151,9 @@ static int rds_ib_op_post(struct rds_ib_conn *ic, struct ib_send_wr *wr)
 	rds_ib_ring_unget(&tx->tx_ring);
 	if (asks)
 		atomic_dec(&ic->ic_signaled);
-	/* Of what went before no completion has come. */
+	/* The earlier work requests still have no completion: make the next one
+	 * signaled.
+	 */
 	if (asks)
 		tx->tx_unsignaled = tx->tx_signal;
 	return ret;
@@ -163,8 +168,9 @@ static void rds_ib_op_put_slot(struct rds_ib_conn *ic,
 	slot->ts_msg = NULL;
 }
 
-/* There are drivers that say that the device can do atomic operations, but only
- * those of user space can. They need not be asked again.
+/* Some drivers report that the device supports atomic operations although only
+ * user space can use them. Remember a refusal, so that such a driver is not
+ * asked again.
  */
 static int rds_ib_op_refused(struct rds_ib_conn *ic, struct rds_op *op, int err)
 {
@@ -176,8 +182,9 @@ static int rds_ib_op_refused(struct rds_ib_conn *ic, struct rds_op *op, int err)
 	return -EIO;
 }
 
-/* One work request. There is a slot for it, and nothing is put by. Returns
- * -ECANCELED if it is given up.
+/* Post one work request. The caller has made sure that there is a slot for it,
+ * and that no work request is batched. Returns -ECANCELED if the operation is
+ * given up.
  */
 static int rds_ib_op_step(struct rds_ib_conn *ic, struct rds_message *msg)
 {
@@ -225,13 +232,14 @@ static int rds_ib_op_step(struct rds_ib_conn *ic, struct rds_message *msg)
 }
 
 /**
- * rds_ib_xmit_op() - post what is left of a message's operation
+ * rds_ib_xmit_op() - Post the rest of a message's operation
  * @ic: the connection
  * @msg: the message, with an operation
  *
- * Context: as &rds_data_ops.xmit.
- * Return: 0 when all of it is posted, or it was done before; -ECANCELED if it
- * is given up, and the message with it; otherwise as there.
+ * Context: Same as &rds_data_ops.xmit.
+ * Return: 0 if all of the operation is posted, or was done before; -ECANCELED
+ * if the operation is given up, and the message with it; otherwise an errno as
+ * for &rds_data_ops.xmit.
  */
 int rds_ib_xmit_op(struct rds_ib_conn *ic, struct rds_message *msg)
 {
@@ -243,7 +251,7 @@ int rds_ib_xmit_op(struct rds_ib_conn *ic, struct rds_message *msg)
 	if (outlook == RDS_OP_NOTHING ||
 	    ic->ic_tx.tx_op_piece == msg->m_op->op_nr)
 		return 0;
-	/* What is put by goes before it. */
+	/* The batched messages precede the operation. */
 	ret = rds_ib_tx_post(ic);
 	while (!ret && ic->ic_tx.tx_op_piece < msg->m_op->op_nr) {
 		ret = rds_ib_tx_room(ic, NULL);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Pages of receive buffers. One that a message has brought to its reader comes
- * back here and serves another: each CPU keeps a few. They are not cleared
- * between, for nobody reads more of a page than the device has written.
+ * Pages of receive buffers.
  *
- * The caches are guarded by bottom halves being off.
+ * When the user has read a large message, its pages return here, and serve
+ * other receive buffers. Each CPU keeps a few. They are not cleared, because no
+ * reader sees more of a page than the device has written.
+ *
+ * The caches are protected by disabling bottom halves.
  */
 #include <linux/error-injection.h>
 #include <linux/mm.h>
@@ -13,13 +15,13 @@
 
 #include "ib.h"
 
-/* Pages that a CPU keeps: those of a message of 256 KiB */
+/* Most pages that a CPU keeps: those of a message of 256 KiB */
 #define RDS_IB_PAGES_KEPT	64
 
 /**
- * struct rds_ib_page_cache - pages that nobody uses
- * @pc_nr: how many
- * @pc_pages: those; each with one reference, and of this CPU's node
+ * struct rds_ib_page_cache - unused pages of a CPU
+ * @pc_nr: number of pages
+ * @pc_pages: the pages, each with one reference and of the CPU's node
  */
 struct rds_ib_page_cache {
 	unsigned int	pc_nr;
@@ -29,11 +31,11 @@ struct rds_ib_page_cache {
 static DEFINE_PER_CPU(struct rds_ib_page_cache, rds_ib_page_cache);
 
 /**
- * rds_ib_page_get() - a page for a receive buffer
- * @gfp: how to allocate, if there is none to be used again
+ * rds_ib_page_get() - Get a page for a receive buffer
+ * @gfp: how to allocate, if there is no page to reuse
  *
- * Context: any but hard interrupts.
- * Return: the page, not cleared; or NULL.
+ * Context: Any context except hard interrupts.
+ * Return: the page, not cleared; NULL if there is no memory.
  */
 struct page *rds_ib_page_get(gfp_t gfp)
 {
@@ -57,11 +59,11 @@ static bool rds_ib_page_can_stay(struct page *page)
 }
 
 /**
- * rds_ib_pages_put() - pages have been read
+ * rds_ib_pages_put() - Put pages, and keep those that can be reused
  * @pages: the pages; the caller's references are taken over
- * @nr: how many
+ * @nr: number of pages
  *
- * Context: any but hard interrupts.
+ * Context: Any context except hard interrupts.
  */
 void rds_ib_pages_put(struct page **pages, u32 nr)
 {
@@ -81,9 +83,9 @@ void rds_ib_pages_put(struct page **pages, u32 nr)
 }
 
 /**
- * rds_ib_pages_exit() - free what is kept
+ * rds_ib_pages_exit() - Free the pages that all CPUs keep
  *
- * Context: process; nobody gets or puts pages any more.
+ * Context: Process context. No other context gets or puts pages any more.
  */
 void rds_ib_pages_exit(void)
 {

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who has a connection: a path has at most one, and one that the peer has made
- * and that waits to be taken. A newer offer takes the place of an older one,
- * for a peer that connects again has given the former up. What nobody is to
- * have is ended by the work item of accept.c.
+ * Which connections a path has.
+ *
+ * A path has at most one connection, and at most one offer. A newer offer
+ * replaces an older one, because a peer that connects again has given the
+ * earlier connection up. The work item of accept.c frees the connections that
+ * no path is to have.
  */
 #include "ib.h"
 
-/* Takes from the list below, and from that of accept.c */
+/* Takes connections from the list below, and from that of accept.c */
 struct work_struct rds_ib_accept_work;
 
 static DEFINE_SPINLOCK(rds_ib_refuse_lock);	/* guards the list */
 static LIST_HEAD(rds_ib_refused);
 
 /**
- * rds_ib_refuse() - end a connection later
- * @ic: the connection, of a path or of nobody; not in the queue of accept.c
+ * rds_ib_refuse() - Schedule a connection to be freed
+ * @ic: the connection, owned by the caller, which passes it on; not in the
+ *	request queue of accept.c
  *
- * Context: any.
+ * Context: Any context. Takes the lock of the list.
  */
 void rds_ib_refuse(struct rds_ib_conn *ic)
 {
@@ -28,10 +31,10 @@ void rds_ib_refuse(struct rds_ib_conn *ic)
 }
 
 /**
- * rds_ib_take_refused() - take what is to be ended
- * @refused: an empty list; the connections on it are the caller's
+ * rds_ib_take_refused() - Take the connections that are to be freed
+ * @refused: an empty list; the caller owns the connections that it returns
  *
- * Context: any.
+ * Context: Any context. Takes the lock of the list.
  */
 void rds_ib_take_refused(struct list_head *refused)
 {
@@ -41,11 +44,12 @@ void rds_ib_take_refused(struct list_head *refused)
 }
 
 /**
- * rds_ib_path_set_conn() - change the connection of a path
+ * rds_ib_path_set_conn() - Change the connection of a path
  * @ip: the path
  * @ic: the connection, or NULL
  *
- * Context: process, the path's work item.
+ * Context: Process context: the path's work item, or path_shutdown() when core
+ * destroys the path. Takes ip_lock.
  */
 void rds_ib_path_set_conn(struct rds_ib_path *ip, struct rds_ib_conn *ic)
 {
@@ -55,12 +59,12 @@ void rds_ib_path_set_conn(struct rds_ib_path *ip, struct rds_ib_conn *ic)
 }
 
 /**
- * rds_ib_path_is_conn() - is a connection the one of a path?
+ * rds_ib_path_is_conn() - Check whether a path uses a connection
  * @ip: the path
  * @ic: the connection
  *
- * Context: any.
- * Return: true if it is.
+ * Context: Any context. Takes ip_lock.
+ * Return: true if @ic is the connection of @ip.
  */
 bool rds_ib_path_is_conn(struct rds_ib_path *ip, const struct rds_ib_conn *ic)
 {
@@ -73,13 +77,13 @@ bool rds_ib_path_is_conn(struct rds_ib_path *ip, const struct rds_ib_conn *ic)
 }
 
 /**
- * rds_ib_path_disown() - have a connection be nobody's
- * @ic: the connection, taken from a path
+ * rds_ib_path_disown() - Detach a connection from its path
+ * @ic: the connection, just taken from the path, whose offer it was
  *
- * Whose it was may be gone soon, and its end is of no concern to the one that
- * the path has.
+ * The path may be freed soon. And the end of @ic must not affect the connection
+ * that the path uses.
  *
- * Context: any. Takes dv_lock.
+ * Context: Any context. Takes dv_lock.
  */
 void rds_ib_path_disown(struct rds_ib_conn *ic)
 {
@@ -90,11 +94,11 @@ void rds_ib_path_disown(struct rds_ib_conn *ic)
 }
 
 /**
- * rds_ib_path_take_offer() - take what the peer has made from a path
+ * rds_ib_path_take_offer() - Take the offer of a path
  * @ip: the path
  *
- * Context: any.
- * Return: the connection, the caller's now; NULL if there is none.
+ * Context: Any context. Takes ip_lock.
+ * Return: the connection, which the caller owns; NULL if there is no offer.
  */
 struct rds_ib_conn *rds_ib_path_take_offer(struct rds_ib_path *ip)
 {
@@ -109,11 +113,11 @@ struct rds_ib_conn *rds_ib_path_take_offer(struct rds_ib_path *ip)
 }
 
 /**
- * rds_ib_path_use_offer() - make what the peer has made a path's connection
- * @ip: the path; it has none
+ * rds_ib_path_use_offer() - Make the offer of a path its connection
+ * @ip: the path; it has no connection
  *
- * Context: process, the path's work item.
- * Return: the connection, or NULL if there is none on offer.
+ * Context: Process context, the path's work item. Takes ip_lock.
+ * Return: the connection; NULL if there is no offer.
  */
 struct rds_ib_conn *rds_ib_path_use_offer(struct rds_ib_path *ip)
 {
@@ -130,14 +134,15 @@ struct rds_ib_conn *rds_ib_path_use_offer(struct rds_ib_path *ip)
 }
 
 /**
- * rds_ib_path_dialed() - what we have dialed is here
+ * rds_ib_path_dialed() - Process the success of our dial
  * @ip: the path
  *
- * If the path waits for it, nothing else is needed: what the peer has made is
- * refused.
+ * If the path still waits for the connection that we dialed, it does not need
+ * another one, and its offer is refused.
  *
- * Context: any; no dv_lock is held.
- * Return: true if it does; false if it has given the attempt up.
+ * Context: Any context. Takes ip_lock and dv_lock; dv_lock is not held.
+ * Return: true if the path waits for the connection; false if it has given the
+ * attempt up.
  */
 bool rds_ib_path_dialed(struct rds_ib_path *ip)
 {
@@ -159,12 +164,13 @@ bool rds_ib_path_dialed(struct rds_ib_path *ip)
 }
 
 /**
- * rds_ib_path_withdraw_offer() - take a connection back that was offered
+ * rds_ib_path_withdraw_offer() - Take back a connection that was offered
  * @ip: the path
  * @ic: the connection
  *
- * Context: any.
- * Return: true if it is the caller's now; false if it is not on offer.
+ * Context: Any context. Takes ip_lock.
+ * Return: true if the caller owns @ic now; false if @ic is not the offer of
+ * @ip.
  */
 bool rds_ib_path_withdraw_offer(struct rds_ib_path *ip,
 				struct rds_ib_conn *ic)

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What core asks of a path: to keep what the peer has made, to connect, to shut
- * down.
+ * The operations of a path that core calls: keep a connection that the peer has
+ * made, connect, shut down.
  */
 #include <linux/slab.h>
 
 #include "ib.h"
 
 /**
- * rds_ib_path_alloc() - set up the transport's part of a path
+ * rds_ib_path_alloc() - Set up the transport's part of a path
  * @path: the path
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int rds_ib_path_alloc(struct rds_path *path)
@@ -28,10 +28,10 @@ int rds_ib_path_alloc(struct rds_path *path)
 }
 
 /**
- * rds_ib_path_free() - undo rds_ib_path_alloc()
+ * rds_ib_path_free() - Undo rds_ib_path_alloc()
  * @path: the path, shut down
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  */
 void rds_ib_path_free(struct rds_path *path)
 {
@@ -46,8 +46,10 @@ void rds_ib_path_free(struct rds_path *path)
 	kfree(ip);
 }
 
-/* Over iWARP nobody can end an attempt before it is answered. A peer that is to
- * give its own up for ours would wait for us, and we for it.
+/* On iWARP, an end cannot end its attempt to connect before the attempt is
+ * answered. In a duel, a peer that has to give up its attempt for ours would
+ * wait for our reply, and we would wait for the peer's. So if we win the duel,
+ * refuse the peer's attempt at once.
  */
 static bool rds_ib_path_refuses(struct rds_path *path,
 				const struct rds_ib_conn *ic)
@@ -59,13 +61,14 @@ static bool rds_ib_path_refuses(struct rds_path *path,
 }
 
 /**
- * rds_ib_path_offer() - keep a connection that the peer has made
+ * rds_ib_path_offer() - Keep a connection that the peer has made
  * @path: the path
  * @offer: the connection
  *
- * Context: process; rn_lock is held. Takes dv_lock, ip_lock.
- * Return: 0, and the connection belongs to the path; -ECONNRESET if it is over
- * already; -EALREADY if it is of no use any more.
+ * Context: Process context. rn_lock is held. Takes dv_lock, ip_lock.
+ * Return: 0 if the path owns @offer from now on; -ECONNRESET if @offer is
+ * already over; -EALREADY if the path does not need @offer any more, or refuses
+ * it in a duel.
  */
 int rds_ib_path_offer(struct rds_path *path, void *offer)
 {
@@ -78,7 +81,9 @@ int rds_ib_path_offer(struct rds_path *path, void *offer)
 		spin_lock(&ip->ip_lock);
 		ret = -EALREADY;
 		if (!rds_ib_path_refuses(path, ic)) {
-			/* Whoever takes it next needs no dv_lock. */
+			/* Set before the offer is visible: the context that
+			 * takes it does so without dv_lock.
+			 */
 			ic->ic_ip = ip;
 			older = ip->ip_offer;
 			ip->ip_offer = ic;
@@ -99,10 +104,10 @@ int rds_ib_path_offer(struct rds_path *path, void *offer)
 }
 
 /**
- * rds_ib_path_connect() - begin to connect
+ * rds_ib_path_connect() - Begin to connect
  * @path: the path
  *
- * Context: process, the path's work item, may sleep.
+ * Context: Process context, the path's work item, may sleep.
  * Return: see &rds_conn_ops.path_connect.
  */
 int rds_ib_path_connect(struct rds_path *path)
@@ -119,12 +124,13 @@ int rds_ib_path_connect(struct rds_path *path)
 }
 
 /**
- * rds_ib_path_shutdown() - end the connection of a path, or the attempt
+ * rds_ib_path_shutdown() - End the connection of a path, or the attempt at one
  * @path: the path
- * @abort: makes no difference: what the peer has not acknowledged is sent
- *	again, and what we have not delivered was not acknowledged
+ * @abort: ignored: messages that the peer has not acknowledged are
+ *	retransmitted, and messages that we have not delivered were not
+ *	acknowledged
  *
- * Context: process, may sleep; the path's transmit lock is held.
+ * Context: Process context, may sleep. The path's transmit lock is held.
  * Return: 0.
  */
 unsigned long rds_ib_path_shutdown(struct rds_path *path, bool abort)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Private data: what two ends tell each other while they connect.
+ * Private data: what the two ends of a connection exchange while they connect.
  *
  * REQ and REP carry the same struct, in one form for IPv4 and one for IPv6,
- * big-endian (RDS Wire Specification 3.1, "Connection establishment"). Writing
- * it, reading it, and the choice of a version take bytes and numbers alone.
+ * big-endian (RDS Wire Specification 3.1, "Connection establishment"). The
+ * functions that encode it, decode it and choose a version work on bytes and
+ * numbers alone.
  *
- * Two fields that others leave zero are used between peers of this
- * implementation: a mark in the reserved byte, and in the last four bytes the
- * epoch of the sender's sequence numbers. A peer with another epoch than before
- * begins to count anew.
+ * Two fields that other implementations leave zero are in use between peers
+ * that both run this implementation: a mark in the reserved byte, and, in the
+ * last four bytes, the epoch of the sender's sequence numbers. When the epoch
+ * of a peer has changed, its sequence numbers start again.
  */
 #ifndef _RDS_IB_PRIVDATA_H
 #define _RDS_IB_PRIVDATA_H
@@ -26,21 +27,23 @@
 #define RDS_IB_VERSION_3_1		RDS_IB_VERSION(3, 1)
 #define RDS_IB_VERSION_4_1		RDS_IB_VERSION(4, 1)
 
-/* Minor versions on offer, as everybody sends them: bit n is x.n */
+/* Minor versions on offer: bit n stands for x.n. All implementations send this
+ * value.
+ */
 #define RDS_IB_MINORS			0x0003
 
-/* Of major version 4 we speak 4.1 only. */
+/* Of major version 4, only 4.1 is supported. */
 #define RDS_IB_MINORS_4			BIT(1)
 
-/* In the reserved byte: a peer of this implementation */
+/* In the reserved byte: the sender runs this implementation */
 #define RDS_IB_MARK_OURS		0xa1
 
-/* Why a connection is refused: the one reason that others know. A peer that is
- * told of it tries again after a while.
+/* Reason of a reject: the only one that other implementations know. A peer that
+ * receives it tries again after a while.
  */
 #define RDS_IB_REJECT_INCOMPAT		1
 
-/* What is common to the two forms, behind the addresses */
+/* The part that both forms have in common, behind the addresses */
 struct rds_ib_priv_tail {
 	u8	major;
 	u8	minor;
@@ -80,17 +83,18 @@ static_assert(offsetof(struct rds_ib_priv_v6, tail.credits) == 48);
 #define RDS_IB_PRIV_MAX		sizeof(struct rds_ib_priv_v6)
 
 /**
- * struct rds_ib_priv - private data in the host's terms
+ * struct rds_ib_priv - private data in decoded form, in host byte order
  * @saddr: the sender's address; IPv4 in its mapped form
- * @daddr: the receiver's
- * @version: major version in the upper byte, minor in the lower
- * @minors: minor versions that the sender knows
+ * @daddr: the receiver's address, in the same form
+ * @version: major version in the upper byte, minor version in the lower byte
+ * @minors: minor versions that the sender supports, one bit each
  * @tos: type of service
- * @ours: the sender is of this implementation
- * @frag_size: bytes of payload in a fragment; 0 if the sender does not say
- * @ack_seq: number of the last message that the sender has received; 0 for none
- * @credits: receive buffers that the sender offers; 0: it does not count them
- * @epoch: of the sender's sequence numbers, if it is @ours
+ * @ours: the sender runs this implementation
+ * @frag_size: bytes of payload in a fragment; 0 if the sender does not state it
+ * @ack_seq: sequence number of the last message that the sender has received;
+ *	0 if there is none
+ * @credits: receive buffers that the sender offers; 0 if it does not count them
+ * @epoch: epoch of the sender's sequence numbers if @ours, otherwise 0
  */
 struct rds_ib_priv {
 	struct in6_addr	saddr;
@@ -141,13 +145,14 @@ static inline void rds_ib_priv_map(struct in6_addr *to, __be32 from)
 }
 
 /**
- * rds_ib_priv_encode() - write private data
- * @buf: RDS_IB_PRIV_MAX bytes
- * @priv: what to say
- * @v6: in the form for IPv6; otherwise the addresses are mapped ones
+ * rds_ib_priv_encode() - Encode private data
+ * @buf: the buffer, of RDS_IB_PRIV_MAX bytes
+ * @priv: the values to encode
+ * @v6: use the form for IPv6; if false, the addresses in @priv are mapped IPv4
+ *	addresses
  *
- * Context: any.
- * Return: how many bytes it takes.
+ * Context: Any context.
+ * Return: the length of the private data in bytes.
  */
 static inline unsigned int rds_ib_priv_encode(void *buf,
 					      const struct rds_ib_priv *priv,
@@ -169,14 +174,14 @@ static inline unsigned int rds_ib_priv_encode(void *buf,
 }
 
 /**
- * rds_ib_priv_decode() - read private data
- * @buf: what came; may be NULL if @len is 0
- * @len: its length; the connection manager of IB fills up with zeros
- * @v6: the form is that for IPv6
+ * rds_ib_priv_decode() - Decode private data
+ * @buf: the private data received; may be NULL if @len is 0
+ * @len: its length in bytes; the connection manager of IB pads it with zeros
+ * @v6: expect the form for IPv6
  * @priv: filled in
  *
- * Context: any.
- * Return: false if there is not enough of it; @priv is not filled in then.
+ * Context: Any context.
+ * Return: true; false if @len is too short, and then @priv is not filled in.
  */
 static inline bool rds_ib_priv_decode(const void *buf, unsigned int len,
 				      bool v6, struct rds_ib_priv *priv)
@@ -200,17 +205,19 @@ static inline bool rds_ib_priv_decode(const void *buf, unsigned int len,
 }
 
 /**
- * rds_ib_priv_is_honest() - does a peer say of the addresses what is true?
- * @priv: what it says
- * @v6: its request is one of IPv6
- * @laddr: our address, as the request has it
- * @faddr: the peer's, likewise
+ * rds_ib_priv_is_honest() - Check the addresses in a peer's private data
+ * @priv: the peer's private data
+ * @v6: the request is an IPv6 request
+ * @laddr: our address, as in the request
+ * @faddr: the peer's address, as in the request
  *
- * An IPv4 address in a request of IPv6 would make it one of another family,
- * which has other private data, and another listener.
+ * A mapped IPv4 address in an IPv6 request is refused, too: it would turn the
+ * connection into an IPv4 one, which has another form of private data and
+ * another listener.
  *
- * Context: any.
- * Return: true if it does.
+ * Context: Any context.
+ * Return: true if @priv carries the addresses of the request, and both are of
+ * its family; false otherwise.
  */
 static inline bool rds_ib_priv_is_honest(const struct rds_ib_priv *priv,
 					 bool v6,
@@ -224,12 +231,12 @@ static inline bool rds_ib_priv_is_honest(const struct rds_ib_priv *priv,
 }
 
 /**
- * rds_ib_version_accept() - the version to speak with a peer that connects
- * @proposed: what it proposes
- * @minors: the minor versions that it knows
+ * rds_ib_version_accept() - Choose the version for a connection of a peer
+ * @proposed: the version that the peer proposes
+ * @minors: the minor versions that the peer supports
  *
- * Context: any.
- * Return: the version, or 0 if there is none in common.
+ * Context: Any context.
+ * Return: the version; 0 if there is none in common.
  */
 static inline u16 rds_ib_version_accept(u16 proposed, u16 minors)
 {
@@ -241,11 +248,11 @@ static inline u16 rds_ib_version_accept(u16 proposed, u16 minors)
 }
 
 /**
- * rds_ib_version_is_known() - can we speak what the peer has chosen?
- * @version: what its answer says
+ * rds_ib_version_is_known() - Check whether we support the peer's choice
+ * @version: the version that the peer's reply carries
  *
- * Context: any.
- * Return: true if we can.
+ * Context: Any context.
+ * Return: true if it is supported; false otherwise.
  */
 static inline bool rds_ib_version_is_known(u16 version)
 {

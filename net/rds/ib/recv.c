@@ -2,13 +2,14 @@
 /*
  * Receiving.
  *
- * Completions come in softirq, in order. What a header says of acks and credits
- * is heeded at once; the rest is put together in order, and delivered, under
- * ic_rx_lock. If the receiver is to stop, or there is no memory, buffers are
- * kept in the backlog until rx_resume(): no others are posted for them, so the
+ * Completions run in softirq, in order. The ack and the credits of a header are
+ * processed at once. The rest is reassembled in order, and delivered, under
+ * ic_rx_lock. If core stops the path, or there is no memory, buffers stay in
+ * the backlog until rx_resume(). No others are posted in their place, so the
  * peer soon has to wait.
  *
- * What makes no sense ends the connection; nothing after it is looked at.
+ * A violation of the protocol ends the connection. Everything after it is
+ * ignored.
  */
 #include <linux/slab.h>
 
@@ -21,7 +22,7 @@ static void rds_ib_recv_broken(struct rds_ib_conn *ic,
 	rds_ib_drop(ic, reason);
 }
 
-/* Acks and credits, from whatever has come */
+/* Process the ack and the credits of a header. */
 static void rds_ib_recv_news(struct rds_ib_conn *ic,
 			     const struct rds_header *hdr)
 {
@@ -39,7 +40,7 @@ static void rds_ib_recv_news(struct rds_ib_conn *ic,
 		ic->ic_rx.rx_acked = ack;
 }
 
-/* A map of another length than the right one is counted, and forgotten. */
+/* A map of a wrong length is reassembled like any other, but discarded. */
 static int rds_ib_recv_map(struct rds_ib_conn *ic, const void *data, u32 bytes,
 			   bool last)
 {
@@ -63,10 +64,11 @@ static int rds_ib_recv_map(struct rds_ib_conn *ic, const void *data, u32 bytes,
 	return 0;
 }
 
-/* Numbers only go up while a connection lasts: a peer that begins anew, which
- * core allows for, does so by another one. So whatever its flags are, what is
- * not above the last has come twice. No device should do that, but soft-RoCE
- * does when its acknowledgments are late.
+/* Sequence numbers only increase while a connection lasts. Core allows a peer
+ * to start over, but over IB the peer does so on another connection. So a
+ * message whose number is not above the last one has arrived twice, whatever
+ * its flags are. No device should cause that, but soft-RoCE does when its
+ * acknowledgments are late.
  */
 static bool rds_ib_recv_is_repeated(const struct rds_ib_rx *rx, u64 seq)
 {
@@ -124,7 +126,9 @@ static int rds_ib_recv_data(struct rds_ib_conn *ic,
 	return 0;
 }
 
-/* Take what a slot holds. Returns -ENOMEM if it is to be asked again. */
+/* Take the contents of a slot. Returns -ENOMEM if they have to be taken again
+ * later, otherwise 0.
+ */
 static int rds_ib_recv_take(struct rds_ib_conn *ic,
 			    struct rds_ib_rx_slot *slot)
 {
@@ -163,7 +167,9 @@ static int rds_ib_recv_take(struct rds_ib_conn *ic,
 	return 0;
 }
 
-/* Take what waits, as far as that goes. */
+/* Take the contents of the backlog until deliveries stop, the connection is
+ * broken, or there is no memory.
+ */
 static void rds_ib_recv_backlog(struct rds_ib_conn *ic)
 {
 	struct rds_ib_rx *rx = &ic->ic_rx;
@@ -222,11 +228,11 @@ static enum rds_drop_reason rds_ib_recv_reason(enum ib_wc_status status)
 }
 
 /**
- * rds_ib_recv_done() - a receive buffer has been used, or flushed
+ * rds_ib_recv_done() - Process the completion of a receive buffer
  * @cq: the completion queue
- * @wc: what has happened
+ * @wc: the completion; the buffer was used or flushed
  *
- * Context: softirq. Takes ic_rx_lock.
+ * Context: Softirq. Takes ic_rx_lock.
  */
 void rds_ib_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -245,7 +251,7 @@ void rds_ib_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	    ic->ic_rx.rx_broken) {
 		rds_ib_rx_give_back(ic, slot);
 	} else if (wc->opcode != IB_WC_RECV) {
-		/* Nothing was written to the buffer. */
+		/* The device has not written to the buffer. */
 		rds_ib_recv_broken(ic, RDS_DROP_PROTOCOL);
 		rds_ib_rx_give_back(ic, slot);
 	} else {
@@ -257,10 +263,10 @@ void rds_ib_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /**
- * rds_ib_rx_go_on() - take what has been held back
+ * rds_ib_rx_go_on() - Resume deliveries, beginning with the backlog
  * @ic: the connection
  *
- * Context: process. Takes ic_rx_lock.
+ * Context: Process context. Takes ic_rx_lock.
  */
 void rds_ib_rx_go_on(struct rds_ib_conn *ic)
 {
@@ -274,17 +280,19 @@ void rds_ib_rx_go_on(struct rds_ib_conn *ic)
 }
 
 /**
- * rds_ib_rx_resume() - read on
+ * rds_ib_rx_resume() - Resume reading a path
  * @path: the path
  *
- * Context: process, the path's work item.
+ * Context: Process context, the path's work item. Takes ic_rx_lock.
  */
 void rds_ib_rx_resume(struct rds_path *path)
 {
 	struct rds_ib_path *ip = path->data;
 	struct rds_ib_conn *ic = ip->ip_conn;
 
-	/* What a dialed connection holds back waits for the peer's answer. */
+	/* The backlog of a dialed connection waits until the peer's reply has
+	 * been read.
+	 */
 	if (!ic || (ic->ic_state != RDS_IB_UP &&
 		    ic->ic_state != RDS_IB_ACCEPTING))
 		return;

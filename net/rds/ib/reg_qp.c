@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A queue pair of the device's own, by which memory is registered before there
- * is any connection, and by which that ends: a region belongs to the protection
- * domain, whichever queue pair has made it. It is connected to itself, and
- * nothing but local work requests goes by it, many at a time. Each has a slot,
- * in which its caller sleeps until it is complete.
+ * The registration QP of a device (reg_qp). It registers memory even if there
+ * is no connection yet, and ends registrations. This works because an MR
+ * belongs to the protection domain, whichever QP has registered it. The
+ * registration QP is connected to itself, and carries only local work requests,
+ * many at a time. Each work request has a slot, and its caller sleeps until it
+ * is complete.
  *
- * The device has one such queue pair, made when memory is to be registered. If
- * a work request fails, its caller takes the queue pair from the device and has
- * it go to the error state, which flushes what else is in flight; the callers
- * of that go on by the next queue pair. The device and each caller have a
- * reference; the last one to go destroys the queue pair. A work request that
- * never ends keeps its slot, so that a late completion finds nobody else there.
+ * A device has one registration QP, which is created when memory is to be
+ * registered. If a work request fails, its caller takes the QP from the device
+ * and moves it to the error state. This flushes the other work requests in
+ * flight, and their callers retry on the next QP. The device and each caller
+ * hold a reference; the last put destroys the QP. A work request that never
+ * ends keeps its slot, so that a late completion does not hit the work request
+ * of another caller.
  *
- * dv_reg_qp_lock is held while a queue pair is made, not while one is waited
- * for. rp_lock is a leaf.
+ * dv_reg_qp_lock is held while a QP is created, but not while a caller waits
+ * for a slot or a completion. No other lock is taken under rp_lock.
  */
 #include <linux/error-injection.h>
 #include <linux/random.h>
@@ -24,21 +26,24 @@
 
 #include "ib.h"
 
-/* Work requests in flight by one queue pair, at most */
+/* Maximum number of work requests in flight on one QP */
 #define RDS_IB_REG_QP_SLOTS	64
 
-/* A local work request that takes longer never ends. */
+/* A local work request that takes longer, in jiffies, is assumed never to end.
+ */
 #define RDS_IB_REG_QP_TIMEOUT	(10 * HZ)
 
-/* So often a work request is flushed, because others fail, before it fails */
+/* After so many flushes, caused by other work requests that failed, a work
+ * request fails.
+ */
 #define RDS_IB_REG_QP_FLUSHES	8
 
 /**
- * struct rds_ib_reg_qp_slot - a work request in flight
- * @qs_item: on &rds_ib_reg_qp.rp_idle if there is none
- * @qs_cqe: its completion
- * @qs_status: how it has ended
- * @qs_done: that it has
+ * struct rds_ib_reg_qp_slot - slot of a work request in flight
+ * @qs_item: entry in &rds_ib_reg_qp.rp_idle while the slot is unused
+ * @qs_cqe: completion handler of the work request
+ * @qs_status: status of the completed work request
+ * @qs_done: completed when the work request has ended
  */
 struct rds_ib_reg_qp_slot {
 	struct list_head	qs_item;
@@ -48,15 +53,15 @@ struct rds_ib_reg_qp_slot {
 };
 
 /**
- * struct rds_ib_reg_qp - a queue pair of the device's own, for registrations
- * @rp_refs: the device's, and one for each caller
- * @rp_cq: its completions
- * @rp_qp: the queue pair
- * @rp_failed: it is not the device's any more
+ * struct rds_ib_reg_qp - a registration QP
+ * @rp_refs: references: the device's, and one for each caller
+ * @rp_cq: its CQ
+ * @rp_qp: the QP
+ * @rp_failed: it has failed, and the device does not use it any more
  * @rp_lock: guards @rp_idle
- * @rp_idle: slots that nobody uses
- * @rp_wait: callers wait for one
- * @rp_slots: all of them
+ * @rp_idle: unused slots
+ * @rp_wait: callers that wait for a slot
+ * @rp_slots: all slots
  */
 struct rds_ib_reg_qp {
 	refcount_t		rp_refs;
@@ -70,10 +75,12 @@ struct rds_ib_reg_qp {
 };
 
 /**
- * rds_ib_reg_qp_init() - before anything is registered
+ * rds_ib_reg_qp_init() - Prepare a device for registrations
  * @d: the device
  *
- * Context: any.
+ * The registration QP itself is created when it is first needed.
+ *
+ * Context: Any context. No memory has been registered yet.
  */
 void rds_ib_reg_qp_init(struct rds_ib_device *d)
 {
@@ -92,10 +99,10 @@ static void rds_ib_reg_qp_put(struct rds_ib_reg_qp *rq)
 }
 
 /**
- * rds_ib_reg_qp_destroy() - nothing is registered any more
- * @d: the device; nobody uses it
+ * rds_ib_reg_qp_destroy() - Free the registration QP of a device
+ * @d: the device; it has no users, so no registration can follow
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  */
 void rds_ib_reg_qp_destroy(struct rds_ib_device *d)
 {
@@ -105,7 +112,7 @@ void rds_ib_reg_qp_destroy(struct rds_ib_device *d)
 	mutex_destroy(&d->dv_reg_qp_lock);
 }
 
-/* The first port that is up */
+/* Find the first port that is up. Returns 0, or -ENETDOWN if there is none. */
 static int rds_ib_reg_qp_find_port(struct ib_device *dev, u32 *found,
 				   struct ib_port_attr *attr)
 {
@@ -132,8 +139,8 @@ static int rds_ib_reg_qp_to_init(struct ib_qp *qp, u32 port)
 			    IB_QP_PORT | IB_QP_ACCESS_FLAGS);
 }
 
-/* The link-local one of a RoCE device is better not held: it has a place of its
- * own, which has to be free when the interface gets another.
+/* Do not hold the link-local GID of a RoCE device. It has a fixed place in the
+ * GID table, which must be free when the interface gets another such address.
  */
 static bool rds_ib_reg_qp_may_hold(const struct ib_gid_attr *gid)
 {
@@ -154,7 +161,7 @@ static int rds_ib_reg_qp_use_gid(struct rdma_ah_attr *ah,
 	return rdma_read_gid_l2_fields(gid, NULL, ah->roce.dmac);
 }
 
-/* One of the port's own addresses */
+/* Use one of the port's own GIDs as the destination. */
 static int rds_ib_reg_qp_find_gid(struct ib_device *dev, u32 port, int count,
 				  struct rdma_ah_attr *ah)
 {
@@ -234,7 +241,9 @@ static noinline int rds_ib_reg_qp_create(struct rds_ib_reg_qp *rq,
 		.sq_sig_type	= IB_SIGNAL_REQ_WR,
 		.qp_type	= IB_QPT_RC,
 		.cap = {
-			/* One more, which is being completed. */
+			/* One more, for a work request whose completion is
+			 * still being processed.
+			 */
 			.max_send_wr	= RDS_IB_REG_QP_SLOTS + 1,
 			.max_recv_wr	= 1,
 			.max_send_sge	= 1,
@@ -293,15 +302,17 @@ static struct rds_ib_reg_qp *rds_ib_reg_qp_new(struct rds_ib_device *d)
 	ret = rds_ib_reg_qp_create(rq, d);
 	if (ret) {
 		rds_ib_reg_qp_put(rq);
-		/* That is not what the driver says to a work request. */
+		/* -EINVAL is reserved for a work request that the driver
+		 * refuses.
+		 */
 		return ERR_PTR(ret == -EINVAL ? -EIO : ret);
 	}
 	return rq;
 }
 
-/* Get the device's queue pair. If there is none, make one, which @fresh tells;
- * if @fresh is NULL, make none. Returns a reference, for rds_ib_reg_qp_put(),
- * or an errno as a pointer.
+/* Get a reference to the device's QP, for rds_ib_reg_qp_put(). If there is none
+ * yet, create one, and set @fresh to true. If @fresh is NULL, do not create
+ * one, but fail with -ENOTCONN. Errnos are returned as pointers.
  */
 static struct rds_ib_reg_qp *rds_ib_reg_qp_get(struct rds_ib_device *d,
 					       bool *fresh)
@@ -326,7 +337,9 @@ static struct rds_ib_reg_qp *rds_ib_reg_qp_get(struct rds_ib_device *d,
 	return rq;
 }
 
-/* Use the queue pair no more. It is in the error state, or comes there now. */
+/* Take the QP from the device, and move it to the error state if it is not
+ * there yet. Only the first call for a QP has an effect.
+ */
 static void rds_ib_reg_qp_fail(struct rds_ib_reg_qp *rq,
 			       struct rds_ib_device *d)
 {
@@ -347,8 +360,8 @@ static void rds_ib_reg_qp_fail(struct rds_ib_reg_qp *rq,
 	rds_ib_reg_qp_put(rq);
 }
 
-/* Try to take a slot. Returns false if the caller has to wait for one; if the
- * queue pair has failed there is none, and nothing to wait for.
+/* Try to take a slot. Returns false if the caller has to wait for one. If the
+ * QP has failed, there is nothing to wait for: returns true, with *@slot NULL.
  */
 static bool rds_ib_reg_qp_take(struct rds_ib_reg_qp *rq,
 			       struct rds_ib_reg_qp_slot **slot)
@@ -381,9 +394,9 @@ static int rds_ib_reg_qp_await(struct rds_ib_reg_qp *rq,
 {
 	if (!wait_for_completion_timeout(&slot->qs_done,
 					 RDS_IB_REG_QP_TIMEOUT)) {
-		/* The caller gives the registration back to the device next.
-		 * When the work request has been flushed, the device does not
-		 * touch that any more.
+		/* The caller deallocates the FRMR next. Wait first, for a
+		 * bounded time, until the work request has been flushed: from
+		 * then on, the device does not touch the FRMR any more.
 		 */
 		rds_ib_reg_qp_fail(rq, d);
 		wait_for_completion_timeout(&slot->qs_done,
@@ -400,7 +413,10 @@ static int rds_ib_reg_qp_await(struct rds_ib_reg_qp *rq,
 	}
 }
 
-/* -EAGAIN if another has failed */
+/* Post a work request, and wait for its end. Returns 0; -EAGAIN if it was not
+ * done because another one has failed; -EINTR; -EINVAL if the driver refuses
+ * it; -ETIMEDOUT; -EIO.
+ */
 static noinline int rds_ib_reg_qp_post(struct rds_ib_reg_qp *rq,
 				       struct rds_ib_device *d,
 				       struct ib_send_wr *wr)
@@ -445,15 +461,15 @@ static int rds_ib_reg_qp_try(struct rds_ib_device *d, struct ib_send_wr *wr,
 }
 
 /**
- * rds_ib_reg_qp_run() - have a local work request done
+ * rds_ib_reg_qp_run() - Execute a local work request
  * @d: the device
- * @wr: the work request, one; its completion is set here
+ * @wr: a single work request; its completion handler is set here
  *
- * Context: process, may sleep. Takes dv_reg_qp_lock.
- * Return: 0 when it is done; -EINTR if the caller is to die first; -ENETDOWN if
- * no port is up; -EADDRNOTAVAIL if the device is going, or has no address;
- * -EINVAL if its driver does not take it; -ETIMEDOUT if the device does not end
- * it; or another errno.
+ * Context: Process context, may sleep. Takes dv_reg_qp_lock.
+ * Return: 0 when the work request is done; -EINTR if the caller is killed
+ * first; -ENETDOWN if no port is up; -EADDRNOTAVAIL if the device is being
+ * removed, or has no usable GID; -EINVAL if the driver refuses the work
+ * request; -ETIMEDOUT if the device does not complete it; or another errno.
  */
 int rds_ib_reg_qp_run(struct rds_ib_device *d, struct ib_send_wr *wr)
 {
@@ -465,7 +481,9 @@ int rds_ib_reg_qp_run(struct rds_ib_device *d, struct ib_send_wr *wr)
 		ret = rds_ib_reg_qp_try(d, wr, &fresh);
 		if (ret == -EAGAIN && ++flushes < RDS_IB_REG_QP_FLUSHES)
 			continue;
-		/* An older queue pair may have failed by itself, meanwhile. */
+		/* If the QP is not a new one, it may have failed by itself
+		 * earlier. Try once more.
+		 */
 		if ((ret != -EIO && ret != -EINVAL) || fresh || !again)
 			break;
 		again = false;
@@ -474,14 +492,16 @@ int rds_ib_reg_qp_run(struct rds_ib_device *d, struct ib_send_wr *wr)
 }
 
 /**
- * rds_ib_reg_qp_run_once() - have a local work request done, if that is easy
+ * rds_ib_reg_qp_run_once() - Execute a local work request on an existing QP
  * @d: the device
  * @wr: as for rds_ib_reg_qp_run()
  *
- * If there is no queue pair, none is made; if it fails, nothing is tried again.
+ * If there is no registration QP, none is created. If the work request fails,
+ * it is not retried.
  *
- * Context: process, may sleep. Takes dv_reg_qp_lock.
- * Return: 0 when it is done; or an errno, and then it may have been done, too.
+ * Context: Process context, may sleep. Takes dv_reg_qp_lock.
+ * Return: 0 when the work request is done; otherwise an errno, and it may have
+ * been done nevertheless.
  */
 int rds_ib_reg_qp_run_once(struct rds_ib_device *d, struct ib_send_wr *wr)
 {

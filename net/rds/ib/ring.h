@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Rings: how many work requests there may be, and which.
+ * Rings: how many work requests may be posted, and which slots they use.
  *
- * The send ring hands out slots in order and takes them back in order; it may
- * be handed out by one task while another, or softirq, takes back. Both ends
- * count freely and never wrap at the size: head - tail is what is in use.
+ * The send ring hands slots out in order and takes them back in order. One task
+ * may hand out while another task, or softirq, takes back. Both counters run
+ * freely and do not wrap at the size: head - tail slots are in use.
  *
- * The receive queue has no order of its own. What there is to decide is how
- * many buffers to post: few for a peer that sends little.
+ * The receive queue has no order of its own. All there is to decide is how many
+ * buffers to post: few for a peer that sends little.
  */
 #ifndef _RDS_IB_RING_H
 #define _RDS_IB_RING_H
@@ -17,14 +17,15 @@
 #include <linux/types.h>
 #include <asm/barrier.h>
 
-/* A header's place in memory that the device reads or writes */
+/* Distance between two headers in memory that the device accesses, in bytes */
 #define RDS_IB_HDR_STRIDE	64
 
 /**
  * struct rds_ib_ring - a ring of slots
- * @rg_size: how many there are
- * @rg_head: slots handed out so far; changed by the one who hands out
- * @rg_tail: slots taken back so far; changed by the one who takes back
+ * @rg_size: number of slots
+ * @rg_head: slots handed out so far; written only by the context that hands out
+ * @rg_tail: slots taken back so far; written only by the context that takes
+ *	back
  */
 struct rds_ib_ring {
 	u32	rg_size;
@@ -33,11 +34,11 @@ struct rds_ib_ring {
 };
 
 /**
- * rds_ib_ring_init() - an empty ring
+ * rds_ib_ring_init() - Initialize an empty ring
  * @rg: the ring
- * @size: its slots, at least 1
+ * @size: number of slots, at least 1
  *
- * Context: any.
+ * Context: Any context.
  */
 static inline void rds_ib_ring_init(struct rds_ib_ring *rg, u32 size)
 {
@@ -47,24 +48,26 @@ static inline void rds_ib_ring_init(struct rds_ib_ring *rg, u32 size)
 }
 
 /**
- * rds_ib_ring_used() - slots in use
+ * rds_ib_ring_used() - Count the slots in use
  * @rg: the ring
  *
- * Context: any.
- * Return: how many.
+ * Context: Any context.
+ * Return: the number of slots.
  */
 static inline u32 rds_ib_ring_used(const struct rds_ib_ring *rg)
 {
-	/* What was taken back is to be seen by who hands it out again. */
+	/* The context that hands a slot out again must see it as it was when it
+	 * was taken back. Pairs with the release in rds_ib_ring_put().
+	 */
 	return READ_ONCE(rg->rg_head) - smp_load_acquire(&rg->rg_tail);
 }
 
 /**
- * rds_ib_ring_room() - slots that can be handed out
+ * rds_ib_ring_room() - Count the slots that can be handed out
  * @rg: the ring
  *
- * Context: that of rds_ib_ring_get().
- * Return: how many.
+ * Context: Same as rds_ib_ring_get().
+ * Return: the number of slots.
  */
 static inline u32 rds_ib_ring_room(const struct rds_ib_ring *rg)
 {
@@ -72,11 +75,11 @@ static inline u32 rds_ib_ring_room(const struct rds_ib_ring *rg)
 }
 
 /**
- * rds_ib_ring_get() - hand a slot out
+ * rds_ib_ring_get() - Hand out a slot
  * @rg: the ring; it has room
  *
- * Context: any, serial.
- * Return: its number, below &rds_ib_ring.rg_size.
+ * Context: Any context; calls are serialized.
+ * Return: the number of the slot, below &rds_ib_ring.rg_size.
  */
 static inline u32 rds_ib_ring_get(struct rds_ib_ring *rg)
 {
@@ -87,10 +90,10 @@ static inline u32 rds_ib_ring_get(struct rds_ib_ring *rg)
 }
 
 /**
- * rds_ib_ring_unget() - the slot that was handed out last was not used
- * @rg: the ring
+ * rds_ib_ring_unget() - Undo the last rds_ib_ring_get()
+ * @rg: the ring; the slot that was handed out last has not been used
  *
- * Context: that of rds_ib_ring_get().
+ * Context: Same as rds_ib_ring_get().
  */
 static inline void rds_ib_ring_unget(struct rds_ib_ring *rg)
 {
@@ -98,11 +101,11 @@ static inline void rds_ib_ring_unget(struct rds_ib_ring *rg)
 }
 
 /**
- * rds_ib_ring_oldest() - the slot that is to be taken back next
+ * rds_ib_ring_oldest() - Get the slot that is to be taken back next
  * @rg: the ring; not empty
  *
- * Context: that of rds_ib_ring_put().
- * Return: its number.
+ * Context: Same as rds_ib_ring_put().
+ * Return: the number of the slot.
  */
 static inline u32 rds_ib_ring_oldest(const struct rds_ib_ring *rg)
 {
@@ -110,25 +113,27 @@ static inline u32 rds_ib_ring_oldest(const struct rds_ib_ring *rg)
 }
 
 /**
- * rds_ib_ring_put() - take the oldest slot back
+ * rds_ib_ring_put() - Take the oldest slot back
  * @rg: the ring; not empty
  *
- * Context: any, serial.
+ * Context: Any context; calls are serialized.
  */
 static inline void rds_ib_ring_put(struct rds_ib_ring *rg)
 {
-	/* Whoever sees it as free must see it as we left it. */
+	/* The context that sees the slot as free must see it as we left it.
+	 * Pairs with the acquire in rds_ib_ring_used().
+	 */
 	smp_store_release(&rg->rg_tail, rg->rg_tail + 1);
 }
 
 /**
- * rds_ib_ring_covers() - how many slots does a completion cover?
+ * rds_ib_ring_covers() - Count the slots that a completion covers
  * @rg: the ring
- * @slot: the slot that was completed; all older ones were, too
+ * @slot: the completed slot; all older slots are completed, too
  *
- * Context: that of rds_ib_ring_put().
- * Return: how many are to be taken back, that one included; 0 if it is not in
- * use.
+ * Context: Same as rds_ib_ring_put().
+ * Return: the number of slots to take back, including @slot; 0 if @slot is not
+ * in use.
  */
 static inline u32 rds_ib_ring_covers(const struct rds_ib_ring *rg, u32 slot)
 {
@@ -143,15 +148,14 @@ static inline u32 rds_ib_ring_covers(const struct rds_ib_ring *rg, u32 slot)
 }
 
 /**
- * rds_ib_signal_every() - how many work requests may follow each other without
- *	a completion
- * @wanted: what the administrator says
+ * rds_ib_signal_every() - Compute how often a work request is signaled
+ * @wanted: the value that the administrator has set
  * @size: slots of the ring
  *
- * Half of the ring must always come back.
+ * At most half of the ring may wait for a later work request to be signaled.
  *
- * Context: any.
- * Return: at least 1.
+ * Context: Any context.
+ * Return: n, at least 1: every n-th work request is to be signaled.
  */
 static inline u32 rds_ib_signal_every(u32 wanted, u32 size)
 {
@@ -159,16 +163,16 @@ static inline u32 rds_ib_signal_every(u32 wanted, u32 size)
 }
 
 /**
- * rds_ib_rx_target() - how many receive buffers to have posted
- * @target: how many it was so far
- * @used: how many were used up within one tick
- * @max: how many there may be
+ * rds_ib_rx_target() - Raise the number of receive buffers to post if needed
+ * @target: the number so far
+ * @used: buffers used up within one tick
+ * @max: largest number allowed
  *
- * Four times what one tick needs: when there are too few the peer is slowed
- * down, and then it does not show how many it needs.
+ * The target is four times what one tick needs. If there are too few buffers,
+ * the peer is slowed down, and does not show how many it needs.
  *
- * Context: any.
- * Return: @target, or more.
+ * Context: Any context.
+ * Return: the new number: @target or more.
  */
 static inline u32 rds_ib_rx_target(u32 target, u32 used, u32 max)
 {
@@ -178,15 +182,16 @@ static inline u32 rds_ib_rx_target(u32 target, u32 used, u32 max)
 }
 
 /**
- * rds_ib_rx_decay() - how many receive buffers to have posted from now on
- * @target: how many it was so far
- * @used: the most that were used up within one tick, of late
- * @min: how many there should be in any case
+ * rds_ib_rx_decay() - Lower the number of receive buffers to post if possible
+ * @target: the number so far
+ * @used: the most buffers used up within one tick recently
+ * @min: smallest number allowed
  *
- * Half as many, if that is still twice as many as rds_ib_rx_target() asks for.
+ * The number is halved if the result is still at least twice what
+ * rds_ib_rx_target() asks for.
  *
- * Context: any.
- * Return: @target, or less.
+ * Context: Any context.
+ * Return: the new number: @target or less.
  */
 static inline u32 rds_ib_rx_decay(u32 target, u32 used, u32 min)
 {
@@ -196,11 +201,11 @@ static inline u32 rds_ib_rx_decay(u32 target, u32 used, u32 min)
 }
 
 /**
- * rds_ib_rx_batch() - how many receive buffers to post together
- * @target: how many should be posted
+ * rds_ib_rx_batch() - Compute how many receive buffers to post together
+ * @target: number of buffers that should be posted
  *
- * Context: any.
- * Return: at least 1.
+ * Context: Any context.
+ * Return: the number, at least 1.
  */
 static inline u32 rds_ib_rx_batch(u32 target)
 {

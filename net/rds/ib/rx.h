@@ -13,21 +13,22 @@
 struct rds_ib_conn;
 struct rds_ib_incoming;
 
-/* Scatter elements: the header, and the payload of a fragment */
+/* SGEs of a receive work request: the header, and the payload of a fragment */
 #define RDS_IB_RECV_SGE		2
 
-/* Receive slots are made by so many. */
+/* Number of receive slots that are allocated together */
 #define RDS_IB_RX_CHUNK		32
 
 /**
  * struct rds_ib_rx_slot - a receive buffer
- * @rb_cqe: its completion
- * @rb_item: in the backlog, or among the spare
+ * @rb_cqe: its completion handler
+ * @rb_item: on &rds_ib_rx.rx_backlog or &rds_ib_rx.rx_spare
  * @rb_wr: its work request
- * @rb_sge: header and payload, as the device sees them
- * @rb_page: for the payload; NULL if it went with a message, or is not needed
- * @rb_hdr: for the header
- * @rb_bytes: what has come
+ * @rb_sge: its SGEs: header and payload
+ * @rb_page: page for the payload; NULL if a message has taken it, or the slot
+ *	needs none
+ * @rb_hdr: memory for the header
+ * @rb_bytes: bytes received, including the header
  */
 struct rds_ib_rx_slot {
 	struct ib_cqe		rb_cqe;
@@ -40,10 +41,10 @@ struct rds_ib_rx_slot {
 };
 
 /**
- * struct rds_ib_rx_chunk - receive buffers that are made together
+ * struct rds_ib_rx_chunk - receive buffers that are allocated together
  * @rk_item: on &rds_ib_rx.rx_chunks
- * @rk_hdrs: their headers
- * @rk_hdrs_dma: those, as the device sees them
+ * @rk_hdrs: the headers of the buffers
+ * @rk_hdrs_dma: DMA address of @rk_hdrs
  * @rk_slots: the buffers
  */
 struct rds_ib_rx_chunk {
@@ -55,27 +56,30 @@ struct rds_ib_rx_chunk {
 
 /**
  * struct rds_ib_rx - the receiving half of a connection
- * @rx_done: what is called when a buffer has been used
+ * @rx_done: completion handler of the buffers
  * @rx_chunks: all slots
- * @rx_spare: slots that are not posted
- * @rx_backlog: slots with what could not be taken yet, in order
- * @rx_slots: how many slots there are
- * @rx_posted: how many are posted
- * @rx_target: how many should be
- * @rx_max: how many may be
- * @rx_min: and how many there are in any case
- * @rx_tick: the tick in which @rx_used are counted
- * @rx_used: buffers used up in it
- * @rx_peak: the most that were used up in a tick since @rx_since
- * @rx_since: when @rx_target was looked at last
- * @rx_stopped: the receiver waits for rx_resume()
- * @rx_broken: the rest makes no sense
- * @rx_reasm: the message that is coming in
- * @rx_inc: the same, its memory; NULL between messages
- * @rx_map: congestion map that is coming in; NULL if none is
- * @rx_acked: the peer's last ack
- * @rx_seq: number of the last message that has come by this connection, new or
- *	not; 0 if none has
+ * @rx_spare: slots that are neither posted nor in the backlog
+ * @rx_backlog: slots whose contents could not be taken yet, in order
+ * @rx_slots: number of slots allocated
+ * @rx_posted: number of buffers posted
+ * @rx_target: number of buffers that should be posted
+ * @rx_max: upper limit of @rx_target and @rx_slots
+ * @rx_min: lower limit of @rx_target; the connection may always have this many
+ *	buffers
+ * @rx_tick: the tick in which @rx_used is counted
+ * @rx_used: buffers used up in that tick
+ * @rx_peak: the most buffers used up in a tick since @rx_since
+ * @rx_since: when lowering @rx_target was last considered
+ * @rx_stopped: buffers go to the backlog: core has stopped the path until
+ *	rx_resume(), or the peer's reply to our REQ has not been read yet
+ * @rx_broken: the peer has violated the protocol: ignore what follows
+ * @rx_reasm: the message that is being reassembled
+ * @rx_inc: memory of the message that is being reassembled; NULL between
+ *	messages
+ * @rx_map: congestion map that is being received; NULL if there is none
+ * @rx_acked: the last ack of the peer
+ * @rx_seq: sequence number of the last message that has arrived on this
+ *	connection, duplicate or not; 0 if none has
  */
 struct rds_ib_rx {
 	void			(*rx_done)(struct ib_cq *cq, struct ib_wc *wc);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Receive buffers: slots, made by the chunk when they are needed, and a page
- * for each while it is posted. All is under ic_rx_lock. A small message leaves
- * its page to the slot; a large one takes it along.
+ * Receive buffers.
  *
- * There are as many as the peer's traffic needs. They are posted some at a time
- * when as many have been used. What is posted cannot be taken back: if fewer
- * are needed, those that are used are not replaced.
+ * Slots are allocated by the chunk when they are needed. Each slot has a page
+ * while it is posted. ic_rx_lock guards all of this. A small message is copied
+ * and leaves the page to its slot. A large message takes the page along.
+ *
+ * A connection has as many buffers as the peer's traffic needs. New ones are
+ * posted together, once enough have been used up for a batch. A posted buffer
+ * cannot be taken back. If fewer buffers are needed, those that are used up are
+ * not replaced.
  */
 #include <linux/error-injection.h>
 #include <linux/mm.h>
@@ -14,10 +17,10 @@
 
 #include "ib.h"
 
-/* Pages in receive slots of all connections */
+/* Number of pages in receive slots of all connections */
 atomic_long_t rds_ib_rx_pages;
 
-/* After so long with few of them used there are fewer. */
+/* Interval after which the number of buffers is lowered if few were used */
 #define RDS_IB_RX_WINDOW	HZ
 
 static struct ib_device *rds_ib_rx_device(const struct rds_ib_conn *ic)
@@ -79,7 +82,7 @@ err_chunk:
 
 ALLOW_ERROR_INJECTION(rds_ib_rx_add_chunk, ERRNO);
 
-/* Beyond the limit each connection still has the buffers it begins with. */
+/* Even beyond the limit, each connection may have its first rx_min buffers. */
 static bool rds_ib_rx_may_alloc(const struct rds_ib_conn *ic)
 {
 	if (ic->ic_rx.rx_posted < ic->ic_rx.rx_min ||
@@ -116,12 +119,13 @@ static int rds_ib_rx_get_page(struct rds_ib_conn *ic,
 }
 
 /**
- * rds_ib_rx_take_page() - a message takes the page of a slot along
+ * rds_ib_rx_take_page() - Take the page of a slot away
  * @ic: the connection
- * @slot: the slot, not posted
+ * @slot: the slot, not posted; it has a page
  *
- * Context: softirq or process. ic_rx_lock is held.
- * Return: the page; its reference is the caller's.
+ * Context: Softirq or process context. ic_rx_lock is held, unless no other
+ * context uses the connection any more.
+ * Return: the page, unmapped; the caller owns its reference.
  */
 struct page *rds_ib_rx_take_page(struct rds_ib_conn *ic,
 				 struct rds_ib_rx_slot *slot)
@@ -135,7 +139,9 @@ struct page *rds_ib_rx_take_page(struct rds_ib_conn *ic,
 	return page;
 }
 
-/* A spare slot, with a page, no longer among the spare. */
+/* Remove a slot from the spare list, and make sure that it has a page. Returns
+ * the slot, or an errno as a pointer.
+ */
 static struct rds_ib_rx_slot *rds_ib_rx_prepare(struct rds_ib_conn *ic,
 						gfp_t gfp)
 {
@@ -164,7 +170,7 @@ static struct rds_ib_rx_slot *rds_ib_rx_prepare(struct rds_ib_conn *ic,
 	return slot;
 }
 
-/* Those that the device did not take are spare again. */
+/* The slots that the device did not accept are spare again. */
 static void rds_ib_rx_refused(struct rds_ib_conn *ic,
 			      const struct ib_recv_wr *wr)
 {
@@ -177,7 +183,7 @@ static void rds_ib_rx_refused(struct rds_ib_conn *ic,
 	}
 }
 
-/* Post so many buffers more, together; fewer if there is an error. */
+/* Post @nr more buffers together; fewer if there is an error. */
 static int rds_ib_rx_add(struct rds_ib_conn *ic, u32 nr, gfp_t gfp)
 {
 	struct ib_recv_wr *first = NULL, **link = &first;
@@ -218,14 +224,14 @@ static void rds_ib_rx_tell(struct rds_ib_conn *ic, u32 posted)
 	rds_ib_credits_posted(&ic->ic_credits, posted);
 	last = cr->cr_limited && cr->cr_send == 1;
 	spin_unlock(&ic->ic_tx_lock);
-	/* The last credit may go with news. */
+	/* The last credit may be used to advertise these buffers. */
 	if (last)
 		rds_ib_tx_unstall(ic);
 	rds_ib_ack_try(ic);
 }
 
-/* Is it worth another attempt? A peer that counts buffers may wait for those;
- * another is well off with half as many as there should be.
+/* Check whether to try again later. A peer that counts our buffers may wait for
+ * the missing ones. Any other peer can do with half of the target.
  */
 static bool rds_ib_rx_try_again(const struct rds_ib_conn *ic, int err)
 {
@@ -236,13 +242,14 @@ static bool rds_ib_rx_try_again(const struct rds_ib_conn *ic, int err)
 }
 
 /**
- * rds_ib_rx_refill() - post as many buffers as there should be
+ * rds_ib_rx_refill() - Post buffers until there are as many as there should be
  * @ic: the connection
  * @gfp: how to allocate
  *
- * Some at a time. Tries again later if that failed, and too few are left.
+ * Does nothing until a batch of buffers is missing. If there is an error and
+ * too few buffers are left, the path's work item tries again later.
  *
- * Context: softirq or process. ic_rx_lock is held.
+ * Context: Softirq or process context. ic_rx_lock is held.
  */
 void rds_ib_rx_refill(struct rds_ib_conn *ic, gfp_t gfp)
 {
@@ -253,7 +260,9 @@ void rds_ib_rx_refill(struct rds_ib_conn *ic, gfp_t gfp)
 	if (ic->ic_closing ||
 	    before + rds_ib_rx_batch(rx->rx_target) > rx->rx_target)
 		return;
-	/* What is held back must not grow. */
+	/* The backlog must not grow: do not allocate slots to replace its
+	 * buffers.
+	 */
 	if (!list_empty(&rx->rx_backlog) && list_empty(&rx->rx_spare))
 		return;
 
@@ -264,13 +273,13 @@ void rds_ib_rx_refill(struct rds_ib_conn *ic, gfp_t gfp)
 }
 
 /**
- * rds_ib_rx_give_back() - the contents of a slot have been taken
+ * rds_ib_rx_give_back() - Make a slot spare after its contents have been taken
  * @ic: the connection
  * @slot: the slot, not posted
  *
- * Its page is kept if it will be needed.
+ * The slot keeps its page if the page is needed for the next post.
  *
- * Context: softirq or process. ic_rx_lock is held.
+ * Context: Softirq or process context. ic_rx_lock is held.
  */
 void rds_ib_rx_give_back(struct rds_ib_conn *ic, struct rds_ib_rx_slot *slot)
 {
@@ -285,12 +294,13 @@ void rds_ib_rx_give_back(struct rds_ib_conn *ic, struct rds_ib_rx_slot *slot)
 }
 
 /**
- * rds_ib_rx_count() - a buffer has been used: how many should there be?
+ * rds_ib_rx_count() - Count a used buffer, and adapt the number to post
  * @ic: the connection
  *
- * More at once if they are used up faster, fewer after a while if not.
+ * If buffers are used up faster, the number rises at once. Otherwise it falls
+ * after a while.
  *
- * Context: softirq. ic_rx_lock is held.
+ * Context: Softirq. ic_rx_lock is held.
  */
 void rds_ib_rx_count(struct rds_ib_conn *ic)
 {
@@ -315,11 +325,11 @@ void rds_ib_rx_count(struct rds_ib_conn *ic)
 }
 
 /**
- * rds_ib_rx_init() - post the first buffers
+ * rds_ib_rx_init() - Post the first buffers
  * @ic: the connection, with its queue pair
- * @max: how many there may be in the end
+ * @max: largest number of buffers that it may have later
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  * Return: 0 or an errno.
  */
 int rds_ib_rx_init(struct rds_ib_conn *ic, u32 max)
@@ -330,7 +340,7 @@ int rds_ib_rx_init(struct rds_ib_conn *ic, u32 max)
 	rx->rx_min = min(max, READ_ONCE(rds_ib_sysctl.min_recv_wr));
 	rx->rx_target = rx->rx_min;
 	rx->rx_since = jiffies;
-	/* Nobody else knows of it yet. */
+	/* No other context uses the connection yet, so no lock is needed. */
 	return rds_ib_rx_add(ic, rx->rx_target, GFP_KERNEL);
 }
 
@@ -351,10 +361,10 @@ static void rds_ib_rx_free_chunk(struct rds_ib_conn *ic,
 }
 
 /**
- * rds_ib_rx_release() - give all back that the receiving half has
+ * rds_ib_rx_release() - Release everything that the receiving half holds
  * @ic: the connection; no completion runs any more
  *
- * Context: process.
+ * Context: Process context.
  */
 void rds_ib_rx_release(struct rds_ib_conn *ic)
 {

@@ -1,38 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sending, under the path's transmit lock.
+ * Sending of messages and congestion maps, under the path's transmit lock.
  *
- * Each fragment is a work request, which is put by until there are enough, or
- * core says that no other message follows, and then all are posted together. A
- * short one is copied by the device while it is posted, if the device can do
- * that; then nothing has to be kept for it any longer, and nobody needs to hear
- * of its completion. Until then it is referenced, for its ack may come at any
- * time once core takes it for sent, and so may its sender's close(). All else
- * is mapped, and the slot of a message's last fragment holds a reference until
- * that has been completed. A completion costs about a twentieth of what sending
- * 1 KiB does, so there is one now and then only; but at once for what is large,
- * or the user's.
+ * Each fragment is one work request. Work requests are batched until the batch
+ * is full, or core indicates that no other message follows. Then all of them
+ * are posted together.
  *
- * Who finds no slot, or no credits, says so by a bit, looks once more, and
- * waits for rds_path_kick(); completions and credits look at the bit after
- * they have made room.
+ * If the device supports inline data, it copies a short fragment while the
+ * fragment is posted. After that nothing has to be kept for the fragment, and
+ * its completion does not matter. Until then the batch holds a reference to the
+ * message: as soon as core regards the message as sent, its ack may arrive at
+ * any time, and its sender may close the socket.
+ *
+ * All other fragments are mapped. The slot of the message's last fragment holds
+ * a reference to the message until the slot is completed.
+ *
+ * A completion costs about a twentieth of what sending 1 KiB costs. Therefore
+ * only some work requests are signaled. If a message is large, or its payload
+ * is in the user's pages, a signaled work request follows at once.
+ *
+ * If xmit() finds no slot or no credit, it sets a bit, checks once more, and
+ * then waits for rds_path_kick(). Completions and received credits check the
+ * bit after they have made room.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "ib.h"
 
-/* Messages that slots may keep without having asked for a completion, in bytes
- * of payload
+/* Most bytes of payload of the messages that slots may reference before a
+ * signaled work request has to follow
  */
 #define RDS_IB_HELD_MAX		16384U
 
 /**
- * struct rds_ib_piece - a piece of what a fragment carries
- * @p_page: where it is; NULL if it is at @p_data
- * @p_data: where it is in slab memory
- * @p_off: where in the page
- * @p_len: bytes
+ * struct rds_ib_piece - a piece of the payload of a fragment
+ * @p_page: its page; NULL if it is at @p_data
+ * @p_data: its address in slab memory
+ * @p_off: offset in @p_page
+ * @p_len: length in bytes
  */
 struct rds_ib_piece {
 	struct page	*p_page;
@@ -42,10 +48,10 @@ struct rds_ib_piece {
 };
 
 /**
- * struct rds_ib_cargo - what a fragment carries
- * @cg_len: bytes
- * @cg_nr: pieces
- * @cg_piece: those
+ * struct rds_ib_cargo - the payload of a fragment
+ * @cg_len: length in bytes
+ * @cg_nr: number of pieces
+ * @cg_piece: the pieces
  */
 struct rds_ib_cargo {
 	u32			cg_len;
@@ -109,7 +115,7 @@ static int rds_ib_tx_map(struct rds_ib_conn *ic, struct ib_sge *sge,
 	return 0;
 }
 
-/* Write the elements of a work request. Returns its flags, or an errno. */
+/* Fill in the SGEs of a work request. Returns its flags, or an errno. */
 static int rds_ib_tx_elements(struct rds_ib_conn *ic, struct ib_sge *sge,
 			      u32 nr, const struct rds_header *hdr,
 			      const struct rds_ib_cargo *cg)
@@ -135,7 +141,9 @@ static int rds_ib_tx_elements(struct rds_ib_conn *ic, struct ib_sge *sge,
 	return rds_ib_tx_map(ic, sge, &tx->tx_slots[nr], cg);
 }
 
-/* Put a fragment by. There is room for it. Returns the slot. */
+/* Batch a fragment. The caller has made sure that there is room for it. Returns
+ * the slot, or an errno as a pointer.
+ */
 static struct rds_ib_tx_slot *rds_ib_tx_add(struct rds_ib_conn *ic,
 					    const struct rds_header *hdr,
 					    const struct rds_ib_cargo *cg,
@@ -175,8 +183,9 @@ static bool rds_ib_tx_has_pages(const struct rds_payload *payload)
 	payload->kind == RDS_PAYLOAD_USER;
 }
 
-/* The next fragment of a payload. The user's pages are whole but for the first
- * and the last, and no smaller than a fragment: it is in two of them at most.
+/* Describe the next fragment of a payload. The user's pages are full except for
+ * the first and the last, and a page is no smaller than a fragment. So the
+ * fragment is in two pages at most.
  */
 static void rds_ib_tx_cargo(const struct rds_ib_tx *tx,
 			    const struct rds_payload *payload,
@@ -209,7 +218,7 @@ static void rds_ib_tx_cargo(const struct rds_ib_tx *tx,
 	}
 }
 
-/* It is through: go on to what follows. */
+/* The fragment is batched: advance to the next one. */
 static void rds_ib_tx_advance(struct rds_ib_tx *tx,
 			      const struct rds_payload *payload,
 			      u32 len)
@@ -242,8 +251,10 @@ static void rds_ib_tx_rewind(struct rds_ib_tx *tx)
 	tx->tx_mapped = false;
 }
 
-/* A slot keeps a message until it is completed. That may take until others have
- * been sent, unless it is much, or somebody waits for it.
+/* Make the slot hold the message until the slot is completed, which may not
+ * happen before further messages are sent. If the slots hold too many bytes, or
+ * a user waits for the completion, make sure that this batch ends with a
+ * signaled work request.
  */
 static void rds_ib_tx_hold(struct rds_ib_tx *tx, struct rds_ib_tx_slot *slot,
 			   struct rds_message *msg)
@@ -257,8 +268,8 @@ static void rds_ib_tx_hold(struct rds_ib_tx *tx, struct rds_ib_tx_slot *slot,
 		tx->tx_asks = true;
 }
 
-/* It is tried again later. What was put by does not wait for that, and room for
- * what is to be mapped may come from its completion.
+/* Core tries the message again later. The batched work requests must not wait
+ * for that. Their completions may also free resources that the mapping needs.
  */
 static int rds_ib_tx_not_added(struct rds_ib_conn *ic, u8 news, int err)
 {
@@ -300,13 +311,13 @@ static int rds_ib_tx_fragment(struct rds_ib_conn *ic, struct rds_message *msg,
 }
 
 /**
- * rds_ib_xmit() - send a message
+ * rds_ib_xmit() - Send a message
  * @path: the path
  * @msg: the message
- * @more: another follows at once
+ * @more: another message follows at once
  *
- * Context: see &rds_data_ops.xmit.
- * Return: see there.
+ * Context: Same as &rds_data_ops.xmit.
+ * Return: Same as &rds_data_ops.xmit.
  */
 int rds_ib_xmit(struct rds_path *path, struct rds_message *msg, bool more)
 {
@@ -329,7 +340,7 @@ int rds_ib_xmit(struct rds_path *path, struct rds_message *msg, bool more)
 		if (ret)
 			return ret;
 	}
-	/* The slot has the reference of one that was mapped. */
+	/* If the message was mapped, its slot holds the reference. */
 	if (more && tx->tx_nr && !tx->tx_mapped)
 		tx->tx_lent[tx->tx_nr_lent++] = rds_message_get(msg);
 through:
@@ -339,11 +350,11 @@ through:
 }
 
 /**
- * rds_ib_flush() - post what has been put by
+ * rds_ib_flush() - Post the batched work requests
  * @path: the path
  *
- * Context: see &rds_data_ops.flush.
- * Return: see there.
+ * Context: Same as &rds_data_ops.flush.
+ * Return: Same as &rds_data_ops.flush.
  */
 int rds_ib_flush(struct rds_path *path)
 {
@@ -389,15 +400,15 @@ static int rds_ib_tx_map_fragment(struct rds_ib_conn *ic)
 }
 
 /**
- * rds_ib_xmit_cong_map() - send a congestion map
+ * rds_ib_xmit_cong_map() - Send a congestion map
  * @path: the path
  * @map: the map
  *
- * Reliable as the connection is, the completion of its last fragment is the
- * peer's acknowledgment.
+ * The connection is reliable, so the completion of the map's last fragment
+ * serves as the peer's ack.
  *
- * Context: see &rds_data_ops.xmit_cong_map.
- * Return: see there.
+ * Context: Same as &rds_data_ops.xmit_cong_map.
+ * Return: Same as &rds_data_ops.xmit_cong_map.
  */
 int rds_ib_xmit_cong_map(struct rds_path *path, const void *map)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Counters. There is one namespace that has any. */
+/* Counters of the IB transport. Only the first namespace has any. */
 #include <linux/cpumask.h>
 #include <linux/string.h>
 #include <net/net_namespace.h>
@@ -15,11 +15,12 @@ const char * const rds_ib_stat_names[RDS_IB_STAT_COUNT] = {
 };
 
 /**
- * rds_ib_stats_sum() - add up the counters of all CPUs
+ * rds_ib_stats_sum() - Sum up the counters of all CPUs
  * @net: the namespace
- * @sums: RDS_IB_STAT_COUNT sums; all 0 but in the first namespace
+ * @sums: set to the RDS_IB_STAT_COUNT sums; all 0 unless @net is the first
+ *	namespace
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_ib_stats_sum(struct net *net, u64 *sums)
 {

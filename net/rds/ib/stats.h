@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Counters, per CPU; names and order of RDS_INFO_COUNTERS. */
+/* Per-CPU counters, with the names and in the order of RDS_INFO_COUNTERS. */
 #ifndef _RDS_IB_STATS_H
 #define _RDS_IB_STATS_H
 
@@ -52,7 +52,7 @@ struct net;
 
 #define RDS_IB_STAT_FIELD(name)	u64 name;
 
-/* The counters of one CPU */
+/* Counters of one CPU */
 struct rds_ib_stats {
 	RDS_IB_STATS(RDS_IB_STAT_FIELD)
 };

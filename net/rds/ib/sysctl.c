@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /proc/sys/net/rds/ib, in the first namespace, the only one that has devices.
- * A value counts for connections made from then on, or at once if it is about
- * memory.
+ * The tunables in /proc/sys/net/rds/ib. They exist in the first namespace, the
+ * only one that has devices. A new value applies to connections that are made
+ * from then on, but at once if it concerns memory.
  */
 #include <linux/mm.h>
 #include <net/rds/compat.h>
@@ -92,9 +92,9 @@ static struct ctl_table rds_ib_sysctl_table[] = {
 static struct ctl_table_header *rds_ib_sysctl_hdr;
 
 /**
- * rds_ib_sysctl_init() - publish the tunables
+ * rds_ib_sysctl_init() - Register the tunables
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int rds_ib_sysctl_init(void)
@@ -109,9 +109,9 @@ int rds_ib_sysctl_init(void)
 }
 
 /**
- * rds_ib_sysctl_exit() - withdraw the tunables
+ * rds_ib_sysctl_exit() - Unregister the tunables
  *
- * Context: process, may sleep.
+ * Context: Process context, may sleep.
  */
 void rds_ib_sysctl_exit(void)
 {

@@ -11,22 +11,26 @@
 
 struct rds_ib_conn;
 
-/* Work requests that are posted together */
+/* Most work requests that are posted together */
 #define RDS_IB_BATCH		16
 
-/* Gather elements: the header, and the payload of a fragment */
+/* SGEs of a send work request: the header, and two pieces of payload */
 #define RDS_IB_SEND_SGE		3
 #define RDS_IB_SEND_PIECES	(RDS_IB_SEND_SGE - 1)
 
-/* Up to here, header included, the device copies while we post, if it can. */
+/* Longest SEND, header included, that the device may copy while it is posted,
+ * if the device supports inline data
+ */
 #define RDS_IB_INLINE		220
 
 /**
- * enum rds_ib_tx_op - what a slot has to do with an operation
- * @RDS_IB_OP_NONE: nothing
- * @RDS_IB_OP_PART: it is part of it
- * @RDS_IB_OP_LAST: it is the last part, and no message follows
- * @RDS_IB_OP_MSG: it is the last part of the message that follows
+ * enum rds_ib_tx_op - relation of a slot to the operation of a message
+ * @RDS_IB_OP_NONE: the slot has nothing to do with an operation
+ * @RDS_IB_OP_PART: it carries a part of the operation; a later slot ends the
+ *	operation
+ * @RDS_IB_OP_LAST: it carries the last part, and no message follows
+ * @RDS_IB_OP_MSG: it carries the last fragment of the message that follows the
+ *	operation
  */
 enum rds_ib_tx_op {
 	RDS_IB_OP_NONE,
@@ -37,15 +41,16 @@ enum rds_ib_tx_op {
 
 /**
  * struct rds_ib_tx_slot - a work request of the send queue
- * @ts_cqe: its completion
+ * @ts_cqe: its completion handler
  * @ts_conn: the connection
- * @ts_msg: message whose last part it carries, or whose operation, referenced;
- *	or NULL
- * @ts_map: memory of a congestion map whose last part it carries; or NULL
- * @ts_op: how it belongs to the operation of @ts_msg
- * @ts_from: the device writes to what was mapped
- * @ts_dma: the pieces of its payload, as the device sees them
- * @ts_len: lengths of those; 0 if nothing was mapped
+ * @ts_msg: message whose last fragment or whose operation the slot carries,
+ *	with a reference; or NULL
+ * @ts_map: memory of a congestion map whose last fragment the slot carries; or
+ *	NULL
+ * @ts_op: relation of the slot to the operation of @ts_msg
+ * @ts_from: the device writes to the mapped memory
+ * @ts_dma: DMA addresses of the mapped pieces
+ * @ts_len: lengths of these pieces; 0 if nothing is mapped
  */
 struct rds_ib_tx_slot {
 	struct ib_cqe		ts_cqe;
@@ -61,31 +66,34 @@ struct rds_ib_tx_slot {
 /**
  * struct rds_ib_tx - the sending half of a connection
  * @tx_slots: the slots of @tx_ring
- * @tx_hdrs: their headers, RDS_IB_HDR_STRIDE apart; one more for acks
- * @tx_hdrs_len: size of that
- * @tx_hdrs_dma: as the device sees it
- * @tx_ring: which slots are in use; handed out under the transmit lock, taken
- *	back by completions
- * @tx_posted: &rds_ib_ring.rg_head of @tx_ring when something was posted last;
- *	changed under the transmit lock
- * @tx_inline: up to here the device copies
- * @tx_signal: a completion is asked for every so many
- * @tx_unsignaled: since the last that was asked for
- * @tx_held: bytes of the messages that slots hold since then
- * @tx_op_piece: pieces of its operation that have been posted
- * @tx_op_bytes: bytes of those
- * @tx_frag: fragments of the current message that have been taken
+ * @tx_hdrs: the headers of the slots, RDS_IB_HDR_STRIDE apart, and one more
+ *	for acks
+ * @tx_hdrs_len: size of @tx_hdrs
+ * @tx_hdrs_dma: DMA address of @tx_hdrs
+ * @tx_ring: which slots are in use; the sender hands them out under the
+ *	transmit lock, completions take them back
+ * @tx_posted: &rds_ib_ring.rg_head of @tx_ring after the last successful post;
+ *	written under the transmit lock
+ * @tx_inline: longest SEND, header included, that the device copies
+ * @tx_signal: every @tx_signal-th work request is signaled
+ * @tx_unsignaled: work requests since the last signaled one
+ * @tx_held: bytes of payload of the messages that slots reference since then
+ * @tx_op_piece: pieces of the current message's operation that are posted
+ * @tx_op_bytes: bytes of these pieces
+ * @tx_frag: fragments of the current message that have been batched
  * @tx_bvec: the piece of its payload that is next
- * @tx_bvec_off: where in it
- * @tx_mapped: a fragment of it was not copied
- * @tx_asks: the last of the work requests put by is to have a completion
- * @tx_map: copy of a congestion map that is being sent
- * @tx_last_map: copy of the one that was begun last; not to be followed
- * @tx_nr: work requests put by
- * @tx_wr: those
- * @tx_sge: their elements
- * @tx_nr_lent: messages that are copied only when those are posted
- * @tx_lent: those, referenced
+ * @tx_bvec_off: offset in this piece
+ * @tx_mapped: a fragment of the current message was mapped instead of copied
+ * @tx_asks: the last of the batched work requests is to be signaled
+ * @tx_map: copy of the congestion map that is being sent
+ * @tx_last_map: copy of the map that was begun last; for comparison only, never
+ *	dereferenced
+ * @tx_nr: number of batched work requests
+ * @tx_wr: the batched work requests
+ * @tx_sge: their SGEs
+ * @tx_nr_lent: number of messages in @tx_lent
+ * @tx_lent: messages that the device copies when the batch is posted, each with
+ *	a reference
  * @tx_stalled: bit 0: xmit() waits for slots or credits
  */
 struct rds_ib_tx {
@@ -117,13 +125,14 @@ struct rds_ib_tx {
 };
 
 /**
- * struct rds_ib_ack - acknowledgments that go alone, one at a time
- * @ak_cqe: its completion
- * @ak_busy: one is on its way
- * @ak_due: the peer waits for one
- * @ak_said: what the peer was told last, by whatever header
- * @ak_covers: slots handed out that were posted before the last one
- * @ak_later: tells of what the peer did not want to know at once
+ * struct rds_ib_ack - acks that are sent alone, one at a time
+ * @ak_cqe: completion handler of the ack
+ * @ak_busy: an ack is in flight
+ * @ak_due: an ack has to be sent as soon as possible
+ * @ak_said: the last sequence number that we have acknowledged, in any header
+ * @ak_covers: &rds_ib_tx.tx_posted when the last ack was posted: all slots
+ *	handed out up to there were posted before the ack
+ * @ak_later: sends an ack for messages that did not ask for one
  */
 struct rds_ib_ack {
 	struct ib_cqe		ak_cqe;
@@ -168,15 +177,16 @@ int rds_ib_flush(struct rds_path *path);
 int rds_ib_xmit_cong_map(struct rds_path *path, const void *map);
 
 /**
- * rds_ib_post() - give work requests to a queue pair
+ * rds_ib_post() - Post work requests to a queue pair
  * @qp: the queue pair
  * @wr: the work requests
  *
- * A device in software does its work when bottom halves are on again, in this
- * context, and wakes nobody for it.
+ * A software device does the work in a softirq. Bottom halves are off while
+ * posting, so the softirq runs in this context as soon as they are on again,
+ * and no thread has to be woken for it.
  *
- * Context: process.
- * Return: 0, or what the driver says.
+ * Context: Process context.
+ * Return: 0, or the errno of the driver.
  */
 static inline int rds_ib_post(struct ib_qp *qp, struct ib_send_wr *wr)
 {

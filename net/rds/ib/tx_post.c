@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Giving work requests to the device, and whether there is room for another.
+ * Posting of batched work requests, and the check for room for another one.
  */
 #include "ib.h"
 
 /**
- * rds_ib_tx_post() - post what has been put by
+ * rds_ib_tx_post() - Post the batched work requests
  * @ic: the connection
  *
- * Context: process; the path's transmit lock is held.
- * Return: 0; -EIO if the device does not take it.
+ * Context: Process context. The path's transmit lock is held.
+ * Return: 0; -EIO if the device does not accept them.
  */
 int rds_ib_tx_post(struct rds_ib_conn *ic)
 {
@@ -40,9 +40,7 @@ int rds_ib_tx_post(struct rds_ib_conn *ic)
 	return ret ? -EIO : 0;
 }
 
-/* Nothing more can be sent for now. What was put by must not wait with it: room
- * comes from its completion.
- */
+/* Check for a slot and, if @news is set, take a credit. */
 static bool rds_ib_tx_has_room(struct rds_ib_conn *ic, u8 *news)
 {
 	if (!rds_ib_ring_room(&ic->ic_tx.tx_ring)) {
@@ -57,14 +55,18 @@ static bool rds_ib_tx_has_room(struct rds_ib_conn *ic, u8 *news)
 }
 
 /**
- * rds_ib_tx_room() - is there a slot, and are there credits?
+ * rds_ib_tx_room() - Get room for a work request: a slot and a credit
  * @ic: the connection
- * @news: what the work request is to tell of our buffers; NULL if it needs none
- *	of the peer's, and tells nothing
+ * @news: set to the number of our receive buffers that the work request is to
+ *	advertise; NULL if it needs no credit and advertises nothing
  *
- * Context: process; the path's transmit lock is held. What was put by is posted
- * if there is no room.
- * Return: 0 or what xmit() is to return.
+ * The credit is taken, the slot is not. If there is no room, the batched work
+ * requests are posted, and the path is kicked when there is room again.
+ *
+ * Context: Process context. The path's transmit lock is held. Takes ic_tx_lock
+ * if @news is set.
+ * Return: 0 if there is room; -EAGAIN if there is none; -EIO if the device does
+ * not accept the batched work requests.
  */
 int rds_ib_tx_room(struct rds_ib_conn *ic, u8 *news)
 {
@@ -73,6 +75,9 @@ int rds_ib_tx_room(struct rds_ib_conn *ic, u8 *news)
 	if (likely(rds_ib_tx_has_room(ic, news)))
 		return 0;
 
+	/* Room comes from the completions of the batched work requests, so
+	 * these must not wait for it.
+	 */
 	ret = rds_ib_tx_post(ic);
 	if (ret)
 		return ret;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Slots of the send queue. They are handed out by who sends, and taken back by
- * completions, in order: one completion covers all that went before.
+ * Slots of the send queue.
+ *
+ * The sender hands slots out, and completions take them back, in the same
+ * order. One completion covers all earlier slots, too.
  */
 #include <linux/error-injection.h>
 #include <linux/mm.h>
@@ -10,12 +12,13 @@
 #include "ib.h"
 
 /**
- * rds_ib_tx_init() - an empty send ring
+ * rds_ib_tx_init() - Set up the send ring of a connection
  * @ic: the connection, with its device
- * @size: how many slots
+ * @size: number of slots
  *
- * Context: process, may sleep.
- * Return: 0 or -ENOMEM; what was made is left to rds_ib_tx_release().
+ * Context: Process context, may sleep.
+ * Return: 0, or -ENOMEM. After a failure rds_ib_tx_release() frees what was
+ * allocated.
  */
 int rds_ib_tx_init(struct rds_ib_conn *ic, u32 size)
 {
@@ -52,13 +55,13 @@ int rds_ib_tx_init(struct rds_ib_conn *ic, u32 size)
 ALLOW_ERROR_INJECTION(rds_ib_tx_init, ERRNO);
 
 /**
- * rds_ib_tx_header() - where the header of a slot is
+ * rds_ib_tx_header() - Locate the header of a slot
  * @ic: the connection
- * @slot: its number; the size of the ring for an ack
- * @dma: set to where the device sees it
+ * @slot: number of the slot; the size of the ring for an ack
+ * @dma: set to the DMA address of the header
  *
- * Context: any.
- * Return: where we see it.
+ * Context: Any context.
+ * Return: the address of the header.
  */
 void *rds_ib_tx_header(struct rds_ib_conn *ic, u32 slot, u64 *dma)
 {
@@ -67,11 +70,11 @@ void *rds_ib_tx_header(struct rds_ib_conn *ic, u32 slot, u64 *dma)
 }
 
 /**
- * rds_ib_tx_unmap() - the device has done with a payload
+ * rds_ib_tx_unmap() - Unmap the payload of a slot
  * @ic: the connection
- * @slot: the slot that carried it
+ * @slot: the slot; the device has finished with its payload
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_ib_tx_unmap(struct rds_ib_conn *ic, struct rds_ib_tx_slot *slot)
 {
@@ -86,7 +89,9 @@ void rds_ib_tx_unmap(struct rds_ib_conn *ic, struct rds_ib_tx_slot *slot)
 	slot->ts_from = false;
 }
 
-/* The last of them says how the operation of a message has ended. */
+/* Put the message of a slot. If the slot ends the operation of the message,
+ * report the result to core.
+ */
 static void rds_ib_tx_put_msg(struct rds_ib_tx_slot *slot, bool arrived)
 {
 	if (unlikely(slot->ts_op >= RDS_IB_OP_LAST))
@@ -99,15 +104,17 @@ static void rds_ib_tx_put_msg(struct rds_ib_tx_slot *slot, bool arrived)
 }
 
 /**
- * rds_ib_tx_must_tell() - must a device tell of all that is mapped for it?
+ * rds_ib_tx_must_tell() - Check whether mapped data must be sent signaled
  * @ic: the connection
  *
- * Soft-iWARP hands pages to TCP, and calls that done; but it copies what it is
- * asked to tell of. What TCP may have to send again must not change meanwhile:
- * neither a header, whose place is used again, nor what is the user's or freed.
+ * Soft-iWARP passes the pages of an unsignaled work request to TCP and then
+ * regards the request as done. TCP may still have to retransmit from these
+ * pages, so their contents must not change. Neither a header, whose memory is
+ * reused, nor payload that belongs to the user or is freed can guarantee that.
+ * The data of a signaled work request is copied.
  *
- * Context: any.
- * Return: true if it must.
+ * Context: Any context.
+ * Return: true if each work request with mapped data must be signaled.
  */
 bool rds_ib_tx_must_tell(const struct rds_ib_conn *ic)
 {
@@ -117,13 +124,13 @@ bool rds_ib_tx_must_tell(const struct rds_ib_conn *ic)
 }
 
 /**
- * rds_ib_tx_signal() - have a work request report its completion
+ * rds_ib_tx_signal() - Make a work request signaled
  * @tx: the sending half of a connection
  * @wr: the work request, the last so far
  *
- * One completion covers all that went before.
+ * Its completion covers all earlier work requests, too.
  *
- * Context: process; the path's transmit lock is held.
+ * Context: Process context. The path's transmit lock is held.
  */
 void rds_ib_tx_signal(struct rds_ib_tx *tx, struct ib_send_wr *wr)
 {
@@ -132,7 +139,9 @@ void rds_ib_tx_signal(struct rds_ib_tx *tx, struct ib_send_wr *wr)
 	tx->tx_held = 0;
 }
 
-/* Take the oldest slot back. */
+/* Take the oldest slot back and release what it holds. @arrived: the peer has
+ * its contents.
+ */
 static void rds_ib_tx_put(struct rds_ib_conn *ic, bool arrived)
 {
 	struct rds_ib_tx *tx = &ic->ic_tx;
@@ -142,7 +151,7 @@ static void rds_ib_tx_put(struct rds_ib_conn *ic, bool arrived)
 	rds_ib_tx_unmap(ic, slot);
 	if (slot->ts_msg)
 		rds_ib_tx_put_msg(slot, arrived);
-	/* Core asks about the last one only. */
+	/* Core waits for the ack of the last map only. */
 	if (slot->ts_map && arrived &&
 	    slot->ts_map == READ_ONCE(tx->tx_last_map))
 		rds_path_map_acked(ic->ic_ip->ip_path);
@@ -152,10 +161,13 @@ static void rds_ib_tx_put(struct rds_ib_conn *ic, bool arrived)
 }
 
 /**
- * rds_ib_tx_return() - messages that were put by have been copied
+ * rds_ib_tx_return() - Put the messages that the batch references
  * @ic: the connection
  *
- * Context: process; the path's transmit lock is held.
+ * The device has copied them while the batch was posted, or the batch is given
+ * up.
+ *
+ * Context: Process context. The path's transmit lock is held.
  */
 void rds_ib_tx_return(struct rds_ib_conn *ic)
 {
@@ -166,27 +178,30 @@ void rds_ib_tx_return(struct rds_ib_conn *ic)
 }
 
 /**
- * rds_ib_tx_is_posted() - all slots that were handed out have been posted
+ * rds_ib_tx_is_posted() - Record that all slots handed out have been posted
  * @ic: the connection
  *
- * Context: process; the path's transmit lock is held.
+ * Context: Process context. The path's transmit lock is held.
  */
 void rds_ib_tx_is_posted(struct rds_ib_conn *ic)
 {
 	struct rds_ib_tx *tx = &ic->ic_tx;
 
-	/* What an ack reads of it was posted before that. Pairs with the
-	 * acquire in rds_ib_ack_post().
+	/* An ack that reads the new value is posted after these slots. Pairs
+	 * with the acquire in rds_ib_ack_post().
 	 */
 	smp_store_release(&tx->tx_posted, tx->tx_ring.rg_head);
 }
 
 /**
- * rds_ib_tx_reclaim() - an ack has arrived, and so has all before it
+ * rds_ib_tx_reclaim() - Take back the slots that a completed ack covers
  * @ic: the connection
- * @posted: how many slots had been posted then
+ * @posted: &rds_ib_tx.tx_posted when the ack was posted
  *
- * Context: softirq, serial with rds_ib_send_done().
+ * The device has completed the ack, and therefore everything that was posted
+ * before it.
+ *
+ * Context: Softirq, serial with rds_ib_send_done().
  */
 void rds_ib_tx_reclaim(struct rds_ib_conn *ic, u32 posted)
 {
@@ -200,10 +215,10 @@ void rds_ib_tx_reclaim(struct rds_ib_conn *ic, u32 posted)
 }
 
 /**
- * rds_ib_tx_unstall() - there are slots, or credits, again
- * @ic: the connection
+ * rds_ib_tx_unstall() - Kick the path if it waits for slots or credits
+ * @ic: the connection; there are slots or credits again
  *
- * Context: any.
+ * Context: Any context.
  */
 void rds_ib_tx_unstall(struct rds_ib_conn *ic)
 {
@@ -215,11 +230,11 @@ void rds_ib_tx_unstall(struct rds_ib_conn *ic)
 }
 
 /**
- * rds_ib_send_reason() - what the failure of a SEND means
+ * rds_ib_send_reason() - Map the failure of a SEND to a drop reason
  * @status: the status of its completion
  *
- * Context: any.
- * Return: the reason.
+ * Context: Any context.
+ * Return: the reason to drop the path for.
  */
 enum rds_drop_reason rds_ib_send_reason(enum ib_wc_status status)
 {
@@ -234,20 +249,21 @@ enum rds_drop_reason rds_ib_send_reason(enum ib_wc_status status)
 }
 
 /**
- * rds_ib_op_set_error() - say why an operation fails
+ * rds_ib_op_set_error() - Record why an operation fails
  * @op: the operation
- * @error: the reason; the first counts
+ * @error: the RDS_RDMA_* status; only the first one counts
  *
- * Context: any; a completion may have one while we are posting.
+ * Context: Any context. A completion may call this while we are posting.
  */
 void rds_ib_op_set_error(struct rds_op *op, int error)
 {
 	cmpxchg(&op->op_error, 0, error);
 }
 
-/* A work request of a message with an operation has failed. The device may
- * still have others of it. What fails only because something else did has its
- * reason from that.
+/* A work request of an operation, or of the message behind it, has failed.
+ * Record the reason only: the operation has not ended, since the device may
+ * still have other work requests of it. If this one was merely flushed because
+ * an earlier one of the operation failed, the reason of the earlier one stays.
  */
 static void rds_ib_op_failed(struct rds_message *msg, enum ib_wc_status status)
 {
@@ -269,9 +285,9 @@ static void rds_ib_op_failed(struct rds_message *msg, enum ib_wc_status status)
 	}
 }
 
-/* The device does them in order. One that fails by itself, and is not flushed
- * after another, says of those before it, which need no completion, that they
- * have arrived.
+/* The device processes work requests in order. If one fails by itself, and is
+ * not flushed because of another, then the unsignaled ones before it have
+ * arrived.
  */
 static bool rds_ib_send_preceded(enum ib_wc_status status)
 {
@@ -279,11 +295,13 @@ static bool rds_ib_send_preceded(enum ib_wc_status status)
 }
 
 /**
- * rds_ib_send_done() - work requests have been completed, or flushed
+ * rds_ib_send_done() - Process the completion of a work request
  * @cq: the completion queue
- * @wc: what has happened
+ * @wc: the completion; it covers all earlier slots, too
  *
- * Context: softirq.
+ * Drops the connection if the work request has failed or was flushed.
+ *
+ * Context: Softirq.
  */
 void rds_ib_send_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -309,10 +327,10 @@ void rds_ib_send_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /**
- * rds_ib_tx_release() - give all back that the sending half has
+ * rds_ib_tx_release() - Release everything that the sending half holds
  * @ic: the connection; no completion runs any more
  *
- * Context: process.
+ * Context: Process context.
  */
 void rds_ib_tx_release(struct rds_ib_conn *ic)
 {

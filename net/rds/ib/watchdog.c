@@ -2,25 +2,27 @@
 /*
  * The watchdog of a connection.
  *
- * An attempt to connect that takes too long is given up. On a connection that
- * is up, what has been posted is completed sooner or later: the device sends it
- * again until it gives up. But there are devices that forget about it when
- * their packets get lost at the wrong moment. So while completions are waited
- * for, somebody looks whether any come; and if only work requests without one
- * were posted, an acknowledgment is sent, which has one, and gives back what
- * messages those keep. On a connection where nothing is sent nobody looks.
+ * The watchdog drops an attempt to connect that takes too long.
  *
- * A peer that does not read for so long is taken for one that is gone, too. It
- * accepts no other connection before it reads again, and nothing is lost.
+ * On a connection that is UP, the device should complete every posted WR in the
+ * end: it retransmits until it gives up. But some devices forget a WR if
+ * packets are lost at the wrong moment. So while completions are outstanding,
+ * the watchdog checks whether any arrive. If none is outstanding, but WRs that
+ * did not request one have been posted, the watchdog sends an ack. The
+ * completion of the ack covers these WRs, and releases the messages that they
+ * hold. On a connection where nothing is sent, the watchdog does not run.
+ *
+ * A peer that does not read for so long is treated as gone, too. No message is
+ * lost: the peer accepts no other connection before it reads again.
  */
 #include "ib.h"
 
-/* Looks without any completion until the connection is given up: more time than
- * the device takes for all its attempts
+/* Checks in a row without any completion until the connection is dropped. They
+ * take longer than all retransmissions of the device.
  */
 #define RDS_IB_WATCHDOG_STALLS	3
 
-/* Returns whether to look again. */
+/* Returns true if the watchdog is to run again. */
 static bool rds_ib_watchdog_up(struct rds_ib_conn *ic)
 {
 	struct rds_ib_watchdog *w = &ic->ic_watch;
@@ -45,10 +47,10 @@ static bool rds_ib_watchdog_up(struct rds_ib_conn *ic)
 }
 
 /**
- * rds_ib_watchdog_work() - how is a connection getting on?
+ * rds_ib_watchdog_work() - Check the progress of a connection
  * @work: &rds_ib_conn.ic_watchdog
  *
- * Context: process. Takes the handler mutex.
+ * Context: Process context. Takes the handler mutex.
  */
 void rds_ib_watchdog_work(struct work_struct *work)
 {
