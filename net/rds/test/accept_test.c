@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Connections that the peer makes, net/rds/core/accept.c, and what becomes of
- * those that nobody here uses, conn_reap.c. Here the peer is the lower address
- * and dials.
+ * Tests of connections made by the peer, net/rds/core/accept.c, and of the
+ * destruction of unused connections, conn_reap.c. In most tests the peer has
+ * the lower address, and dials.
  */
 #include <linux/iopoll.h>
 
 #include "rig.h"
 
-/* As conn_reap.c has it */
+/* The limits of conn_reap.c */
 #define UNUSED_MAX	1024
 #define UNUSED_OF_PEER	64
 
@@ -43,7 +43,7 @@ static bool paths_become(struct kunit *test, int want)
 				  120 * USEC_PER_SEC, false, test);
 }
 
-/* Our addresses' connection is used, so that it stays. */
+/* Make a local socket use the connection, so that it stays. */
 static struct socket *in_use(struct kunit *test)
 {
 	struct socket *sock = rig_socket(test, RIG_PORT);
@@ -53,7 +53,9 @@ static struct socket *in_use(struct kunit *test)
 	return sock;
 }
 
-/* Another that nobody uses has come and gone since, and the reaper with it. */
+/* Create a second connection, which no socket uses, and wait until the reaper
+ * has destroyed it. The reaper must have kept the first one.
+ */
 static void expect_kept(struct kunit *test)
 {
 	u32 peer = rig_of(test)->peer;
@@ -102,7 +104,7 @@ static void unused_connection_goes(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
 	rig_probe(test, 0, 1, &ours_1);
-	/* To a port that nobody has bound */
+	/* No socket has bound this port. */
 	rig_deliver(test, 2, RIG_PEER_PORT, RIG_PORT, 5, 0);
 	KUNIT_EXPECT_EQ(test, live_paths(test), 1);
 
@@ -125,7 +127,9 @@ static void unused_paths_go_with_it(struct kunit *test)
 			      RDS_DROP_PEER_CLOSED);
 		fake_settle(rig_fake(test));
 	}
-	/* One is UP still; a round of the reaper leaves it alone. */
+	/* Path 0 is still UP, so a pass of the reaper leaves the connection
+	 * alone.
+	 */
 	flush_delayed_work(&rds_net(&init_net)->rn_reap);
 	KUNIT_ASSERT_EQ(test, live_paths(test), 8);
 	rds_path_drop(rig_path(test), RDS_DROP_PEER_CLOSED);
@@ -143,7 +147,7 @@ static void delivery_is_use(struct kunit *test)
 	fake_settle(rig_fake(test));
 	expect_kept(test);
 
-	/* What has been received is known. */
+	/* The connection still detects duplicates of what it has received. */
 	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
 	rig_deliver(test, 1, RIG_PEER_PORT, RIG_PORT, 5,
 		    RDS_FLAG_RETRANSMITTED);
@@ -197,7 +201,7 @@ static void offer_does_not_wait_for_the_back_off(struct kunit *test)
 					  &rig_nth_cpath(test, 0)->cp_flags));
 }
 
-/* Both have dialled at once. */
+/* Both ends have dialed at the same time. */
 static void offer_beats_our_attempt(struct kunit *test)
 {
 	rig_fake(test)->peer_dials = false;
@@ -216,7 +220,7 @@ static void offer_beats_our_attempt(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_taken(test, 0));
 }
 
-/* The peer has lost the old one; we are about to. */
+/* The peer has lost the connection in use. This end is about to lose it. */
 static void offer_waits_while_up(struct kunit *test)
 {
 	int before;
@@ -227,7 +231,9 @@ static void offer_waits_while_up(struct kunit *test)
 	fake_forget(rig_fake(test));
 
 	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 0, offers + 1));
-	/* What would be answered by a reset, if it was lost */
+	/* The response to the probe is a reset if the peer has lost the
+	 * connection.
+	 */
 	rig_expect_said(test, 0, "0p");
 	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
 
@@ -242,7 +248,7 @@ static void offer_waits_while_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
 }
 
-/* It has answered since: there is nothing to find out. */
+/* The peer has replied since it made the offer, so no probe is needed. */
 static void offer_beside_one_that_is_alive(struct kunit *test)
 {
 	in_use(test);
@@ -254,7 +260,7 @@ static void offer_beside_one_that_is_alive(struct kunit *test)
 	rig_expect_ops(test, "");
 }
 
-/* One that is being taken is not given up for another. */
+/* An offer that is being taken is not dropped for another one. */
 static void offer_beside_one_just_taken(struct kunit *test)
 {
 	rig_fake(test)->connect_later = true;
@@ -268,7 +274,9 @@ static void offer_beside_one_just_taken(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_SHUTDOWN), 0U);
 }
 
-/* Which path it is shows when the peer has greeted us. */
+/* Which path the second connection belongs to is known once the peer's
+ * handshake frame has arrived.
+ */
 static void second_waits_for_the_greeting(struct kunit *test)
 {
 	int before;
@@ -287,7 +295,9 @@ static void second_waits_for_the_greeting(struct kunit *test)
 	expect_taken(test, 1, 5, offers + 5);
 }
 
-/* Which path it is shows when what it has said by the first was acted on. */
+/* Which path the second connection belongs to is known once the handshake frame
+ * on the first path has been processed.
+ */
 static void second_waits_for_what_follows(struct kunit *test)
 {
 	struct rds_conn *conn;
@@ -305,7 +315,9 @@ static void second_waits_for_what_follows(struct kunit *test)
 	expect_taken(test, 1, 3, offers + 3);
 }
 
-/* What was taken by another name has the numbers of another path. */
+/* The messages on a connection carry the sequence numbers of the path that the
+ * peer's port names. If another path has taken the connection, it is dropped.
+ */
 static void path_of_another_name_is_dropped(struct kunit *test)
 {
 	in_use(test);
@@ -325,18 +337,18 @@ static void path_of_another_name_is_dropped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, state_of(test, 3), RDS_PATH_UP);
 }
 
-/* Neither end has spoken of so many. To let it wait would be in vain. */
+/* Neither end has announced so many paths: waiting would be in vain. */
 static void path_that_will_not_be_is_refused(struct kunit *test)
 {
 	rig_fake(test)->max_paths = 2;
 	in_use(test);
 	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, offers));
 	rig_probe(test, 0, 1, &ours_1);
-	/* It may be about to accept what we have offered. */
+	/* The peer may be about to accept our offer of two paths. */
 	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 1, offers + 1));
 	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, rig_offer(test, 2, offers + 2));
 
-	/* It may be another, if path 0 has still to tell. */
+	/* Before a handshake on path 0 the peer may be another incarnation. */
 	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	fake_settle(rig_fake(test));
 	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 2, offers + 2));
@@ -362,7 +374,7 @@ static void shutdown_lets_others_ask_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
 }
 
-/* A peer with one path that has lost it, and we have not noticed */
+/* The peer has one path, and has lost it. This end has not noticed yet. */
 static void old_peer_comes_back_by_its_path(struct kunit *test)
 {
 	struct socket *sock = in_use(test);
@@ -371,7 +383,7 @@ static void old_peer_comes_back_by_its_path(struct kunit *test)
 	rig_reply(test, 0, 1, &old_1);
 	fake_forget(rig_fake(test));
 	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 6, offers + 1));
-	/* The probe asks whether it is there still. */
+	/* The probe checks whether the peer still has the connection. */
 	rig_expect_said(test, 0, "3p");
 
 	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
@@ -384,7 +396,9 @@ static void old_peer_comes_back_by_its_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_SENT), 1U);
 }
 
-/* What it said may have been said before that, and is no proof. */
+/* A handshake frame of the same jiffy may have arrived before the offer. It
+ * does not prove that the connection is alive.
+ */
 static void offer_in_the_jiffy_of_the_greeting(struct kunit *test)
 {
 	in_use(test);
@@ -413,7 +427,9 @@ static void old_peer_s_paths_in_turn(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EAGAIN, rig_offer(test, 3, offers));
 }
 
-/* Without paths there is one connection, and another may come at any time. */
+/* Without RDS_CAP_MULTIPATH there is one path, and the peer may offer another
+ * connection at any time.
+ */
 static void alone(struct kunit *test)
 {
 	rig_fake(test)->trans.caps = 0;
@@ -433,7 +449,7 @@ static void offer_alone_while_up(struct kunit *test)
 			RDS_DROP_PEER_RESET);
 }
 
-/* It is taken at once, also if nobody here would dial. */
+/* The offer is taken at once, even if this end would not dial. */
 static void offer_alone_while_shutting_down(struct kunit *test)
 {
 	struct rds_cpath *cp;
@@ -451,7 +467,7 @@ static void offer_alone_while_shutting_down(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
 }
 
-/* Who offers something and takes it back must not make us dial. */
+/* A peer that makes an offer and withdraws it must not make this end dial. */
 static void offer_alone_taken_back(struct kunit *test)
 {
 	struct rds_cpath *cp;
@@ -482,8 +498,8 @@ static void begin_to_use(struct rds_path *path)
 				     MSG_DONTWAIT));
 }
 
-/* It is taken back when the path is about to take it, and a socket begins to
- * use the path just then: there is somebody to dial for now.
+/* The peer withdraws its offer when the path is about to take it, and a socket
+ * begins to use the path just then. So this end has to dial now.
  */
 static void offer_alone_taken_back_in_use(struct kunit *test)
 {
@@ -500,7 +516,7 @@ static void offer_alone_taken_back_in_use(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_taken(test, 0));
 }
 
-/* Nobody has offered anything, and our attempt does not end by itself. */
+/* Dial without an offer; the attempt does not end by itself. */
 static struct rds_cpath *dialing_alone(struct kunit *test)
 {
 	rig_fake(test)->trans.caps = 0;
@@ -527,8 +543,8 @@ static void dialed_alone_beside_an_offer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_SHUTDOWN), 0U);
 }
 
-/* An attempt that has given way to an offer does not take it along, even if it
- * succeeds after all.
+/* An attempt that was dropped for an offer must not discard that offer, even if
+ * the attempt succeeds after all.
  */
 static void dialed_alone_too_late(struct kunit *test)
 {
@@ -549,8 +565,8 @@ static void dialed_alone_too_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
 }
 
-/* What the peer asked before it said yes to us does not mean that it has lost
- * the connection; what it asks later does.
+/* A request that the peer made before it accepted our dial does not mean that
+ * it has lost the connection. A later request does.
  */
 static void dialed_alone_since_it_asked(struct kunit *test)
 {
@@ -567,14 +583,14 @@ static void dialed_alone_since_it_asked(struct kunit *test)
 	rig_of(test)->offers_since = 0;
 	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 0, offers));
 	KUNIT_EXPECT_TRUE(test, is_taken(test, 0));
-	/* One that the peer has made makes room for any other. */
+	/* A connection made by the peer gives way to any other offer. */
 	rig_of(test)->offers_since = jiffies - 3600 * HZ;
 	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 0, offers));
 	expect_taken(test, 2, 0, offers);
 	KUNIT_EXPECT_EQ(test, state_of(test, 0), RDS_PATH_UP);
 }
 
-/* From our own address: it is us only if we dial that. */
+/* An offer from our own address is genuine only if we are dialing ourselves. */
 static void offer_to_oneself(struct kunit *test)
 {
 	rig_of(test)->peer = RIG_LADDR;
@@ -596,11 +612,11 @@ struct duel_row {
 	const char	*name;
 	u32		peer;
 	bool		knows;
-	/* It is taken before our attempt has ended. */
+	/* The offer is taken before our attempt has ended. */
 	bool		beats;
 };
 
-/* We are 192.0.2.1. */
+/* Our address is 192.0.2.1. */
 static const struct duel_row duels[] = {
 	{ "lower_who_knows",	RIG_LOWER, true, true },
 	{ "lower_stranger",	RIG_LOWER, false, false },
@@ -615,7 +631,7 @@ static void duel_desc(const struct duel_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(duels, duels, duel_desc);
 
-/* Both have dialled at once. */
+/* Both ends have dialed at the same time. */
 static void offer_alone_in_a_duel(struct kunit *test)
 {
 	const struct duel_row *row = test->param_value;
@@ -671,7 +687,7 @@ static void unregister_while_up(struct kunit *test)
 					 0)->abort);
 }
 
-/* From here on the peer is the higher address, and we dial. */
+/* From here on the peer has the higher address, and this end dials. */
 static void knock_is_answered_by_a_call(struct kunit *test)
 {
 	rig_of(test)->peer = RIG_FADDR;
@@ -709,7 +725,7 @@ static void knock_at_an_open_door(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECT), 0U);
 }
 
-/* It has something to send, and may not dial itself. */
+/* A peer that has knocked has messages to send, and must not dial itself. */
 static void caller_is_called_again(struct kunit *test)
 {
 	rig_of(test)->peer = RIG_FADDR;
@@ -719,14 +735,14 @@ static void caller_is_called_again(struct kunit *test)
 	rds_path_drop(rig_path(test), RDS_DROP_PEER_CLOSED);
 	rig_await(test, FAKE_MAPPED, 2);
 
-	/* Not for ever */
+	/* The peer is not dialed forever after its last knock. */
 	WRITE_ONCE(rig_conn(test)->c_called_at, jiffies - 3600 * HZ);
 	rds_path_drop(rig_path(test), RDS_DROP_PEER_CLOSED);
 	KUNIT_EXPECT_TRUE(test, paths_become(test, 0));
 }
 
-/* Its other paths were to be dialled when path 0 is UP. That is no reason to
- * keep what nobody dials any more.
+/* The other paths are to be dialed when path 0 is UP. That must not keep a
+ * connection whose path 0 is not dialed any more.
  */
 static void caller_s_paths_go_with_it(struct kunit *test)
 {
@@ -781,8 +797,8 @@ static bool is_known(struct kunit *test, unsigned int n)
 	return found;
 }
 
-/* They stay connected; no more than so many have a place, and a new one gets
- * the place of the one that has had it longest.
+/* Unused connections stay connected up to a limit. Beyond it, a new one takes
+ * the place of the oldest one.
  */
 static void strangers_are_bounded(struct kunit *test)
 {
@@ -815,8 +831,8 @@ static bool has_tos(struct kunit *test, u8 tos)
 	return found;
 }
 
-/* One peer has so many types of service, and no more than its share: the room
- * for a new one is made by its own.
+/* A peer can make connections for many types of service, but has a limit of its
+ * own. Beyond it, a new one takes the place of the oldest one of the same peer.
  */
 static void stranger_is_bounded(struct kunit *test)
 {

@@ -48,7 +48,7 @@ struct parse_row {
 	union any_sockaddr	sa;
 	int			len;
 	enum rds_addr_fault	fault;
-	/* If there is no fault */
+	/* Result if there is no fault */
 	struct in6_addr		ip;
 	u32			ifindex;
 };
@@ -109,7 +109,7 @@ static void parse_desc(const struct parse_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(parses, parses, parse_desc);
 
-/* Allocated to the byte, so that KASAN sees who reads more than @len. */
+/* Allocate exactly @len bytes, so that KASAN detects a read beyond them. */
 static void *copy_of(struct kunit *test, const void *sa, int len)
 {
 	void *copy = kunit_kmalloc(test, max(len, 1), GFP_KERNEL);
@@ -138,7 +138,9 @@ static void parse(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ipv6_addr_equal(&addr.ip, &row->ip));
 }
 
-/* It reads back as what it was written from, and nothing is left over. */
+/* A formatted address parses to the address that it was formatted from. No byte
+ * beyond the returned length is written.
+ */
 static void round_trip(struct kunit *test)
 {
 	const struct parse_row *row = test->param_value;

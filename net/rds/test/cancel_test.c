@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Giving up what was sent, net/rds/core/send.c: RDS_CANCEL_SENT_TO and
- * close(), for messages that wait, that are being sent, and that were.
+ * Canceling messages by RDS_CANCEL_SENT_TO and close(),
+ * net/rds/core/{cancel,retrans}.c: messages that wait in the send queue, that
+ * are being sent, and that have been sent.
  */
 #include <linux/in.h>
 #include <linux/poll.h>
@@ -98,7 +99,7 @@ static void sent_is_not_sent_again(struct kunit *test)
 	rig_expect_ops(test, "XXsCMX");
 	rig_expect_sent(test, "2 3 4");
 
-	/* Acks of what was cancelled find nothing. */
+	/* An ack of canceled messages has no effect. */
 	rds_path_ack(rig_path(test), 3);
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 1);
 	rds_path_ack(rig_path(test), 4);
@@ -159,7 +160,7 @@ static void cancelling_makes_room(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rig_poll(sock) & POLLOUT);
 }
 
-/* Close a socket, and hold on to what is left to see who else does. */
+/* Close a socket, but keep a reference to see whether any other one is left. */
 static struct sock *close_and_hold(struct kunit *test, struct socket *sock)
 {
 	struct sock *sk = sock->sk;
@@ -195,7 +196,9 @@ static void close_and_a_late_ack(struct kunit *test)
 	rig_send(test, sock, 5000);
 	rig_send(test, sock, 10);
 	sk = close_and_hold(test, sock);
-	/* The message in hand goes on; the socket does not wait for it. */
+	/* The transport goes on with the message in hand. That message holds no
+	 * reference to the socket.
+	 */
 	KUNIT_EXPECT_EQ(test, refcount_read(&sk->sk_refcnt), 1U);
 
 	fake_unblock(rig_fake(test));

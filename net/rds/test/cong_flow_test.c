@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Congestion between hosts, net/rds/core/{cong_flow,send}.c: what the peer's
- * map does to senders here, and how ours gets to the peer.
+ * Congestion between hosts, net/rds/core/{cong_flow,send_map}.c: how the peer's
+ * map affects senders on this host, and how our map is sent to the peer.
  */
 #include <linux/poll.h>
 
 #include "../core/send.h"
 #include "rig.h"
 
-/* Its bit in masks of port groups */
+/* Bit of the peer's port in masks of port groups */
 #define PEER_GROUP	BIT_ULL(RIG_PEER_PORT % 64)
 
 static const u16 peer_port[] = { RIG_PEER_PORT };
@@ -149,7 +149,7 @@ static void monitor_tells_what_is_watched(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, got.cong, PEER_GROUP);
 }
 
-/* Without monitoring poll() tells of each change once. */
+/* Without explicit monitoring, poll() reports each change once. */
 static void poll_tells_bystanders_once(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -160,7 +160,7 @@ static void poll_tells_bystanders_once(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rig_poll(sock) & POLLIN);
 }
 
-/* But a sender that was refused is told until it has looked. */
+/* If a sender was refused, poll() reports a change until the sender acts. */
 static void poll_tells_who_was_refused(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -179,7 +179,7 @@ static void poll_tells_who_was_refused(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rig_poll(sock) & POLLIN);
 }
 
-/* The map sent last has this port's bit and no other; or none, for 0. */
+/* Expect the bit of @port and no other in the map sent last; none if 0. */
 static void expect_last_map(struct kunit *test, u16 port)
 {
 	u8 *map = rig_fake(test)->last_map;
@@ -222,7 +222,9 @@ static void each_flip_is_sent_once(struct kunit *test)
 	KUNIT_EXPECT_LE(test, rig_stat(cong_update_queued), queued + 2);
 }
 
-/* One map is under way at a time, and it keeps no message. */
+/* A map is not sent before the last one is acknowledged. Messages do not wait
+ * for that ack.
+ */
 static void next_map_waits_for_the_ack(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -242,14 +244,14 @@ static void next_map_waits_for_the_ack(struct kunit *test)
 	rig_expect_ops(test, "MXM");
 	expect_last_map(test, 0);
 
-	/* Nothing is new when that has arrived. */
+	/* When this ack arrives, there is no newer map to send. */
 	rds_path_map_acked(rig_path(test));
 	schedule_timeout_uninterruptible(2);
 	fake_settle(rig_fake(test));
 	rig_expect_ops(test, "MXM");
 }
 
-/* The next connection does not wait for the acks of the last. */
+/* A new connection does not wait for acks of the lost one. */
 static void lost_connection_loses_the_ack(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -264,8 +266,8 @@ static void lost_connection_loses_the_ack(struct kunit *test)
 	expect_last_map(test, 0);
 }
 
-/* The jiffy of the last map may end after the path's work has looked whether
- * the next may go, and before it asks when to look again.
+/* The jiffy of the last map may end after the path's work item has checked
+ * whether the next map may be sent, and before it computes when to check again.
  */
 static void map_put_off_is_looked_for_again(struct kunit *test)
 {
@@ -280,7 +282,9 @@ static void map_put_off_is_looked_for_again(struct kunit *test)
 	set_bit(RDS_PF_CONG_LATER, &cp->cp_flags);
 	KUNIT_EXPECT_EQ(test, rds_send_map_delay(cp), 1L);
 
-	/* What has a flag waits for the transport, or is just being sent. */
+	/* A map whose flag is set waits for the transport or is being sent. The
+	 * work item need not check again.
+	 */
 	set_bit(RDS_PF_CONG, &cp->cp_flags);
 	KUNIT_EXPECT_EQ(test, rds_send_map_delay(cp), LONG_MAX);
 
@@ -291,7 +295,7 @@ static void map_put_off_is_looked_for_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rds_send_map_delay(cp), LONG_MAX);
 }
 
-/* The map changes as fast as it goes. */
+/* Whenever a map is sent, flag another change, up to 100 times. */
 static void changed_once_more(struct rds_path *path)
 {
 	struct fake *fake = container_of(to_cpath(path)->cp_trans,
@@ -319,8 +323,8 @@ static void messages_go_between_maps(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, strstr(rig_ops(test, false), "MMX"));
 }
 
-/* A user flips its port at will; all who are told of it need not be walked
- * through each time.
+/* A user can make a port congested and free again at will. Core must not walk
+ * all connections of the address each time: it flags them once per jiffy.
  */
 static void flips_are_told_once_a_jiffy(struct kunit *test)
 {
@@ -336,7 +340,7 @@ static void flips_are_told_once_a_jiffy(struct kunit *test)
 	KUNIT_EXPECT_LE(test, rig_stat(cong_update_queued) - queued,
 			jiffies - since + 1);
 
-	/* The last is not forgotten. */
+	/* The last change must still reach the peer. */
 	schedule_timeout_uninterruptible(4);
 	fake_settle(rig_fake(test));
 	KUNIT_EXPECT_GE(test, fake_count(rig_fake(test), FAKE_MAPPED), 1U);
@@ -358,7 +362,9 @@ static void map_goes_first_after_every_up(struct kunit *test)
 	expect_last_map(test, RIG_PORT);
 }
 
-/* What has been begun is sent as it was; then the newest, once. */
+/* A map that the transport has refused is sent as it was taken. After it, the
+ * newest map is sent, once.
+ */
 static void flips_meanwhile_become_one(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -381,12 +387,12 @@ static void flips_meanwhile_become_one(struct kunit *test)
 	expect_last_map(test, 0);
 }
 
-/* Between messages only, but before the next. */
+/* A map is sent after the message in hand, and before the next one. */
 static void map_waits_for_the_message_in_hand(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
 
-	/* A map goes not in the jiffy of the one before. */
+	/* Leave the jiffy of the last map: no other map is sent in it. */
 	schedule_timeout_uninterruptible(2);
 	fake_fail(&rig_fake(test)->xmit, -EAGAIN, FAKE_FOR_EVER);
 	rig_send(test, sock, 500);
@@ -407,10 +413,12 @@ struct refusal_row {
 	const char	*sent;
 };
 
-/* The transport refuses the first map of a connection twice. */
+/* The first two attempts to send a map fail with @err. */
 static const struct refusal_row refusals[] = {
 	{ "enomem",	-ENOMEM,	"aCmmMX",	"1a" },
-	/* Another connection has a budget of its own. */
+	/* A lost connection renews the budget of unacknowledged messages, so
+	 * the message does not ask for an ack.
+	 */
 	{ "eio",	-EIO,		"aCmsCmsCMX",	"1" },
 };
 

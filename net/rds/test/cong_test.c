@@ -6,7 +6,7 @@
 
 struct maps {
 	struct rds_cong_map	map;
-	u8			*new;	/* to be received, one byte longer */
+	u8			*new;	/* map from the peer */
 };
 
 static int maps_init(struct kunit *test)
@@ -31,7 +31,7 @@ static u64 receive(struct maps *maps)
 	return rds_cong_bits_update(maps->map.cm_bits, maps->new, false);
 }
 
-/* The wire's order, said without the code under test */
+/* Bit order of the wire, without use of the code under test */
 static void wire_set(u8 *bytes, unsigned int port)
 {
 	bytes[port / 8] |= 1 << port % 8;
@@ -98,7 +98,9 @@ static void freed_port_is_in_the_mask(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, receive(maps), 0ULL);
 }
 
-/* Only what goes from 1 to 0 counts, whatever else of its group stays. */
+/* The mask has the groups of the ports that change from congested to free, even
+ * if another port of the group stays congested.
+ */
 static void mask_is_of_changes(struct kunit *test)
 {
 	struct maps *maps = test->priv;
@@ -130,7 +132,7 @@ static void mask_of_all(struct kunit *test)
 					   RDS_CONG_MAP_BYTES));
 }
 
-/* A map arrives at any address, and nothing behind its end is read. */
+/* A map may have any alignment. No byte beyond its end is read. */
 static void unaligned_input(struct kunit *test)
 {
 	struct maps *maps = test->priv;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * How long connections stay, and how many there may be,
- * net/rds/core/conn*.c.
- */
+/* Tests of the lifetime and the number of connections, net/rds/core/conn*.c. */
 #include <linux/cred.h>
 #include <net/ipv6.h>
 
@@ -34,7 +31,7 @@ static void redial_fast(void)
 	rig_sysctl()->reconnect_max_ms = 8;
 }
 
-/* Nobody is there, and who wanted to send is gone. */
+/* The peer cannot be reached, and the socket that wanted to send is closed. */
 static void expect_abandoned_one_to_go(struct kunit *test, unsigned int caps)
 {
 	struct socket *sock;
@@ -58,14 +55,14 @@ static void abandoned_one_goes(struct kunit *test)
 	expect_abandoned_one_to_go(test, 0);
 }
 
-/* A probe of the family's own waits there. */
+/* A probe of RDS itself waits there, but does not keep the connection. */
 static void abandoned_one_with_paths_goes(struct kunit *test)
 {
 	expect_abandoned_one_to_go(test,
 				   RDS_CAP_LOWER_DIALS | RDS_CAP_MULTIPATH);
 }
 
-/* Nor is one that nobody dials forgotten about. */
+/* An abandoned connection that this end does not dial is destroyed, too. */
 static void abandoned_one_that_peer_dials_goes(struct kunit *test)
 {
 	struct socket *sock = rig_socket(test, RIG_PORT);
@@ -78,7 +75,9 @@ static void abandoned_one_that_peer_dials_goes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conns(), 0U);
 }
 
-/* A message that waits, or a socket that has sent one, is a reason to dial. */
+/* As long as a message waits, or a socket that has sent one is open, the path
+ * is dialed.
+ */
 static void wanted_one_is_dialled_for_ever(struct kunit *test)
 {
 	struct socket *sock = rig_socket(test, RIG_PORT);
@@ -98,7 +97,9 @@ static void wanted_one_is_dialled_for_ever(struct kunit *test)
 	rig_await(test, FAKE_SENT, 1);
 }
 
-/* What the peer's next number is must be known. */
+/* A connection that was UP keeps the next sequence number of the peer, so it
+ * stays.
+ */
 static void one_that_was_up_stays(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -132,7 +133,7 @@ static void peer_is_forgotten(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
 	KUNIT_EXPECT_EQ(test, rig_fake(test)->live_paths, 0);
 
-	/* Both ends begin anew. */
+	/* Both ends start over. */
 	fake_forget(rig_fake(test));
 	rig_send(test, sock, 1);
 	rig_await(test, FAKE_SENT, 1);
@@ -153,7 +154,7 @@ static void namespace_has_a_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_stat(conn_refused_net), before + 1);
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
 
-	/* What there is already works. */
+	/* An existing connection still works. */
 	rig_of(test)->peer = RIG_FADDR;
 	rig_send(test, sock, 1);
 	rig_sysctl()->max_conns = 2;
@@ -162,7 +163,7 @@ static void namespace_has_a_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conns(), 2U);
 }
 
-/* Of which peers may have three quarters */
+/* Peers may use three quarters of the limit. */
 static void peers_leave_room_for_users(struct kunit *test)
 {
 	u64 before = rig_stat(conn_refused_net);
@@ -184,12 +185,12 @@ static void peers_leave_room_for_users(struct kunit *test)
 	rig_of(test)->peer = RIG_LOWER + 3;
 	KUNIT_EXPECT_EQ(test, rig_offer(test, 0, &offers[3]), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, rig_stat(conn_refused_net), before + 1);
-	/* The oldest that nobody uses makes room. */
+	/* The oldest unused connection makes room. */
 	rig_await(test, FAKE_FREE, 1);
 	KUNIT_EXPECT_EQ(test, conns(), 3U);
 }
 
-/* A user without power over the namespace has a limit of his own. */
+/* A user without CAP_NET_ADMIN over the namespace has a limit as well. */
 static void user_has_a_limit(struct kunit *test)
 {
 	u64 before = rig_stat(conn_refused_user);
@@ -214,8 +215,9 @@ static void user_has_a_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conns(), 2U);
 }
 
-/* A reference to a connection may be held longer than its transport is there,
- * the memory of which is another's then.
+/* A reference to a connection may be held after its transport is gone. The
+ * memory of the transport may be in other use by then, so core must not read
+ * it.
  */
 static void transport_may_be_gone(struct kunit *test)
 {

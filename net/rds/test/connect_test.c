@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Connecting and shutting down, net/rds/core/{path,path_work}.c: who dials,
- * when again, and what happens when a transport says the unexpected.
+ * Tests of connecting and shutting down,
+ * net/rds/core/{path,path_connect,path_work}.c: which end dials, when it dials
+ * again, and what happens if a transport reports something unexpected.
  */
 #include <linux/iopoll.h>
 
@@ -46,7 +47,7 @@ static void failures_back_off(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_dialling_again(test));
 }
 
-/* Who takes connections and resets them is not dialled at full speed. */
+/* A peer that accepts and then resets is not dialed without back-off. */
 static void silence_backs_off(struct kunit *test)
 {
 	static const u32 ceilings[] = { 0, 1, 2, 4, 8, 8 };
@@ -73,7 +74,9 @@ static void silence_backs_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_cpath(test)->cp_backoff_ms, 0U);
 }
 
-/* An attempt that waits is neither forgotten nor hurried by new messages. */
+/* New messages neither cancel nor hasten an attempt that waits for its
+ * back-off.
+ */
 static void messages_do_not_hurry_it(struct kunit *test)
 {
 	struct socket *sock = rig_socket(test, RIG_PORT);
@@ -107,7 +110,7 @@ static void eagain_leaves_it_to_the_peer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_cpath(test)), RDS_PATH_DOWN);
 	rig_expect_ops(test, "ac");
 
-	/* Having something more to send is a reason to ask again. */
+	/* One more message to send is a reason to try again. */
 	rig_send(test, sock, 1);
 	rig_await(test, FAKE_CONNECT, 2);
 	rig_expect_ops(test, "acc");
@@ -173,8 +176,9 @@ static void drop_while_down(struct kunit *test)
 	rig_expect_ops(test, "acsCMX");
 }
 
-/* Nothing but the transport goes on meanwhile: not a message, nor a connection,
- * be it the peer's. What is acknowledged is not sent again.
+/* During the shutdown only the transport works: no message is sent, and no
+ * connection is made or taken, not even one from the peer. A message that is
+ * acknowledged meanwhile is not retransmitted.
  */
 static void an_end_may_take_its_time(struct kunit *test)
 {
@@ -206,7 +210,7 @@ static void an_end_may_take_its_time(struct kunit *test)
 	rig_expect_sent(test, "3ar 4");
 }
 
-/* It is called again by the clock, if nobody else says so. */
+/* If nothing kicks the path, the timer calls path_shutdown() again. */
 static void an_end_has_an_end(struct kunit *test)
 {
 	struct fake *fake = rig_fake(test);
@@ -244,7 +248,7 @@ static void a_drop_does_not_begin_an_end_anew(struct kunit *test)
 	rig_expect_ops(test, "sCM");
 }
 
-/* A connection that is taken away waits for nobody. */
+/* The destruction of a connection does not wait for the peer. */
 static void an_end_that_is_cut_short(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -269,7 +273,7 @@ static void drop_again(struct rds_path *path)
 	rds_path_drop(path, RDS_DROP_PEER_RESET);
 }
 
-/* A drop that comes while the shutdown runs is not lost. */
+/* A drop is not lost if it comes while the shutdown runs. */
 static void drop_while_shutting_down(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -282,10 +286,10 @@ static void drop_while_shutting_down(struct kunit *test)
 	rig_expect_sent(test, "2 2ar");
 }
 
-/* For what an op of the fake transport calls */
+/* The sender for send_beside(), which an op of the fake transport calls */
 static struct rig_sender *sender_beside;
 
-/* With the path DISCONNECTING; until the sender has done all that it does. */
+/* Send while the path is DISCONNECTING, and wait until the sender is done. */
 static void send_beside(struct rds_path *path)
 {
 	int ret;
@@ -295,9 +299,9 @@ static void send_beside(struct rds_path *path)
 			  120 * USEC_PER_SEC, false, sender_beside->ret);
 }
 
-/* The reaper takes a loopback path down that looks idle, beside the path's
- * work. A message that comes while it does, when nobody dials, is not left
- * behind.
+/* The reaper takes down a loopback path that looks idle, concurrently with the
+ * path's work item. A message that arrives meanwhile, when this end plans no
+ * attempt to connect, must not be left behind.
  */
 static void send_while_idle_path_is_shut_down(struct kunit *test)
 {
@@ -313,7 +317,7 @@ static void send_while_idle_path_is_shut_down(struct kunit *test)
 	rig_fake(test)->in_shutdown = send_beside;
 	rds_path_shut_down_idle(cp);
 	KUNIT_EXPECT_EQ(test, rig_finish_sender(&sender), 1);
-	/* All that was asked for is done now. */
+	/* Wait until all requested work is done. */
 	fake_settle(rig_fake(test));
 
 	KUNIT_EXPECT_EQ(test, rds_cpath_state(cp), RDS_PATH_UP);
@@ -321,8 +325,9 @@ static void send_while_idle_path_is_shut_down(struct kunit *test)
 	rig_expect_ops(test, "sCMX");
 }
 
-/* If a path is UP when an attempt to connect is planned, the plan stays. When
- * the path has been taken down, a sender must not wait for that plan in vain.
+/* If a path is UP when an attempt to connect is planned, RDS_PF_CONNECT stays
+ * set. After the path was taken down, a sender must not wait in vain for that
+ * attempt.
  */
 static void attempt_planned_while_up(struct kunit *test)
 {
@@ -356,7 +361,7 @@ struct dial_row {
 
 #define LOWER_PEER	0xc0000102	/* 192.0.1.2 */
 
-/* After a drop; we are 192.0.2.1. */
+/* Which end dials after a drop; our address is 192.0.2.1 */
 static const struct dial_row dials[] = {
 	{ "both_dial",		0, RIG_FADDR, false, true },
 	{ "both_dial_lower",	0, LOWER_PEER, false, true },

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The contract of include/net/rds/transport.h, from the transport's side:
- * registration, the order of the ops, what is pinned and what is given back.
+ * registration, the order of the ops, and which objects pin the module until
+ * they are released.
  */
 #include <linux/module.h>
 
 #include "../core/path.h"
 #include "rig.h"
 
-/* What is missing from a transport that is to be registered */
+/* Faults of a transport that is to be registered */
 enum fault {
 	NOTHING,
 	NO_NAME,
@@ -138,7 +139,7 @@ static void spoil(struct fake *fake, enum fault fault)
 	}
 }
 
-/* A second transport, in a slot that nobody uses */
+/* Register a second transport, in an unused slot. */
 static void register_checks(struct kunit *test)
 {
 	const struct register_row *row = test->param_value;
@@ -172,7 +173,7 @@ static void register_taken_slot(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_register(rig_fake(test)), 0);
 }
 
-/* That none runs beside another is seen to by fake.c and rig_exit(). */
+/* fake.c detects ops that overlap, and rig_exit() then fails the test. */
 static void ops_in_order(struct kunit *test)
 {
 	struct socket *sock = rig_socket(test, RIG_PORT);
@@ -278,7 +279,9 @@ static int laddr_check_without_memory(struct net *net,
 	return -ENOMEM;
 }
 
-/* The address may be there all the same: the next transport is not asked. */
+/* If laddr_check() returns -ENOMEM, the transport may serve the address all the
+ * same. So bind() fails, and core does not ask the next transport.
+ */
 static void want_of_memory_is_told(struct kunit *test)
 {
 	struct rds_conn_ops *ops = &rig_fake(test)->conn_ops;
@@ -315,7 +318,9 @@ static void unread_message_pins_the_module(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_incomings(), 0);
 }
 
-/* A message in hand whose socket has gone, and pongs behind it */
+/* A message whose socket is closed is being sent, and pongs wait behind it.
+ * Neither delays the end of the transport.
+ */
 static void unregister_with_messages(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Received messages, net/rds/core/deliver.c: which socket gets them, which
- * nobody gets, and pings.
+ * Received messages, net/rds/core/{deliver,pong}.c: which socket receives them,
+ * which ones are dropped, and pings.
  */
 #include <linux/poll.h>
 
@@ -134,7 +134,9 @@ static void restart_forgets_the_sequence(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, got.ret, 5);
 }
 
-/* The sequence outlives the connection: that is what tells duplicates. */
+/* The expected sequence number outlives the connection. Otherwise core would
+ * not detect duplicates that the peer retransmits on the next connection.
+ */
 static void drop_keeps_the_sequence(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -164,7 +166,7 @@ static void unknown_port_is_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_stat(recv_drop_no_sock), no_sock + 1);
 	KUNIT_EXPECT_EQ(test, fake_incomings(), 0);
 
-	/* Its number is used up all the same. */
+	/* The dropped message has used up its sequence number. */
 	rig_deliver(test, 1, 9, RIG_PORT, 100, RETRANS);
 	KUNIT_EXPECT_EQ(test, rig_stat(recv_drop_old_seq), old_seq + 1);
 	rig_recv(test, sock, &got);
@@ -228,7 +230,7 @@ static void pongs_keep_the_order_of_pings(struct kunit *test)
 					       i)->dport, 100 + i);
 }
 
-/* Nothing waits for a pong that must not come, so a later one has to tell. */
+/* The pong to the second ping proves that the first ping gets none. */
 static void ping_from_port_0_is_ignored(struct kunit *test)
 {
 	u64 pings = rig_stat(recv_ping);
@@ -243,7 +245,7 @@ static void ping_from_port_0_is_ignored(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_stat(recv_ping), pings + 2);
 }
 
-/* Who pings and does not read the answers gets no more of them. */
+/* A port whose owner does not read pongs is congested, and gets no more. */
 static void ping_from_a_full_port(struct kunit *test)
 {
 	static const u16 full[] = { 66 };
@@ -300,7 +302,7 @@ static void pong_is_sent_again_after_a_drop(struct kunit *test)
 	rds_path_ack(rig_path(test), 2);
 }
 
-/* A peer that pings and does not read must not fill our memory. */
+/* A peer that pings and does not read the pongs must not fill our memory. */
 static void pongs_are_bounded(struct kunit *test)
 {
 	u64 pongs = rig_stat(send_pong);
@@ -317,7 +319,10 @@ static void pongs_are_bounded(struct kunit *test)
 	KUNIT_EXPECT_LE(test, rig_stat(send_pong), pongs + 1100);
 }
 
-/* Nor may many of them. One has a quarter of what is left. */
+/* Many such peers must not fill our memory either. A path may hold a quarter of
+ * the pongs that are left for the namespace. When it holds 8 of 40, a quarter
+ * of those left is 8, and no ninth pong is added.
+ */
 static void pongs_of_all_are_bounded(struct kunit *test)
 {
 	u64 limited = rig_stat(recv_ping_limited), seq;
@@ -340,8 +345,8 @@ static void pongs_of_all_are_bounded(struct kunit *test)
 	rds_path_ack(rig_path(test), 9);
 	KUNIT_EXPECT_EQ(test, atomic_read(pongs), 0);
 
-	/* One that is not queued before goes with the connection, which its
-	 * sockets may keep.
+	/* A pong that is not queued yet is dropped with the connection. Sockets
+	 * may hold a reference to the connection, so close the socket first.
 	 */
 	rig_deliver(test, seq, 4321, RDS_PORT_PING, 0, 0);
 	rig_close(test, sock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A transport for tests; see fake.h. */
+/* A fake transport for tests; see fake.h. */
 #include <linux/ctype.h>
 #include <linux/module.h>
 #include <linux/sched.h>
@@ -17,10 +17,10 @@
 #define FAKE_AGES	(24 * 3600 * HZ)
 
 /**
- * struct fake_path - what the transport has of a path
+ * struct fake_path - the transport's data of a path
  * @item: on &fake.paths
  * @path: the path
- * @inside: ops that run now and should be alone
+ * @inside: number of running ops that must not overlap
  * @offer: a connection made by the peer, or NULL
  */
 struct fake_path {
@@ -41,7 +41,7 @@ const struct in6_addr fake_laddr = {
 
 static atomic_t fake_live_incomings = ATOMIC_INIT(0);
 
-/* The one that is registered; ops do not say whose they are. */
+/* The registered transport. Core passes no pointer to it to the ops. */
 static struct fake *the_fake;
 
 static void fake_enter(struct rds_path *path)
@@ -166,7 +166,9 @@ static int fake_path_offer(struct rds_path *path, void *offer)
 		fp->offer = offer;
 		if (!to_cpath(path)->cp_multi)
 			rds_path_offered(path);
-		/* As if the path's work had been through with it already */
+		/* Free the request, as if the path's work item had processed
+		 * the offer already: core must not read it any more.
+		 */
 		kfree(the_fake->offered_by);
 		the_fake->offered_by = NULL;
 	}
@@ -198,10 +200,10 @@ static void *fake_take_offer(struct rds_path *path)
 }
 
 /**
- * fake_withdraw() - the peer takes back what it has offered
- * @path: the path, of a transport without paths
+ * fake_withdraw() - Withdraw the peer's offer
+ * @path: the path, of a transport without RDS_CAP_MULTIPATH
  *
- * Return: true if it was still on offer.
+ * Return: true if the path still had the offer.
  */
 bool fake_withdraw(struct rds_path *path)
 {
@@ -217,10 +219,11 @@ bool fake_withdraw(struct rds_path *path)
 }
 
 /**
- * fake_dialed() - what was dialed is here
- * @path: the path, of a transport without paths
+ * fake_dialed() - Let the peer accept our dial
+ * @path: the path, of a transport without RDS_CAP_MULTIPATH
  *
- * Return: true if the path waits for it, and comes UP; false if it does not.
+ * Return: true if the path waits for the connection, and comes UP; false if it
+ * does not wait any more.
  */
 bool fake_dialed(struct rds_path *path)
 {
@@ -267,7 +270,7 @@ static int fake_path_connect(struct rds_path *path)
 		hook(path);
 	done = !call.ret && !fake->connect_later;
 	fake_leave(path, &call);
-	/* Other ops may begin at that moment. */
+	/* Core may call other ops from here on. */
 	if (done)
 		rds_path_connect_done(path);
 	return call.ret;
@@ -289,8 +292,8 @@ static unsigned long fake_path_shutdown(struct rds_path *path, bool abort)
 }
 
 /**
- * fake_pattern() - what payloads of tests are made of
- * @offset: where in the payload
+ * fake_pattern() - Compute a byte of the payload that tests use
+ * @offset: offset in the payload
  *
  * Return: the byte.
  */
@@ -336,7 +339,7 @@ static bool fake_bag_is_intact(const struct rds_payload *payload)
 	return false;
 }
 
-/* From ops that come before the gate is looked at */
+/* Called by the ops that core calls before it checks the gate. */
 static void fake_hold_gate(struct rds_path *path)
 {
 	struct rds_cpath *cp = to_cpath(path);
@@ -394,7 +397,7 @@ static int fake_xmit_cong_map(struct rds_path *path, const void *map)
 	return call.ret;
 }
 
-/* Others may send meanwhile. */
+/* No fake_enter(): other tasks may send at the same time. */
 static void fake_rx_resume(struct rds_path *path)
 {
 	struct fake_call call = { .op = FAKE_RESUME };
@@ -415,8 +418,8 @@ static int fake_flush(struct rds_path *path)
 }
 
 /**
- * fake_init() - prepare the transport
- * @fake: zeroed
+ * fake_init() - Initialize the transport
+ * @fake: the transport, zeroed
  */
 void fake_init(struct fake *fake)
 {
@@ -446,7 +449,7 @@ void fake_init(struct fake *fake)
 }
 
 /**
- * fake_batches() - have a flush op, too
+ * fake_batches() - Add a flush() op
  * @fake: the transport, not in use
  */
 void fake_batches(struct fake *fake)
@@ -455,10 +458,10 @@ void fake_batches(struct fake *fake)
 }
 
 /**
- * fake_register() - offer the transport to sockets
+ * fake_register() - Register the transport with core
  * @fake: the transport
  *
- * Return: what rds_transport_register() says.
+ * Return: as rds_transport_register().
  */
 int fake_register(struct fake *fake)
 {
@@ -471,7 +474,7 @@ int fake_register(struct fake *fake)
 }
 
 /**
- * fake_unregister() - withdraw it, if it has been offered
+ * fake_unregister() - Unregister the transport if it is registered
  * @fake: the transport
  */
 void fake_unregister(struct fake *fake)
@@ -484,10 +487,10 @@ void fake_unregister(struct fake *fake)
 }
 
 /**
- * fake_fail() - have an op fail from now on
+ * fake_fail() - Make an op fail from now on
  * @plan: the op's plan
- * @err: by this errno
- * @times: so often, or FAKE_FOR_EVER
+ * @err: the errno
+ * @times: number of calls that fail, or FAKE_FOR_EVER
  */
 void fake_fail(struct fake_plan *plan, int err, int times)
 {
@@ -498,7 +501,7 @@ void fake_fail(struct fake_plan *plan, int err, int times)
 }
 
 /**
- * fake_unblock() - take messages and maps again, and say so
+ * fake_unblock() - Take messages and maps again, and notify core
  * @fake: the transport, with a path
  */
 void fake_unblock(struct fake *fake)
@@ -509,7 +512,7 @@ void fake_unblock(struct fake *fake)
 }
 
 /**
- * fake_forget() - begin the log anew
+ * fake_forget() - Clear the log
  * @fake: the transport
  */
 void fake_forget(struct fake *fake)
@@ -526,12 +529,12 @@ static bool fake_is(const struct fake_call *call, enum fake_op op)
 }
 
 /**
- * fake_nth() - look a call up in the log
+ * fake_nth() - Look up a call in the log
  * @fake: the transport
- * @op: calls of this op only
- * @n: the first is 0
+ * @op: count calls of this op only
+ * @n: number of the call, from 0
  *
- * Return: the call, or NULL if there were not so many.
+ * Return: the call, or NULL if the log has fewer.
  */
 const struct fake_call *fake_nth(struct fake *fake, enum fake_op op,
 				 unsigned int n)
@@ -549,11 +552,11 @@ const struct fake_call *fake_nth(struct fake *fake, enum fake_op op,
 }
 
 /**
- * fake_count() - how many calls of an op there were
+ * fake_count() - Count the calls of an op in the log
  * @fake: the transport
  * @op: the op
  *
- * Return: the number.
+ * Return: the number of calls.
  */
 unsigned int fake_count(struct fake *fake, enum fake_op op)
 {
@@ -567,12 +570,13 @@ unsigned int fake_count(struct fake *fake, enum fake_op op)
 }
 
 /**
- * fake_await() - wait for calls, and for what core does with their results
+ * fake_await() - Wait for calls, and for core to process their results
  * @fake: the transport
  * @op: the op
- * @count: how many calls
+ * @count: number of calls
  *
- * Return: true if there were as many, if not more.
+ * Return: true if the log has at least @count calls; false if they took too
+ * long.
  */
 bool fake_await(struct fake *fake, enum fake_op op, unsigned int count)
 {
@@ -584,7 +588,7 @@ bool fake_await(struct fake *fake, enum fake_op op, unsigned int count)
 	return done;
 }
 
-/* The n-th path that there is now, with a reference to its connection. */
+/* Return the n-th existing path with a reference to its connection, or NULL. */
 static struct rds_cpath *fake_hold_path(struct fake *fake, unsigned int n)
 {
 	struct rds_cpath *cp = NULL;
@@ -603,11 +607,11 @@ static struct rds_cpath *fake_hold_path(struct fake *fake, unsigned int n)
 }
 
 /**
- * fake_settle() - wait until no path's work has anything more to do
+ * fake_settle() - Wait until no path's work item has more to do
  * @fake: the transport
  *
- * Works of paths kick each other, hence the rounds. A retry that is planned
- * for later does not count, and stays planned.
+ * The work items of paths kick each other, hence the rounds. A retry that is
+ * planned for later is not waited for, and stays planned.
  */
 void fake_settle(struct fake *fake)
 {
@@ -623,11 +627,11 @@ void fake_settle(struct fake *fake)
 }
 
 /**
- * fake_ops() - the log in short
+ * fake_ops() - Format the log
  * @fake: the transport
- * @failed: calls that failed included
- * @buf: where to write it
- * @size: of @buf
+ * @failed: include calls that failed
+ * @buf: the output buffer
+ * @size: size of @buf
  *
  * Return: @buf, with a letter of enum fake_op for each call.
  */
@@ -653,13 +657,13 @@ const char *fake_ops(struct fake *fake, bool failed, char *buf, size_t size)
 }
 
 /**
- * fake_sent() - the messages that were taken, in short
+ * fake_sent() - Format the messages that the transport has taken
  * @fake: the transport
- * @buf: where to write it
- * @size: of @buf
+ * @buf: the output buffer
+ * @size: size of @buf
  *
- * Return: @buf, with the sequence numbers; behind each an "a" if an ack is
- * asked for and an "r" if it is marked as sent before.
+ * Return: @buf, with the sequence numbers. An "a" follows a number if the
+ * message requests an ack, and an "r" if it is marked as retransmitted.
  */
 const char *fake_sent(struct fake *fake, char *buf, size_t size)
 {
@@ -694,15 +698,15 @@ static const char *fake_kind(const struct fake_call *call)
 }
 
 /**
- * fake_said() - what one path has sent, in short
+ * fake_said() - Format what one path has sent
  * @fake: the transport
- * @index: its number
- * @buf: where to write it
- * @size: of @buf
+ * @index: number of the path
+ * @buf: the output buffer
+ * @size: size of @buf
  *
- * Return: @buf, with the sequence numbers; behind each a "p" for a probe, a
- * "y" for the answer to one, and an "r" if it is marked as sent before. "M" is
- * a congestion map.
+ * Return: @buf, with the sequence numbers. A "p" follows the number of a probe,
+ * a "y" that of a reply, and an "r" that of a message marked as retransmitted.
+ * "M" is a congestion map.
  */
 const char *fake_said(struct fake *fake, unsigned int index, char *buf,
 		      size_t size)
@@ -753,11 +757,11 @@ static const struct rds_incoming_ops fake_incoming_ops = {
 };
 
 /**
- * fake_deliver() - let a message arrive from the peer
- * @path: the path that it comes by
- * @hdr: its header; the payload is of fake_pattern()
+ * fake_deliver() - Deliver a message from the peer
+ * @path: the path on which it arrives
+ * @hdr: its header; the payload consists of fake_pattern()
  *
- * Return: 1 if core would have more, 0 if not, or -ENOMEM.
+ * Return: 1 if the transport may read on; 0 if it must stop; -ENOMEM.
  */
 int fake_deliver(struct rds_path *path, const struct rds_header *hdr)
 {
@@ -785,9 +789,9 @@ int fake_deliver(struct rds_path *path, const struct rds_header *hdr)
 }
 
 /**
- * fake_incomings() - messages delivered and not freed yet
+ * fake_incomings() - Count the messages that are delivered and not yet freed
  *
- * Return: how many.
+ * Return: the number of messages.
  */
 int fake_incomings(void)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A transport that does what a test tells it to and records what core asks of
- * it. It sits in the slot of TCP, serves 192.0.2.1, and reaches any peer; a
- * test uses one peer, hence one connection, at a time, if it does not count
- * paths only. Tests of paths give it the capabilities of TCP.
+ * A fake transport. It does what a test tells it to do, and logs the calls of
+ * core. It takes the slot of TCP, serves 192.0.2.1, and reaches any peer. A
+ * test uses one peer, and hence one connection, at a time, unless it only
+ * counts paths. Tests of paths give the transport the capability flags of TCP.
  */
 #ifndef _RDS_TEST_FAKE_H
 #define _RDS_TEST_FAKE_H
@@ -18,8 +18,9 @@
 #define FAKE_FOR_EVER	(-1)
 
 /*
- * What the log has of a call, see fake_ops(). Capitals are calls that
- * succeeded; whoever counts small letters counts both.
+ * Letters for the calls in the log, see fake_ops(). A capital letter stands for
+ * calls that succeeded. In a search of the log, a small letter stands for all
+ * calls of the op, whether they succeeded or failed.
  */
 enum fake_op {
 	FAKE_ALLOC	= 'a',
@@ -40,13 +41,14 @@ enum fake_op {
 
 /**
  * struct fake_call - a call of an op
- * @op: which, in small letters
- * @ret: what it returned; positive and zero are success
- * @index: number that the path had then
- * @task: who called
- * @offer: the connection taken, or offered; NULL if we dialled
- * @abort: a shutdown that does not wait for anything
- * @seq: of the message (FAKE_XMIT only), as all that follows
+ * @op: the op, as its small letter
+ * @ret: its return value; positive and zero are success
+ * @index: number of the path at the time of the call
+ * @task: the calling task
+ * @offer: the connection that was taken or offered; NULL if we dialed
+ * @abort: the shutdown must not wait for anything
+ * @seq: sequence number of the message; this and all further fields for
+ *	FAKE_XMIT only
  * @sport: sending port
  * @dport: receiving port
  * @len: bytes of payload
@@ -73,9 +75,9 @@ struct fake_call {
 };
 
 /**
- * struct fake_plan - how an op is to fail
- * @err: by this errno
- * @times: so often; or FAKE_FOR_EVER
+ * struct fake_plan - planned failures of an op
+ * @err: the errno to return
+ * @times: number of calls that fail, or FAKE_FOR_EVER
  */
 struct fake_plan {
 	int	err;
@@ -84,45 +86,51 @@ struct fake_plan {
 
 /**
  * struct fake - the transport
- * @trans: what is registered
- * @conn_ops: its ops, open to change before fake_register()
+ * @trans: the transport as registered with core
+ * @conn_ops: its ops; a test may change them before fake_register()
  * @data_ops: likewise
- * @registered: it is
- * @path: the path that was made first, until path_free()
- * @alloc: plan for path_alloc()
- * @connect: plan for path_connect()
- * @xmit: plan for xmit()
- * @map: plan for xmit_cong_map()
- * @offer: plan for path_offer()
- * @end: plan for path_shutdown(), which does not fail: jiffies until it is to
- *	be called again
- * @flush: plan for flush(), if fake_batches() was called
- * @max_paths: paths offered to a peer of this implementation
- * @legacy_paths: paths offered to others
- * @peer_dials: without an offer, path_connect() leaves it to the peer
- * @mark: where the stream of bytes is; moves with each message
- * @truesize: what messages received say that they hold; 0 for what they do
- * @hold_gate: gates do not open, and nothing is given up, because time passes
- * @keep_map_acks: the test acknowledges congestion maps; otherwise each is
+ * @registered: @trans is registered
+ * @path: the path that was created first; NULL after its path_free(), until
+ *	another path is created
+ * @alloc: planned failures of path_alloc()
+ * @connect: planned failures of path_connect()
+ * @xmit: planned failures of xmit()
+ * @map: planned failures of xmit_cong_map()
+ * @offer: planned failures of path_offer()
+ * @end: plan for path_shutdown(), which does not fail: its errno is the time in
+ *	jiffies after which core is to call the op again
+ * @flush: planned failures of flush(), if fake_batches() was called
+ * @max_paths: number of paths offered to a peer that runs our implementation
+ * @legacy_paths: number of paths offered to any other peer
+ * @peer_dials: without an offer, path_connect() leaves it to the peer to dial
+ * @mark: position in the byte stream; moves on with each message
+ * @truesize: bytes of memory that each received message claims to hold; 0 for
+ *	the bytes that it really holds
+ * @hold_gate: time alone opens no gate and drops no silent connection
+ * @keep_map_acks: the test acknowledges congestion maps; otherwise each map is
  *	acknowledged at once
- * @connect_later: path_connect() leaves it to the test to say that it is done
- * @offered_by: the peer of the next offer, freed when path_offer() keeps that
- * @in_connect: called once, in the next path_connect(), before it looks
- * @after_connect: likewise, when it has decided
+ * @connect_later: the test calls rds_path_connect_done() instead of
+ *	path_connect()
+ * @offered_by: the peer's request for the next offer; freed when path_offer()
+ *	keeps the offer
+ * @in_connect: called once, in the next path_connect(), before that takes an
+ *	offer
+ * @after_connect: likewise, after the return value is decided
  * @in_xmit: called once, in the next xmit()
  * @in_map: called in each xmit_cong_map()
  * @in_shutdown: called once, in the next path_shutdown()
  * @last_map: the map sent last
- * @backoff_ms: ceiling of the back-off at each connect, the first few
- * @nr_backoff: how many of those
- * @lock: guards what follows
+ * @backoff_ms: ceilings of the back-off at the first calls of path_connect()
+ * @nr_backoff: number of entries of @backoff_ms in use
+ * @lock: guards the plans, @path, the offers of the paths, and the fields from
+ *	@calls to @live_paths
  * @wait: woken by each call
- * @calls: the calls so far, forgotten by fake_forget()
- * @nr_calls: how many
- * @paths: those allocated and not freed
- * @live_paths: how many
- * @again_calls: calls of accept_again()
- * @broken: what a test should fail for in any case, or NULL
+ * @calls: log of the calls since fake_forget()
+ * @nr_calls: number of calls in the log
+ * @paths: the paths that are allocated and not freed
+ * @live_paths: number of these
+ * @again_calls: number of calls of accept_again()
+ * @broken: why the test must fail whatever else it checks, or NULL
  */
 struct fake {
 	struct rds_transport	trans;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * When a path that is UP may carry messages, net/rds/core/gate.c. Gates do not
- * open because time passes unless a test lets them (rig_init_paths()).
+ * Tests of the gate, net/rds/core/gate.c: when a path that is UP may carry
+ * messages. Time alone opens no gate unless a test permits it
+ * (rig_init_paths()).
  */
 #include "rig.h"
 
@@ -12,7 +13,7 @@ static const struct rig_peer old = { RIG_OLD, 1, 0, 0 };
 
 static char offer;
 
-/* One message waits to be sent, and the path is UP, dialled by us. */
+/* Dial the path and bring it UP, with one message waiting to be sent. */
 static struct socket *up_and_waiting(struct kunit *test)
 {
 	struct socket *sock = rig_socket(test, RIG_PORT);
@@ -22,8 +23,9 @@ static struct socket *up_and_waiting(struct kunit *test)
 	return sock;
 }
 
-/* After that the peer has said who it is, the connection was lost, and another
- * has come UP; the message is to be sent again.
+/* After up_and_waiting() the peer sends its handshake frame, unless @peer is
+ * NULL. Then the connection is lost and the next one comes UP, so the message
+ * must be retransmitted.
  */
 static struct socket *up_again(struct kunit *test, const struct rig_peer *peer)
 {
@@ -54,8 +56,8 @@ static void map_from_peer(struct kunit *test)
 	fake_settle(rig_fake(test));
 }
 
-/* A stock acceptor may yet reset what it has acknowledged. If it was but a
- * probe, another will follow.
+/* A stock acceptor may still reset a connection after it has acknowledged data.
+ * So a probe goes first: if it is lost, another one follows.
  */
 static void dialler_waits_for_a_map(struct kunit *test)
 {
@@ -82,7 +84,7 @@ static void open_gate_stays_open(struct kunit *test)
 	rig_expect_said(test, 0, "M 1p 2 3 4");
 }
 
-/* As if what there is to be waited for had lasted long enough */
+/* Pretend that the time limits of the gate have passed. */
 static void time_passes(struct kunit *test)
 {
 	struct rds_cpath *cp = rig_nth_cpath(test, 0);
@@ -93,7 +95,7 @@ static void time_passes(struct kunit *test)
 	fake_settle(rig_fake(test));
 }
 
-/* It may know nothing of the connection, whose bytes its TCP acknowledges. */
+/* The peer may not know of the connection whose data its TCP acknowledges. */
 static void silent_peer_is_dialled_again(struct kunit *test)
 {
 	struct rds_cpath *cp;
@@ -107,7 +109,7 @@ static void silent_peer_is_dialled_again(struct kunit *test)
 	rig_expect_said(test, 0, "M 1p M 1pr");
 	KUNIT_EXPECT_EQ(test, cp->cp_drop_reason, RDS_DROP_TIMEOUT);
 
-	/* It is given more time each time, until it is heard. */
+	/* Each silent connection gives the peer more time, until data comes. */
 	KUNIT_EXPECT_EQ(test, cp->cp_unheard, 1);
 	time_passes(test);
 	rig_await(test, FAKE_MAPPED, 3);
@@ -118,7 +120,7 @@ static void silent_peer_is_dialled_again(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, strstr(rig_said(test, 0), "2"));
 }
 
-/* The same, by itself */
+/* The same happens when real time passes. */
 static void silence_has_an_end(struct kunit *test)
 {
 	rig_fake(test)->hold_gate = false;
@@ -186,8 +188,9 @@ static void ours_that_is_silent(struct kunit *test)
 	rig_expect_said(test, 0, "M 0p M 0p");
 }
 
-/* It greets with numbers, and so do we, behind what is sent again; but first
- * with one that it has had, if it remembers us.
+/* Such a peer sends numbered handshake frames, and so do we: a probe follows
+ * the retransmitted message. A probe with an old sequence number goes first. If
+ * the peer remembers us, it already has that number.
  */
 static void new_has_to_greet_again(struct kunit *test)
 {
@@ -198,7 +201,9 @@ static void new_has_to_greet_again(struct kunit *test)
 	rig_expect_said(test, 0, "M 1pr 2r 3p 4y");
 }
 
-/* What is there to be sent does not keep us from asking who is there. */
+/* Messages that wait do not hold back the probe that asks for the identity of
+ * the peer.
+ */
 static void new_that_has_forgotten_is_flushed(struct kunit *test)
 {
 	up_again(test, &new);
@@ -220,7 +225,7 @@ static void new_that_does_not_greet(struct kunit *test)
 	rig_expect_said(test, 0, "M 1pr 2r 3p");
 }
 
-/* It has nothing to tell it from its former self by. */
+/* Such a peer announces nothing that tells it from a former incarnation. */
 static void old_need_not_greet(struct kunit *test)
 {
 	up_again(test, &old);
@@ -229,7 +234,7 @@ static void old_need_not_greet(struct kunit *test)
 	rig_expect_said(test, 0, "M 2r 3p");
 }
 
-/* It may be any of them. */
+/* An unknown peer may be of any kind, so its handshake frame has to arrive. */
 static void unknown_has_to_greet(struct kunit *test)
 {
 	up_again(test, NULL);
@@ -239,7 +244,9 @@ static void unknown_has_to_greet(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, strstr(rig_said(test, 0), "2r"));
 }
 
-/* If both of two waited, neither would hear the other. */
+/* If each of two ends waited for the other, neither would get a handshake
+ * frame.
+ */
 static void probe_does_not_wait_for_unknown(struct kunit *test)
 {
 	rig_fake(test)->connect_later = true;
@@ -257,7 +264,9 @@ static void probe_does_not_wait_for_unknown(struct kunit *test)
 	rig_expect_said(test, 0, "M 1pr 2 3p 4y");
 }
 
-/* Whether it may send is nothing that a peer has to wait for to learn. */
+/* The congestion map passes the gate: the peer must learn at once whether it
+ * may send.
+ */
 static void map_passes(struct kunit *test)
 {
 	struct socket *sock = up_again(test, &ours);
@@ -286,7 +295,7 @@ static void pong_waits_as_messages_do(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, call->dport, 4321);
 }
 
-/* Loopback, and others without a handshake */
+/* Loopback and other transports without a handshake have no gate. */
 static void no_gate_without_paths(struct kunit *test)
 {
 	rig_fake(test)->trans.caps = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What peers tell each other of themselves, net/rds/core/handshake.c. */
+/* Tests of the content of handshake frames, net/rds/core/handshake.c. */
 #include <kunit/test.h>
 
 #include "../core/handshake.h"
@@ -37,7 +37,7 @@ static const struct round_trip_row round_trips[] = {
 	  0x1122334455667703ULL },
 	{ "one_path", { 1, false, 0, 1, 1 }, 0x0000000100000103ULL },
 	{ "greatest", { 255, true, 127, ~0, 0xffffff }, 0xffffffffffffff03ULL },
-	/* Never 0, which stands for a peer that says nothing. */
+	/* The identity is not 0, which means that the peer announces none. */
 	{ "least", { 1, false, 0, 0, 0 }, 3 },
 };
 

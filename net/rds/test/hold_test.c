@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Messages that nobody reads, net/rds/core/{deliver,incoming}.c: when a
- * transport is to stop reading a path, and when it is to go on.
+ * Messages that no socket reads, net/rds/core/{deliver,incoming}.c: when a
+ * transport must stop reading a path, and when it may read on.
  */
 #include "../core/cong.h"
 #include "rig.h"
 
-/* Each message says that it holds so much. */
+/* HOLDS is the memory that each message claims to hold. */
 #define HOLDS		1000
 #define HELD_MAX	10000
 #define CHARGED		(64 << 20)
 #define UNTOLD_FACTOR	4
 #define OURS_FACTOR	3
 
-/* Payload: with a receive buffer of ROOM the port is congested by MANY. */
+/* Payload bytes: if the receive buffer is ROOM, MANY messages of LEN make the
+ * port congested.
+ */
 #define LEN		10
 #define ROOM		50
 #define MANY		5
@@ -29,7 +31,7 @@ static struct socket *hold_up(struct kunit *test)
 	return sock;
 }
 
-/* The next message to a port; true if core would have more. */
+/* Deliver the next message to @port. Returns true if core accepts more. */
 static bool next(struct kunit *test, u64 *seq, u16 port)
 {
 	const struct rds_header hdr = {
@@ -42,7 +44,9 @@ static bool next(struct kunit *test, u64 *seq, u16 port)
 	return rig_receive(test, rig_path(test), &hdr);
 }
 
-/* The peer has the newest map. One before it may be under way. */
+/* Acknowledge maps until the peer has the newest one. An older one may be in
+ * flight.
+ */
 static void told(struct kunit *test)
 {
 	struct rds_conn *conn = rig_conn(test);
@@ -56,7 +60,7 @@ static void told(struct kunit *test)
 	}
 }
 
-/* The port is congested, and the peer has been told. */
+/* Make the port congested, and acknowledge the map that reports it. */
 static void congest(struct kunit *test, u64 *seq)
 {
 	unsigned int i;
@@ -66,7 +70,9 @@ static void congest(struct kunit *test, u64 *seq)
 	told(test);
 }
 
-/* Messages until core wants no more, the one that it stopped at included */
+/* Deliver messages until core stops the path. Returns their number, including
+ * the message at which core stopped.
+ */
 static unsigned int until_stopped(struct kunit *test, u64 *seq, u16 port)
 {
 	unsigned int n = 1;
@@ -115,11 +121,13 @@ static void peer_that_goes_on_is_not_read(struct kunit *test)
 	KUNIT_EXPECT_GT(test, held(test), HELD_MAX);
 	KUNIT_EXPECT_LE(test, held(test), HELD_MAX + HOLDS);
 	KUNIT_EXPECT_EQ(test, rig_stat(recv_path_stopped), before + 1);
-	/* Nothing is lost by that: a socket never refuses. */
+	/* No message is lost: a receive queue never refuses one. */
 	KUNIT_EXPECT_EQ(test, fake_incomings(), (int)seq);
 }
 
-/* It may not have had the chance to stop; but not for ever. */
+/* A peer that has not been notified may not have had the chance to stop. It may
+ * exceed the limit, but not without end.
+ */
 static void peer_that_was_not_told(struct kunit *test)
 {
 	u64 seq = 0;
@@ -130,7 +138,9 @@ static void peer_that_was_not_told(struct kunit *test)
 	KUNIT_EXPECT_LE(test, held(test), UNTOLD_FACTOR * (HELD_MAX + HOLDS));
 }
 
-/* One of ours stops by itself, but its paths have something in hand. */
+/* A peer that runs our implementation stops by itself, but the messages that
+ * its paths have in hand still arrive.
+ */
 static void peer_of_ours(struct kunit *test)
 {
 	u64 seq = 0;
@@ -143,7 +153,9 @@ static void peer_of_ours(struct kunit *test)
 	KUNIT_EXPECT_LE(test, held(test), OURS_FACTOR * (HELD_MAX + HOLDS));
 }
 
-/* A map that was acknowledged before does not say that the port is full. */
+/* An acknowledged map that is older than the congestion does not show that the
+ * peer has been notified.
+ */
 static void peer_that_has_an_older_map(struct kunit *test)
 {
 	u64 seq = 0;
@@ -154,7 +166,7 @@ static void peer_that_has_an_older_map(struct kunit *test)
 	KUNIT_EXPECT_GT(test, held(test), UNTOLD_FACTOR * HELD_MAX);
 }
 
-/* Whose port is not congested has done nothing wrong. */
+/* A peer may send without limit as long as the port is not congested. */
 static void big_buffer_is_no_reason(struct kunit *test)
 {
 	struct socket *sock = hold_up(test);
@@ -176,7 +188,7 @@ static void other_ports_go_on_until_then(struct kunit *test)
 	other = rig_socket(test, RIG_PORT + 1);
 	congest(test, &seq);
 	until_stopped(test, &seq, RIG_PORT);
-	/* The transport may have some more in hand, and may pass it on. */
+	/* The transport may deliver messages that it has read already. */
 	KUNIT_EXPECT_TRUE(test, next(test, &seq, RIG_PORT + 1));
 	rig_recv(test, other, &got);
 	KUNIT_EXPECT_EQ(test, got.ret, LEN);
@@ -198,7 +210,7 @@ static void reading_half_goes_on(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, resumed(test), 1U);
 
-	/* Once is enough. */
+	/* The path is resumed only once. */
 	read_some(test, sock, total);
 	KUNIT_EXPECT_EQ(test, resumed(test), 1U);
 	KUNIT_EXPECT_EQ(test, held(test), 0L);
@@ -215,7 +227,7 @@ static void stops_and_goes_again(struct kunit *test)
 		until_stopped(test, &seq, RIG_PORT);
 		read_half(test, sock);
 		KUNIT_EXPECT_EQ(test, resumed(test), i);
-		/* Congested once more, and told so */
+		/* Make the port congested once more, and notify the peer. */
 		while (!rds_sk(sock->sk)->rs_congested)
 			KUNIT_ASSERT_TRUE(test, next(test, &seq, RIG_PORT));
 		told(test);
@@ -247,7 +259,9 @@ static void closing_goes_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, held(test), 0L);
 }
 
-/* What another socket leaves unread, within its own bounds, stops nobody. */
+/* Messages that another socket leaves unread, within its receive buffer, do not
+ * keep the path from being resumed.
+ */
 static void slow_neighbour_does_not_keep_it(struct kunit *test)
 {
 	struct socket *sock = hold_up(test), *other;
@@ -265,7 +279,9 @@ static void slow_neighbour_does_not_keep_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, resumed(test), 1U);
 }
 
-/* It would only bring more. */
+/* A stopped path does not reconnect before sockets have read: a new connection
+ * would only bring more messages.
+ */
 static void new_connection_waits_for_readers(struct kunit *test)
 {
 	struct socket *sock = hold_up(test);
@@ -283,7 +299,7 @@ static void new_connection_waits_for_readers(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, next(test, &seq, RIG_PORT));
 }
 
-/* Freed when they are read, wherever the connection is then. */
+/* Messages are freed when they are read, even if their path is gone. */
 static void held_outlives_the_path(struct kunit *test)
 {
 	struct socket *sock = hold_up(test);
@@ -313,7 +329,9 @@ static long charged(const struct socket *sock)
 	return atomic_long_read(account(sock)->sk_prot->memory_allocated);
 }
 
-/* To the socket, hence to its memory cgroup, while it is on the queue */
+/* A message is charged to the socket, and so to its memory cgroup, while it is
+ * on the receive queue.
+ */
 static void held_is_charged(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -321,7 +339,9 @@ static void held_is_charged(struct kunit *test)
 	long before, all;
 	u64 seq = 0;
 
-	/* Some is counted for each CPU, and not told before it is much. */
+	/* Each CPU keeps a count of its own and adds it to the total only when
+	 * it is large. So the messages are large, and the bounds are loose.
+	 */
 	rig_fake(test)->truesize = CHARGED;
 	before = charged(sock);
 	all = 2 * (CHARGED >> PAGE_SHIFT);
@@ -356,7 +376,7 @@ static void retry_reads_on_soon(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_stat(recv_delayed_retry), before + 1);
 }
 
-/* No timer is involved. */
+/* rds_path_rx_more() runs the work item without a timer. */
 static void more_is_read_at_once(struct kunit *test)
 {
 	u64 before = rig_stat(recv_immediate_retry);
@@ -371,7 +391,7 @@ static void more_is_read_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_stat(recv_immediate_retry), before + 1);
 }
 
-/* What has come before the path is UP is read as well. */
+/* Data that arrived before the path is UP is read as well. */
 static void retry_while_connecting(struct kunit *test)
 {
 	struct socket *sock = rig_socket(test, RIG_PORT);
@@ -384,7 +404,7 @@ static void retry_while_connecting(struct kunit *test)
 	rig_expect_ops(test, "aCr");
 }
 
-/* Not of a connection that is no more. */
+/* A retry is discarded with the connection that it was for. */
 static void drop_forgets_the_retry(struct kunit *test)
 {
 	rig_up(test);

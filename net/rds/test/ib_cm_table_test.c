@@ -4,8 +4,8 @@
 
 #include "../ib/cm_table.h"
 
-/* The whole table, a letter for each event in the order of the enumeration. It
- * says what is to be done.
+/* The whole table. A row has a letter for each event, in the order of enum
+ * rds_ib_event. The letter stands for the action:
  *	r route, q request, u come up, f fail, x refused, l lose, a abandon
  */
 static const char * const rows[RDS_IB_STATES] = {
@@ -58,7 +58,7 @@ static void out_of_range(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rds_ib_cm_action(-1, -1), RDS_IB_DO_NOTHING);
 }
 
-/* The device may go at any time: whatever exists then has to end. */
+/* The device may go away in any state. Then the connection must end. */
 static void gone_ends_all(struct kunit *test)
 {
 	unsigned int state;

@@ -9,20 +9,20 @@
 
 #define STEPS		200000
 
-/* What is on its way between two ends */
+/* Most SENDs in flight from one end to the other */
 #define FLIGHT		64
 
 /**
  * struct end - one of two ends that send to each other
  * @cr: its credits
- * @ring: its buffers
- * @posted: those that are posted
- * @to_send: messages that it wants to send
+ * @ring: number of its receive buffers
+ * @posted: number of these that are posted
+ * @to_send: messages that it has yet to send
  * @sent: messages that it has sent
- * @acks: SENDs that only told of buffers
- * @news: h_credit of the SENDs on their way, a queue
- * @head: of that
- * @tail: of that
+ * @acks: SENDs that only advertised receive buffers
+ * @news: h_credit of its SENDs in flight, a queue
+ * @head: number of SENDs added to @news so far
+ * @tail: number of SENDs removed from @news so far
  */
 struct end {
 	struct rds_ib_credits	cr;
@@ -52,7 +52,7 @@ static void without_flow_control(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rds_ib_credits_have_news(&cr, 1024));
 }
 
-/* The last credit goes with news only. */
+/* Only a SEND that advertises receive buffers may use the last credit. */
 static void last_credit(struct kunit *test)
 {
 	struct rds_ib_credits cr = {};
@@ -75,7 +75,9 @@ static void last_credit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cr.cr_untold, 2U);
 }
 
-/* An end that counts its buffers tells of them, whatever the peer does. */
+/* An end that counts its receive buffers advertises them even if the peer does
+ * not count its own.
+ */
 static void telling_without_limit(struct kunit *test)
 {
 	struct rds_ib_credits cr = {};
@@ -118,7 +120,9 @@ static void limit_desc(const struct limit_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(limits, limits, limit_desc);
 
-/* The end that dials offers first, the end that accepts hears first. */
+/* The dialing end first makes its offer, the accepting end first receives the
+ * peer's. The result is the same.
+ */
 static void limit_holds(struct kunit *test)
 {
 	const struct limit_row *row = test->param_value;
@@ -147,7 +151,7 @@ static void given_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cr.cr_untold, was.cr_untold);
 }
 
-/* What a hostile peer says of its buffers */
+/* A hostile peer may advertise any number of receive buffers. */
 static void absurd(struct kunit *test)
 {
 	static const u32 given[] = { 0, 1, 2, 65535, 65536, S32_MAX,
@@ -172,7 +176,7 @@ static void absurd(struct kunit *test)
 	}
 }
 
-/* One SEND, if credits allow. Returns whether there was one. */
+/* Make one SEND if credits allow it. Returns whether a SEND was made. */
 static bool end_send(struct kunit *test, struct end *from, struct end *to,
 		     bool ack)
 {
@@ -182,7 +186,7 @@ static bool end_send(struct kunit *test, struct end *from, struct end *to,
 		return false;
 	if (!rds_ib_credits_take(&from->cr, &news))
 		return false;
-	/* That is what it is all about. */
+	/* Credits exist so that each SEND finds a receive buffer. */
 	KUNIT_ASSERT_GT(test, to->posted, 0U);
 	to->posted--;
 	from->news[from->head++ % FLIGHT] = news;
@@ -195,7 +199,7 @@ static bool end_send(struct kunit *test, struct end *from, struct end *to,
 	return true;
 }
 
-/* One of the SENDs arrives, and its buffer is posted again. */
+/* Receive the oldest SEND in flight, and post its buffer again. */
 static bool end_receive(struct end *at, struct end *from)
 {
 	if (from->head == from->tail)
@@ -245,8 +249,9 @@ static void pair_desc(const struct pair_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(pairs, pairs, pair_desc);
 
-/* Two ends that do what they can in any order: all is sent, no SEND finds the
- * peer without a buffer, and when all is sent both fall silent.
+/* Two ends take all possible steps in any order. All messages must be sent, and
+ * no SEND may find the peer without a receive buffer. When all messages are
+ * sent, both ends must fall silent.
  */
 static void two_ends(struct kunit *test)
 {
@@ -265,7 +270,7 @@ static void two_ends(struct kunit *test)
 	}
 
 	for (i = 0; i < STEPS && idle <= 6; i++) {
-		/* At random; and when nothing happens, all six in turn */
+		/* A random step; after one without effect, all six in turn */
 		dir = (idle ? idle - 1 : get_random_u32()) & 1;
 		if (end_step(test, &e[dir], &e[!dir],
 			     idle ? (idle - 1) / 2 : get_random_u32()))

@@ -90,7 +90,9 @@ static void first(struct kunit *test)
 			row->frag);
 }
 
-/* Every length is put together, and needs as many parts as it has. */
+/* Messages of all lengths are reassembled, from as many fragments as
+ * rds_ib_frags() returns.
+ */
 static void whole_messages(struct kunit *test)
 {
 	static const u32 lens[] = { 0, 1, 4095, 4096, 4097, 8191, 8192, 8193,
@@ -106,7 +108,7 @@ static void whole_messages(struct kunit *test)
 		left = lens[i];
 		for (n = 0; n < rds_ib_frags(lens[i]); n++) {
 			bytes = min(left, FRAG);
-			/* What may differ does. */
+			/* Change the fields that may differ. */
 			hdr.h_ack = cpu_to_be64(n);
 			hdr.h_credit = n;
 			rds_header_set_csum(&hdr);
@@ -123,7 +125,9 @@ static void whole_messages(struct kunit *test)
 	}
 }
 
-/* Any bit of a later header that may not differ */
+/* Flip each bit of a later header. The fragment is accepted only if that bit
+ * may differ between fragments.
+ */
 static void changed_on_the_way(struct kunit *test)
 {
 	struct rds_ib_reasm ra = {};
@@ -168,7 +172,7 @@ static void ack_between_parts(struct kunit *test)
 			RDS_IB_FRAG_BAD);
 }
 
-/* A ping without a port to answer to is a message all the same. */
+/* A ping from port 0 gets no pong, but its number makes it a message. */
 static void numbered_is_no_ack(struct kunit *test)
 {
 	struct rds_ib_reasm ra = {};
@@ -178,7 +182,7 @@ static void numbered_is_no_ack(struct kunit *test)
 			RDS_IB_FRAG_LAST);
 }
 
-/* Whatever comes, no more is taken than a message may have. */
+/* Whatever the peer sends, no message gets more bytes than it may have. */
 static void noise(struct kunit *test)
 {
 	struct rds_ib_reasm ra = {};

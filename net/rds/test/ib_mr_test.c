@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory that a device is given: net/rds/ib/mr.c, as it is, on a device that
- * maps what it is told to, and registers what a test has it register. What it
- * calls of other files is here.
+ * Memory that is registered with a device: net/rds/ib/mr.c, unchanged, on a
+ * fake device. The device maps all memory, and a test chooses the registrations
+ * that it refuses. Functions of other files that mr.c calls are replaced here.
  */
 #include <kunit/test.h>
 #include <linux/mm.h>
@@ -18,24 +18,24 @@
 
 #define PAGES		64
 
-/* What memory is mapped in at once, at most */
+/* Longest piece in which memory is mapped, in bytes */
 #define SEGMENT		65536U
 
 /**
  * struct ib_mr_rig - the fixture
  * @dev: the device
- * @parent: what memory is mapped for
- * @dv: our part of it
- * @mr: a registration
- * @fm: the same, ours
- * @copied: what is mapped is a copy
- * @refused: rights that it cannot be registered with
- * @access: those that were asked for, by each registration
- * @nr: how many
- * @mapped: elements that are mapped
- * @longest: bytes of the longest
- * @kept: registrations that somebody has
- * @page: memory
+ * @parent: the device for which memory is mapped
+ * @dv: our structure for @dev
+ * @mr: the device's part of a registration
+ * @fm: our part of that registration
+ * @copied: the device sees a copy of mapped memory
+ * @refused: access rights with which a registration fails
+ * @access: access rights that each registration requested
+ * @nr: number of elements of @access in use
+ * @mapped: number of scatterlist entries that are mapped
+ * @longest: length of the longest entry mapped so far, in bytes
+ * @kept: number of registrations that mr.c has got and not put
+ * @page: pages of the memory
  */
 struct ib_mr_rig {
 	struct ib_device	dev;
@@ -172,7 +172,9 @@ static void is_mapped_piece_by_piece(struct kunit *test)
 	rds_ib_mr_unmap(handle);
 }
 
-/* What the peer writes to a copy its owner would never see. */
+/* If the device sees a copy of the memory, data that the peer writes never
+ * reaches the owner of the memory.
+ */
 static void is_refused_where_it_is_copied(struct kunit *test)
 {
 	void *handle;
@@ -182,7 +184,7 @@ static void is_refused_where_it_is_copied(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PTR_ERR(map(false)), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, rig->nr, 0U);
 
-	/* A device in software maps nothing. */
+	/* A device in software does not map memory, so nothing is copied. */
 	rig->dev.dma_device = NULL;
 	handle = map(true);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(handle));
@@ -200,7 +202,7 @@ static void does_without_atomics_where_they_are_refused(struct kunit *test)
 		KUNIT_ASSERT_FALSE(test, IS_ERR(handle));
 		rds_ib_mr_unmap(handle);
 	}
-	/* It was asked once. */
+	/* Atomics were requested only once. */
 	KUNIT_ASSERT_EQ(test, rig->nr, 3U);
 	KUNIT_EXPECT_TRUE(test, rig->access[0] & IB_ACCESS_REMOTE_ATOMIC);
 	KUNIT_EXPECT_FALSE(test, rig->access[1] & IB_ACCESS_REMOTE_ATOMIC);
@@ -208,7 +210,9 @@ static void does_without_atomics_where_they_are_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->access[2], rig->access[1]);
 }
 
-/* What fails without them, too, says nothing of them. */
+/* If a registration fails without atomics, too, atomics are not the reason, and
+ * the next registration requests them again.
+ */
 static void keeps_atomics_where_all_is_refused(struct kunit *test)
 {
 	void *handle;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Private data, byte by byte, and versions: net/rds/ib/privdata.h. */
+/* Private data byte by byte, and versions: net/rds/ib/privdata.h. */
 #include <kunit/test.h>
 #include <linux/random.h>
 
@@ -88,7 +88,9 @@ static void bytes_v6(struct kunit *test)
 	bytes_of(test, true, wire_v6, sizeof(wire_v6));
 }
 
-/* What the connection manager adds does not matter; what is missing does. */
+/* Bytes that the connection manager appends are ignored. Private data that is
+ * too short is rejected.
+ */
 static void lengths(struct kunit *test)
 {
 	struct rds_ib_priv priv;
@@ -108,7 +110,7 @@ static void lengths(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rds_ib_priv_decode(NULL, 56, true, &priv));
 }
 
-/* Without the mark the last bytes are padding. */
+/* Without the mark of our implementation, the last bytes are padding. */
 static void epoch_of_others(struct kunit *test)
 {
 	struct rds_ib_priv priv = sample(false), back;
@@ -139,7 +141,7 @@ static void honesty(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rds_ib_priv_is_honest(&v6, true, &v6.daddr,
 						       &v6.daddr));
 
-	/* IPv4 addresses, said in the form for IPv6 */
+	/* IPv4 addresses in the form for IPv6 */
 	KUNIT_EXPECT_FALSE(test, rds_ib_priv_is_honest(&v4, true, &v4.daddr,
 						       &v4.saddr));
 	mixed.saddr = v4.saddr;

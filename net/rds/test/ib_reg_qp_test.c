@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Registrations in flight: net/rds/ib/reg_qp.c, as it is, on a device that
- * keeps what it is given until a test ends it. Callers are work items.
+ * Registrations in flight: net/rds/ib/reg_qp.c, unchanged, on a fake device. A
+ * work request stays in flight until a test completes it. Callers are work
+ * items.
  */
 #include <kunit/test.h>
 #include <linux/jiffies.h>
@@ -13,25 +14,27 @@
 
 #include "../ib/ib.h"
 
-/* As many as there are slots, and some more */
+/* There are more callers than slots. */
 #define CALLERS		70
 #define SLOTS		64
 
-/* As long as anything may take on a slow machine */
+/* Longest time that a step may take on a slow machine */
 #define PATIENCE	(20 * HZ)
 
-/* How long the caller of what never ends waits for it, twice */
+/* Timeout for a work request that never completes. Its caller waits for so
+ * long twice: for the completion, and for the flush.
+ */
 #define STUCK		HZ
 
-/* What has been given to the device is a caller's, who waits for it. */
+/* A caller, and the work request that it posts and waits for */
 struct caller {
 	struct work_struct	work;
 	struct ib_send_wr	wr;
-	struct ib_qp		*by;	/* in flight by this one */
+	struct ib_qp		*by;	/* has @wr in flight, or NULL */
 	unsigned int		tries;
 	bool			once;
 	bool			fails;
-	bool			stuck;	/* the device never ends it */
+	bool			stuck;	/* @wr never completes */
 	bool			done;
 	int			ret;
 };
@@ -39,22 +42,22 @@ struct caller {
 /**
  * struct ib_reg_qp_rig - the fixture
  * @dev: the device
- * @dv: our part of it
- * @gid: its address
- * @wq: callers run here
- * @lock: guards @callers' by, and @made
- * @callers: those
- * @made: queue pairs that were made
- * @qps: that there are
- * @cqs: completion queues that there are
- * @refuses: what the driver says to a work request
+ * @dv: our structure for @dev
+ * @gid: the GID of its port
+ * @wq: workqueue of the callers
+ * @lock: guards "by" and "tries" of each caller, @made, and @qps
+ * @callers: the callers
+ * @made: number of queue pairs created so far
+ * @qps: number of queue pairs that exist
+ * @cqs: number of completion queues that exist
+ * @refuses: errno with which the driver refuses work requests, or 0
  */
 struct ib_reg_qp_rig {
 	struct ib_device	dev;
 	struct rds_ib_device	dv;
 	struct ib_gid_attr	gid;
 	struct workqueue_struct	*wq;
-	spinlock_t		lock;	/* what is in flight */
+	spinlock_t		lock;	/* see above */
 	struct caller		callers[CALLERS];
 	unsigned int		made;
 	int			qps;
@@ -88,7 +91,7 @@ static int ib_reg_qp_take(struct ib_qp *qp, struct ib_send_wr *wr)
 	return 0;
 }
 
-/* In the error state what is in flight is flushed. */
+/* The error state flushes the work requests in flight. */
 static int ib_reg_qp_modify(struct ib_qp *qp, const struct ib_qp_attr *attr)
 {
 	struct caller *caller;
@@ -116,7 +119,9 @@ static struct ib_qp *ib_reg_qp_make(void)
 	return qp;
 }
 
-/* Nobody comes back to it, nor to a slot. */
+/* No completion may follow for a destroyed queue pair or its slots. So only
+ * work requests that never complete may still be in flight.
+ */
 static int ib_reg_qp_unmake(struct ib_qp *qp)
 {
 	struct caller *caller;
@@ -176,7 +181,7 @@ static void ib_reg_qp_call(struct work_struct *work)
 	caller->ret = caller->once ?
 		      rds_ib_reg_qp_run_once(&rig->dv, &caller->wr) :
 		      rds_ib_reg_qp_run(&rig->dv, &caller->wr);
-	/* Of what has been done, the result is seen. */
+	/* Store the result first. Pairs with the acquire in nr_done(). */
 	smp_store_release(&caller->done, true);
 }
 
@@ -225,7 +230,7 @@ static unsigned int nr_done(void)
 	unsigned int i, nr = 0;
 
 	for (i = 0; i < CALLERS; i++)
-		/* Its result, too */
+		/* Pairs with the release in ib_reg_qp_call(). */
 		nr += smp_load_acquire(&rig->callers[i].done);
 	return nr;
 }
@@ -289,12 +294,14 @@ static void no_more_than_there_is_room_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->made, 1U);
 }
 
-/* Nor of those that wait for a slot */
+/* If one work request fails, no other one fails, not even one whose caller
+ * waits for a slot.
+ */
 static void failure_of_one_is_not_that_of_others(struct kunit *test)
 {
 	unsigned int i;
 
-	/* One for whom a queue pair is made, and one that finds it there */
+	/* Caller 0 creates the queue pair, and caller 1 finds it. */
 	call(0, 1);
 	await(test, in_flight(), 1U);
 	call(1, 1);
@@ -305,7 +312,9 @@ static void failure_of_one_is_not_that_of_others(struct kunit *test)
 	ib_reg_qp_end(&rig->callers[1], IB_WC_LOC_PROT_ERR);
 	end_until_done(test);
 
-	/* It may have been the queue pair, so it had another chance. */
+	/* The queue pair may have been at fault, so caller 1 has posted its
+	 * work request a second time.
+	 */
 	KUNIT_EXPECT_EQ(test, rig->callers[1].ret, -EIO);
 	KUNIT_EXPECT_EQ(test, rig->callers[1].tries, 2U);
 	rig->callers[1].ret = 0;
@@ -328,14 +337,16 @@ static void others_fail_so_often(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->qps, 0);
 }
 
-/* What never ends takes its own caller's time, and nobody else's. */
+/* If a work request never completes, only its own caller loses time. */
 static void stuck_one_is_left_behind(struct kunit *test)
 {
 	rig->callers[0].stuck = true;
 	call(0, 1);
 	await(test, in_flight(), 1U);
 	call(1, 1);
-	/* When its caller gives up the other one goes by the next. */
+	/* When caller 0 gives up, the work request of caller 1 is posted to the
+	 * next queue pair.
+	 */
 	await(test, rig->callers[1].tries, 2U);
 	ib_reg_qp_end(&rig->callers[1], IB_WC_SUCCESS);
 	await(test, nr_done(), 2U);
@@ -345,7 +356,9 @@ static void stuck_one_is_left_behind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->qps, 1);
 }
 
-/* It is not waited for that the device has flushed it. */
+/* The next caller gets a new queue pair. It does not wait until the device has
+ * flushed the work request that never completes.
+ */
 static void nobody_else_comes_to_a_stuck_one(struct kunit *test)
 {
 	rig->callers[0].stuck = true;
@@ -367,7 +380,9 @@ static void what_is_refused_is_told(struct kunit *test)
 	call(0, 1);
 	await(test, nr_done(), 1U);
 	KUNIT_EXPECT_EQ(test, rig->callers[0].ret, -EINVAL);
-	/* A queue pair just made says so for itself. */
+	/* Only an older queue pair may have failed by itself. This one is new,
+	 * so the work request is not posted again.
+	 */
 	KUNIT_EXPECT_EQ(test, rig->made, 1U);
 	rig->refuses = -ENOMEM;
 	call(1, 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The send queue of a connection over IB: net/rds/ib/{send,tx_ring,tx_post,
- * ack,op}.c, as they are, on a queue pair that only keeps what it is given.
- * What they call of core and of other files is here.
+ * ack,op}.c, unchanged, on a queue pair that only records what is posted. The
+ * functions of core and of other files that they call are replaced here.
  */
 #include <kunit/test.h>
 #include <linux/mm.h>
@@ -20,11 +20,13 @@
 
 #include "../ib/ib.h"
 
-/* Slots, and what the device copies while it is given it */
+/* Number of slots, and length of the longest SEND, header included, that the
+ * device copies while it is posted
+ */
 #define SLOTS		64
 #define INLINE		220
 
-/* Payloads: one that is copied, and one that is mapped */
+/* Lengths of a payload that is copied, and of one that is mapped */
 #define SHORT		50
 #define LONG		1000
 
@@ -35,7 +37,7 @@
  * struct ib_tx_posted - a work request that the device has
  * @cqe: its completion
  * @flags: its flags
- * @opcode: what it is
+ * @opcode: its opcode
  */
 struct ib_tx_posted {
 	struct ib_cqe		*cqe;
@@ -47,27 +49,27 @@ struct ib_tx_posted {
  * struct ib_tx - the fixture
  * @dev: the device
  * @pd: its protection domain
- * @dv: our part of it
+ * @dv: our structure for @dev
  * @qp: the queue pair
  * @cq: its completion queue
- * @id: who has it
- * @path: core's path
- * @ip: ours
+ * @id: CM ID of @qp
+ * @path: core's part of the path
+ * @ip: our part of the path
  * @ic: the connection
- * @posted: what the device was given, in order
- * @nr: how much
- * @refuse_at: the work request that it refuses, as @nr counts; -1: none
- * @refuse_by: and what it says
- * @unmapped: nothing can be mapped
+ * @posted: work requests that the device has accepted, in order
+ * @nr: number of elements of @posted in use
+ * @refuse_at: value of @nr at which the device refuses a work request; -1: none
+ * @refuse_by: errno of the refusal
+ * @unmapped: all attempts to map memory fail
  * @drops: how often the connection was dropped
- * @kicks: how often the path was told to go on
- * @maps: how many maps have arrived
+ * @kicks: how often the path was kicked
+ * @maps: how many congestion maps were acknowledged
  * @msg: messages
- * @op: an operation, for any of those
- * @piece: where the operation reads or writes
- * @page: memory of those
- * @begun: it has begun
- * @status: how it has ended; -1 if it has not
+ * @op: an operation, for any of @msg
+ * @piece: local memory that @op reads or writes
+ * @page: memory of @msg and @piece
+ * @begun: @op has begun
+ * @status: how @op has ended; -1 if it has not
  */
 struct ib_tx {
 	struct ib_device	dev;
@@ -235,7 +237,7 @@ static int ib_tx_init(struct kunit *test)
 	return 0;
 }
 
-/* Whatever a test was about, nothing keeps a message at the end. */
+/* At the end of each test, no reference to a message may be left. */
 static void ib_tx_exit(struct kunit *test)
 {
 	unsigned int i;
@@ -258,7 +260,7 @@ static void expect_sent(struct kunit *test, unsigned int i, u32 len, bool more)
 			rds_ib_xmit(&rig->path, &rig->msg[i], more));
 }
 
-/* A work request is completed, and with it all before. */
+/* Complete a work request, and with it all earlier ones. */
 static void complete_nth(int nr, enum ib_wc_status status)
 {
 	struct ib_cqe *cqe = rig->posted[nr].cqe;
@@ -306,7 +308,10 @@ static void others_are_asked_now_and_then(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, refs(1), 2U);
 }
 
-/* It would leave what is mapped to TCP otherwise. */
+/* Each work request with mapped data is signaled. Otherwise soft-iWARP would
+ * pass the mapped pages to TCP, and complete the request before TCP is done
+ * with them.
+ */
 static void soft_iwarp_is_asked_of_all_that_is_mapped(struct kunit *test)
 {
 	static const u8 map[RDS_CONG_MAP_BYTES];
@@ -329,7 +334,7 @@ static void soft_iwarp_is_asked_of_all_that_is_mapped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->status, RDS_RDMA_SUCCESS);
 }
 
-/* A device in hardware is another matter. */
+/* An iWARP device in hardware needs no signaled work request for that. */
 static void iwarp_in_hardware_is_not(struct kunit *test)
 {
 	struct device parent = {};
@@ -342,7 +347,9 @@ static void iwarp_in_hardware_is_not(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, tells);
 }
 
-/* An operation, its message, and one that is posted with that, and fails */
+/* Post an operation, its message, and another message in the same batch. The
+ * last one fails with @status.
+ */
 static void fail_behind_an_op(struct kunit *test, enum ib_wc_status status)
 {
 	give_op(0, RDS_OP_FADD, 1);
@@ -408,7 +415,9 @@ static void without_memory_a_map_holds_nothing_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->nr, 3);
 }
 
-/* The watchdog sends one when nobody asks for a completion. */
+/* If all work requests in flight are unsignaled, the watchdog sends an ack. Its
+ * completion releases what was posted before.
+ */
 static void an_ack_lets_go_what_went_before(struct kunit *test)
 {
 	expect_sent(test, 0, LONG, false);
@@ -418,7 +427,7 @@ static void an_ack_lets_go_what_went_before(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, refs(0), 2U);
 	complete_nth(1, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, refs(0), 1U);
-	/* That was only put by. */
+	/* Message 1 was batched and not posted before the ack. */
 	KUNIT_EXPECT_EQ(test, refs(1), 2U);
 	KUNIT_EXPECT_EQ(test, rds_ib_ring_used(&rig->ic.ic_tx.tx_ring), 1U);
 
@@ -450,7 +459,9 @@ static void an_op_that_is_refused_is_given_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->status, RDS_RDMA_OTHER_ERROR);
 }
 
-/* The device may still write what it was given. */
+/* The device has accepted a part of the read, and may still write to memory. So
+ * the operation has not ended.
+ */
 static void an_op_that_is_half_refused_is_not_over(struct kunit *test)
 {
 	struct rds_op *op = give_op(0, RDS_OP_READ, PIECES);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Between messages and wire headers: net/rds/core/{message,incoming}.c. */
+/* Messages to wire headers and back: net/rds/core/{message,incoming}.c. */
 #include <kunit/test.h>
 #include <net/rds/transport.h>
 

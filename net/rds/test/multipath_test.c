@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The paths of a connection, net/rds/core/multipath.c: the handshake, growing,
- * the barrier, and peers that come back as another.
+ * Tests of the paths of a connection, net/rds/core/multipath.c: the handshake,
+ * more paths, the barrier, and peers that restart.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -10,7 +10,9 @@
 #include "../core/multipath.h"
 #include "rig.h"
 
-/* Peers; the first has not seen that our ports name paths. */
+/* Peers. The first one has not recognized our implementation yet, and offers
+ * one path.
+ */
 static const struct rig_peer ours_1 = { RIG_OURS, 1, 77, 5 };
 static const struct rig_peer ours_8 = { RIG_OURS, 8, 77, 5 };
 static const struct rig_peer ours_uses_8 = { RIG_OURS, 8, 77, 5, true };
@@ -25,7 +27,7 @@ static const struct rig_peer old_1 = { RIG_OLD, 1, 0, 0 };
 
 static char offers[RDS_MAX_PATHS];
 
-/* Whoever is told to ask again does so. */
+/* Offer a connection, and retry as long as core returns -EAGAIN. */
 static int offer_at_last(struct kunit *test, u8 named)
 {
 	unsigned int tries;
@@ -40,7 +42,7 @@ static int offer_at_last(struct kunit *test, u8 named)
 	return ret;
 }
 
-/* The same, but the peer has dialled, and its port names this path. */
+/* As rig_dialled(), but the peer has dialed, and its port names path @named. */
 static struct socket *accepted(struct kunit *test, u8 named)
 {
 	struct socket *sock;
@@ -83,7 +85,7 @@ static unsigned int npaths(struct kunit *test)
 	return rig_conn(test)->c_npaths;
 }
 
-/* A port of the peer's such that messages from @sock's go by this path */
+/* Return a port of the peer for which messages from @sport take path @index. */
 static u16 port_of_path(struct kunit *test, u16 sport, unsigned int index)
 {
 	const struct rds_cpath *want = rig_nth_cpath(test, index);
@@ -107,7 +109,9 @@ static void send_by(struct kunit *test, struct socket *sock, unsigned int index)
 	fake_settle(rig_fake(test));
 }
 
-/* Every path has been greeted; all but the fan-out's wait for the barrier. */
+/* The peer's handshake frame arrives on each path that is UP. All paths but the
+ * one with the barrier still wait for the barrier.
+ */
 static void greet_paths(struct kunit *test, const struct rig_peer *peer)
 {
 	unsigned int i;
@@ -118,7 +122,7 @@ static void greet_paths(struct kunit *test, const struct rig_peer *peer)
 	}
 }
 
-/* rig_dialled(), and eight paths are open. */
+/* As rig_dialled(), and messages spread over eight paths. */
 static struct socket *eight_paths(struct kunit *test)
 {
 	struct socket *sock = rig_dialled(test);
@@ -164,7 +168,7 @@ static void first_number_is_a_probe_s(struct kunit *test)
 	rig_map_from(test, 0);
 	rig_await(test, FAKE_SENT, 2);
 	rig_expect_said(test, 0, "M 1p 2");
-	/* More paths are for those of this implementation. */
+	/* Only a peer that runs our implementation is offered more paths. */
 	expect_hello(test, 0, 1);
 }
 
@@ -205,7 +209,7 @@ static void probe_is_answered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_incomings(), 0);
 }
 
-/* Pings of users may be off; peers wait for an answer to their probes. */
+/* Pings may be turned off, but peers wait for replies to their probes. */
 static void probe_is_answered_in_any_case(struct kunit *test)
 {
 	rig_sysctl()->ping_enable = 0;
@@ -214,7 +218,7 @@ static void probe_is_answered_in_any_case(struct kunit *test)
 	rig_expect_said(test, 0, "3y");
 }
 
-/* Messages on path 0, waiting or on their way */
+/* Count the messages on path 0 that wait, or were sent and not acknowledged. */
 static unsigned int queued(struct kunit *test)
 {
 	struct rds_cpath *cp = rig_nth_cpath(test, 0);
@@ -230,7 +234,7 @@ static unsigned int queued(struct kunit *test)
 	return n;
 }
 
-/* A peer that asks and does not read must not fill our memory. */
+/* A peer that sends probes and does not read must not fill our memory. */
 static void answers_are_bounded(struct kunit *test)
 {
 	unsigned int i;
@@ -260,7 +264,7 @@ struct repeat_row {
 	bool			dropped;
 };
 
-/* A probe that comes after one with number 5 */
+/* A probe that arrives after one with sequence number 5 */
 static const struct repeat_row repeats[] = {
 	{ "old_same",		&old_1, 5, 0, false },
 	{ "old_marked",		&old_1, 5, RDS_FLAG_RETRANSMITTED, true },
@@ -339,7 +343,9 @@ static void paths_that_both_have(struct kunit *test)
 	rig_fake(test)->legacy_paths = row->legacy;
 	rig_dialled(test);
 	rig_reply(test, 0, 1, &peer);
-	/* Others are dialled when they have answered to the number of paths. */
+	/* Other paths of a peer that runs another implementation are dialed
+	 * once it has replied to the probe with our number of paths.
+	 */
 	if (row->kind != RIG_OURS)
 		rig_reply(test, 0, 2, &peer);
 
@@ -356,7 +362,7 @@ static void paths_that_both_have(struct kunit *test)
 	}
 }
 
-/* Two that did not know of each other have both offered one path. */
+/* Each end has offered one path, because it did not know the other. */
 static void offers_again_when_it_knows(struct kunit *test)
 {
 	rig_dialled(test);
@@ -392,11 +398,15 @@ static void pairs_spread_and_stay(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, index, path_of[i - 64]);
 		KUNIT_EXPECT_EQ(test, call->dport, RIG_PEER_PORT + i % 64);
 	}
-	/* One path or another is missed once in 650 runs; three, never. */
+	/* In one of 650 runs, some path gets no message. Three such paths never
+	 * occur in practice.
+	 */
 	KUNIT_EXPECT_GE(test, hweight32(used), 5U);
 }
 
-/* A barrier is behind what was sent before messages began to spread. */
+/* The barrier probe is queued behind all messages that were sent before
+ * messages began to spread. The other paths wait for the reply to it.
+ */
 static void others_wait_for_the_answer(struct kunit *test)
 {
 	struct socket *sock = rig_dialled(test);
@@ -417,7 +427,9 @@ static void others_wait_for_the_answer(struct kunit *test)
 	rig_expect_said(test, 3, "M 0p 0y 1 2");
 }
 
-/* Nor do they carry anything before they have been greeted themselves. */
+/* A path carries no messages before the peer's handshake frame has arrived on
+ * that very path.
+ */
 static void every_path_is_to_be_greeted(struct kunit *test)
 {
 	struct socket *sock = rig_dialled(test);
@@ -436,7 +448,9 @@ static void every_path_is_to_be_greeted(struct kunit *test)
 	rig_expect_said(test, 3, "M 0p 0y 1");
 }
 
-/* It answers a greeting that overtakes everything. */
+/* An unnumbered reply belongs to a probe that goes ahead of all messages, so it
+ * does not open the other paths.
+ */
 static void unnumbered_answer_opens_nothing(struct kunit *test)
 {
 	struct socket *sock = rig_dialled(test);
@@ -454,8 +468,9 @@ static void unnumbered_answer_opens_nothing(struct kunit *test)
 	rig_expect_said(test, 3, "M 0p 0y 1");
 }
 
-/* Nor does the answer to another barrier, or one that may have been queued for
- * another life of ours.
+/* A reply with the tag of another barrier does not open the barrier. Neither
+ * does one on another path, or a numbered one, which may have been queued for a
+ * former incarnation of ours.
  */
 static void only_its_answer_opens_a_barrier(struct kunit *test)
 {
@@ -499,7 +514,9 @@ static void expect_tag(struct kunit *test, u8 tag)
 	fake_forget(rig_fake(test));
 }
 
-/* The peer's, which is answered for as long as it is the same one. */
+/* The tag of the peer's barrier is in our replies as long as the peer keeps its
+ * identity.
+ */
 static void barrier_is_answered(struct kunit *test)
 {
 	struct rig_peer barrier = ours_8;
@@ -509,7 +526,7 @@ static void barrier_is_answered(struct kunit *test)
 	barrier.tag = 9;
 	rig_probe(test, 0, 2, &barrier);
 	expect_tag(test, 9);
-	/* Once more, for the answer may have been lost */
+	/* Reply once more, as the reply may have been lost. */
 	rig_probe_flags(test, 0, 2, RDS_FLAG_RETRANSMITTED, &barrier);
 	expect_tag(test, 9);
 	rig_probe(test, 0, 0, &ours_8);
@@ -518,7 +535,9 @@ static void barrier_is_answered(struct kunit *test)
 	expect_tag(test, 0);
 }
 
-/* It may have gone to a former life of the peer, which has not delivered it. */
+/* The barrier probe may have gone to a former incarnation of the peer, which
+ * has not delivered it.
+ */
 static void barrier_is_sent_again(struct kunit *test)
 {
 	u64 before = rig_stat(mprds_catchup_tx0_retries);
@@ -530,7 +549,9 @@ static void barrier_is_sent_again(struct kunit *test)
 	greet_paths(test, &ours_8);
 	send_by(test, sock, 3);
 
-	/* Not while anything is on its way. */
+	/* The probe is not repeated while any message up to it is
+	 * unacknowledged.
+	 */
 	rds_path_ack(rig_path(test), 3);
 	msleep(1500);
 	fake_settle(rig_fake(test));
@@ -546,7 +567,9 @@ static void barrier_is_sent_again(struct kunit *test)
 	rig_expect_said(test, 3, "M 0p 0y 1");
 }
 
-/* Others do not say what they answer, and may not answer. */
+/* Other implementations do not indicate which probe a reply belongs to, and may
+ * not reply. So the barrier opens after a while.
+ */
 static void no_answer_opens_after_a_while(struct kunit *test)
 {
 	u64 before = rig_stat(mprds_catchup_tx0_retries);
@@ -557,7 +580,9 @@ static void no_answer_opens_after_a_while(struct kunit *test)
 	rig_send(test, sock, 1);
 	rig_reply(test, 0, 1, &new_8);
 
-	/* Not while anything is on its way. */
+	/* The barrier does not open while any message up to its probe is
+	 * unacknowledged.
+	 */
 	rds_path_ack(rig_path(test), 3);
 	msleep(1500);
 	fake_settle(rig_fake(test));
@@ -581,7 +606,7 @@ static void nothing_sent_nothing_to_wait_for(struct kunit *test)
 	rig_expect_said(test, 0, "M 1p 0p");
 }
 
-/* The higher address leaves it to the lower. */
+/* The end with the higher address does not dial the other paths. */
 static void higher_does_not_dial_paths(struct kunit *test)
 {
 	struct socket *sock = accepted(test, 0);
@@ -606,7 +631,9 @@ static void higher_does_not_dial_paths(struct kunit *test)
 	rig_expect_said(test, 6, "M 0p 0y 1");
 }
 
-/* We learn only from the peer's greeting that it has not come by path 0. */
+/* This end learns only from the handshake frame that the peer's first
+ * connection is not path 0.
+ */
 static void first_connection_gets_its_number(struct kunit *test)
 {
 	struct socket *sock = accepted(test, 3);
@@ -623,7 +650,9 @@ static void first_connection_gets_its_number(struct kunit *test)
 			RDS_PATH_DOWN);
 	KUNIT_EXPECT_EQ(test, rig_fake(test)->live_paths, 8);
 
-	/* It goes on as it did; the others wait for what it has carried. */
+	/* The path goes on sending. The other paths wait until the messages
+	 * that it has carried have arrived.
+	 */
 	send_by(test, sock, 3);
 	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 0, offers));
 	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, 0)),
@@ -640,7 +669,9 @@ static void first_connection_gets_its_number(struct kunit *test)
 	rig_expect_said(test, 0, "3 M 0p 0y 1");
 }
 
-/* Paths of a peer that has eight come before we know that it has. */
+/* The connections of a peer with eight paths arrive before the peer has
+ * announced that it has eight.
+ */
 static void path_waits_until_it_exists(struct kunit *test)
 {
 	unsigned int i;
@@ -651,7 +682,7 @@ static void path_waits_until_it_exists(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, npaths(test), 1U);
 	for (i = 1; i < 8; i++)
 		KUNIT_EXPECT_EQ(test, rig_offer(test, i, offers + i), -EAGAIN);
-	/* Path 0 is not theirs when it is free, either. */
+	/* When path 0 is free, these connections do not get it. */
 	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	fake_settle(rig_fake(test));
 	for (i = 1; i < 8; i++)
@@ -677,13 +708,13 @@ static void growth_without_memory_is_tried_again(struct kunit *test)
 	rig_await(test, FAKE_ALLOC, 3 + 7);
 	KUNIT_EXPECT_EQ(test, npaths(test), 8U);
 	KUNIT_EXPECT_EQ(test, rig_fake(test)->live_paths, 8);
-	/* Barriers that were not sent have not used up numbers, nor have they
-	 * said what we offer.
+	/* Barrier probes that were not sent have used up no sequence numbers,
+	 * and do not count as offers.
 	 */
 	rig_expect_said(test, 0, "0p 3p");
 }
 
-/* Paths that carry messages cannot take over pairs from each other. */
+/* A pair of sockets must not move from one path to another. */
 static void paths_do_not_grow_twice(struct kunit *test)
 {
 	static const struct rig_peer ours_4 = { RIG_OURS, 4, 77, 5 };
@@ -704,8 +735,8 @@ static void paths_do_not_grow_twice(struct kunit *test)
 			    rig_nth_cpath(test, 2));
 }
 
-/* The peer goes on to use what it uses, whatever we would offer by now; it may
- * have agreed on it with a life of ours that is no more.
+/* The peer continues to use its paths, whatever number this end would offer
+ * now. It may have agreed on them with a former incarnation of ours.
  */
 static void paths_in_use_are_kept(struct kunit *test)
 {
@@ -721,7 +752,9 @@ static void paths_in_use_are_kept(struct kunit *test)
 				RDS_PATH_UP);
 }
 
-/* We spread over four, and it over eight: it may have read an older offer. */
+/* This end spreads messages over four paths, and the peer over eight: the peer
+ * may have read an older offer.
+ */
 static void more_are_in_use_than_we_use(struct kunit *test)
 {
 	static const struct rig_peer ours_4 = { RIG_OURS, 4, 77, 5 };
@@ -745,7 +778,9 @@ static void more_are_in_use_than_we_use(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, data_sent(test), 4U);
 }
 
-/* It has offered eight, and uses two, as we do. */
+/* The peer has offered eight paths, and uses two, as this end does. A number of
+ * paths in use is not an offer.
+ */
 static void use_is_no_offer(struct kunit *test)
 {
 	static const struct rig_peer uses_2 = { RIG_OURS, 2, 77, 5, true };
@@ -760,8 +795,9 @@ static void use_is_no_offer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_fake(test)->live_paths, 2);
 }
 
-/* It has forgotten the connection, on which no socket of its used anything, and
- * would offer one path. What waits here waits on eight.
+/* The peer has forgotten the connection, which none of its sockets used, and
+ * would offer one path. Our messages wait on eight paths, so the peer must
+ * learn that number.
  */
 static void forgetful_peer_is_told_what_is_in_use(struct kunit *test)
 {
@@ -788,7 +824,7 @@ static void forgetful_peer_is_told_what_is_in_use(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, npaths(test), 8U);
 }
 
-/* A host that has grown without a barrier says so all the same. */
+/* An end that creates paths without a barrier announces them nevertheless. */
 static void growth_is_told(struct kunit *test)
 {
 	unsigned int n;
@@ -806,7 +842,9 @@ static void growth_is_told(struct kunit *test)
 	expect_hello_use(test, 0, 8, true);
 }
 
-/* Others do not know of it. */
+/* Other implementations do not know the mark for paths in use, so they get the
+ * number only.
+ */
 static void others_are_told_numbers_only(struct kunit *test)
 {
 	rig_fake(test)->legacy_paths = 8;
@@ -822,7 +860,9 @@ static void others_are_told_numbers_only(struct kunit *test)
 	expect_hello(test, 0, 8);
 }
 
-/* One that it has lost, and that nobody here uses, is dialled when it asks. */
+/* The peer has lost a path that no local socket uses. The path is dialed when
+ * the next handshake frame of the peer arrives on path 0.
+ */
 static void path_is_dialled_when_it_asks(struct kunit *test)
 {
 	unsigned int i;
@@ -870,7 +910,7 @@ static void restart_desc(const struct restart_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(restarts, restarts, restart_desc);
 
-/* What was for the peer's former self is given up, and nobody else's. */
+/* Only the messages that were meant for the former incarnation are dropped. */
 static void restart_flushes(struct kunit *test)
 {
 	const struct restart_row *row = test->param_value;
@@ -900,14 +940,18 @@ static void restart_flushes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_stat(send_drop_restarted) != before,
 			row->flushed);
 
-	/* The connection is the new one's: it is not dropped for that. */
+	/* The connection leads to the new incarnation, so the restart does not
+	 * drop it.
+	 */
 	rig_send(test, sock, 10);
 	fake_settle(rig_fake(test));
 	KUNIT_EXPECT_EQ(test, data_sent(test), row->flushed ? 1U : 5U);
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_SHUTDOWN), 1U);
 }
 
-/* What a peer numbers anew is no duplicate; of the same one, it is. */
+/* A sequence number that a restarted peer uses again is no duplicate. From the
+ * same incarnation it is one.
+ */
 static void restart_resets_what_is_received(struct kunit *test)
 {
 	struct socket *sock = rig_dialled(test);
@@ -936,8 +980,8 @@ static void restart_resets_what_is_received(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, got.ret, 5);
 }
 
-/* Who has not said on this connection that he counts without exception may be
- * one who does not.
+/* If the peer has not announced on this connection that it never uses a
+ * sequence number twice, it may be a peer that does.
  */
 static void strictness_ends_with_the_connection(struct kunit *test)
 {
@@ -963,8 +1007,9 @@ static void strictness_ends_with_the_connection(struct kunit *test)
 }
 
 /*
- * Its greeting may come late, after it has had messages of ours: then what
- * follows must not look older than those.
+ * The peer's handshake frame may arrive late, when the new incarnation has
+ * already received messages of ours. Later messages must not look older than
+ * those.
  */
 static void numbers_do_not_go_back(struct kunit *test)
 {
@@ -998,7 +1043,7 @@ static void numbers_do_not_go_back(struct kunit *test)
 	}
 }
 
-/* A peer that comes back with one path leaves nothing on the others. */
+/* When a peer restarts with one path, no message stays on the other paths. */
 static void paths_that_are_no_more(struct kunit *test)
 {
 	struct socket *sock = eight_paths(test);
@@ -1030,7 +1075,7 @@ static void paths_that_are_no_more(struct kunit *test)
 					       i)->index, 0);
 }
 
-/* The same where the peer dials: by a port that means nothing any more. */
+/* The same if the peer dials. Its ports do not name paths any more. */
 static void names_no_paths_any_more(struct kunit *test)
 {
 	struct socket *sock = accepted(test, 0);
@@ -1058,7 +1103,9 @@ static void names_no_paths_any_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, data_sent(test), 1U);
 }
 
-/* Its other paths are the lower address's to dial, who may have to be told. */
+/* Only the end with the lower address dials the other paths. The other end
+ * dials path 0 to prompt it.
+ */
 static void higher_calls_by_path_0(struct kunit *test)
 {
 	struct socket *sock = accepted(test, 0);
@@ -1075,7 +1122,7 @@ static void higher_calls_by_path_0(struct kunit *test)
 	fake_settle(rig_fake(test));
 	fake_forget(rig_fake(test));
 
-	/* Who is connected need not be called. */
+	/* While path 0 is UP, the peer needs no dial as a prompt. */
 	send_by(test, sock, 3);
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECT), 0U);
 	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
@@ -1083,7 +1130,7 @@ static void higher_calls_by_path_0(struct kunit *test)
 	for (i = 0; (call = fake_nth(rig_fake(test), FAKE_CONNECT, i)); i++)
 		KUNIT_EXPECT_EQ(test, call->index, 0);
 
-	/* It has been told. */
+	/* Once prompted, the peer dials path 3. */
 	KUNIT_EXPECT_EQ(test, 0, rig_offer(test, 3, offers + 3));
 	rig_probe(test, 3, 0, &ours_8);
 	KUNIT_EXPECT_EQ(test, data_sent(test), 1U);
@@ -1101,7 +1148,7 @@ static bool receive_by(struct kunit *test, unsigned int index, u64 seq)
 	return rig_receive(test, &rig_nth_cpath(test, index)->cp_pub, &hdr);
 }
 
-/* How much waits for readers is counted for all paths together. */
+/* The memory that unread messages hold is counted for all paths together. */
 static void paths_stop_and_read_on_together(struct kunit *test)
 {
 	struct socket *sock = eight_paths(test);
@@ -1126,7 +1173,9 @@ static void paths_stop_and_read_on_together(struct kunit *test)
 			3);
 }
 
-/* An older map may arrive by another path after a newer one by the first. */
+/* The peer may read an older map on another path after a newer one on path 0.
+ * So the newest map is sent again.
+ */
 static void late_map_is_made_good(struct kunit *test)
 {
 	struct socket *sock;
@@ -1152,7 +1201,9 @@ static void late_map_is_made_good(struct kunit *test)
 	rig_expect_said(test, 0, "M M");
 }
 
-/* A path's first map may have waited long with TCP before it is read. */
+/* The first map of a path may wait in TCP for a long time before it is read. It
+ * is ignored if path 0 has received a map.
+ */
 static void late_map_is_passed_over(struct kunit *test)
 {
 	static const u16 ports[] = { RIG_PEER_PORT };
@@ -1164,11 +1215,11 @@ static void late_map_is_passed_over(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, rds_cong_test(map, htons(RIG_PEER_PORT)));
 	rig_map_from(test, 3);
 	KUNIT_EXPECT_TRUE(test, rds_cong_test(map, htons(RIG_PEER_PORT)));
-	/* Nor is any other newer than what path 0 tells. */
+	/* A later map on this path is not newer than that of path 0. */
 	rig_map_from(test, 3);
 	KUNIT_EXPECT_TRUE(test, rds_cong_test(map, htons(RIG_PEER_PORT)));
 
-	/* Without the first path it is the best there is. */
+	/* While path 0 is down, the map of another path is the best one. */
 	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	rig_await(test, FAKE_SHUTDOWN, 1);
 	fake_settle(rig_fake(test));
@@ -1176,7 +1227,7 @@ static void late_map_is_passed_over(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rds_cong_test(map, htons(RIG_PEER_PORT)));
 }
 
-/* The kernel's own RDS tells of changes by whatever path is sending. */
+/* The stock implementation sends changes of its map on any path. */
 static void others_tell_by_any_path(struct kunit *test)
 {
 	static const u16 ports[] = { RIG_PEER_PORT, RIG_PEER_PORT + 1 };
@@ -1191,11 +1242,11 @@ static void others_tell_by_any_path(struct kunit *test)
 	rig_deliver_map(test, ports, 1, RDS_CONG_MAP_BYTES);
 	KUNIT_ASSERT_TRUE(test, rds_cong_test(map, htons(ports[0])));
 
-	/* What a path begins with may be old: it only frees. */
+	/* The first map of a path may be old, so it can only free ports. */
 	rig_map_with(test, 3, ports + 1, 1, RDS_CONG_MAP_BYTES);
 	KUNIT_EXPECT_FALSE(test, rds_cong_test(map, htons(ports[0])));
 	KUNIT_EXPECT_FALSE(test, rds_cong_test(map, htons(ports[1])));
-	/* What follows is new. */
+	/* Later maps are new. */
 	rig_map_with(test, 3, ports, 2, RDS_CONG_MAP_BYTES);
 	KUNIT_EXPECT_TRUE(test, rds_cong_test(map, htons(ports[0])));
 	KUNIT_EXPECT_TRUE(test, rds_cong_test(map, htons(ports[1])));
@@ -1204,7 +1255,9 @@ static void others_tell_by_any_path(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rds_cong_test(map, htons(ports[1])));
 }
 
-/* That the port is free may have been overtaken. */
+/* The map that frees the port may have been overtaken by an older one. So a
+ * sender that has waited for a while sends one message.
+ */
 static void blocked_by_others_sends_one(struct kunit *test)
 {
 	static const u16 ports[] = { RIG_PEER_PORT };
@@ -1220,14 +1273,14 @@ static void blocked_by_others_sends_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_finish_sender(&sender), 10);
 	KUNIT_EXPECT_TRUE(test, rds_cong_test(rig_conn(test)->c_fcong,
 					      htons(RIG_PEER_PORT)));
-	/* One that does not wait is told, as ever. */
+	/* A sender that does not wait gets ENOBUFS, as always. */
 	KUNIT_EXPECT_EQ(test, -ENOBUFS,
 			rig_try_send(test, sender.sock, RIG_PEER_PORT, 10,
 				     MSG_DONTWAIT));
 }
 
-/* A peer that says nothing on a path may not have read what the path began
- * with; when it does, that may be outdated.
+/* A peer that sends nothing on a path may not have read the first map of that
+ * path. When it does, that map may be outdated.
  */
 static void map_read_late_is_made_good(struct kunit *test)
 {
@@ -1253,7 +1306,9 @@ static void map_read_late_is_made_good(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_MAPPED), 2U);
 }
 
-/* It may be that the peer has gone as a whole: then its paths are nobody's. */
+/* The peer may be gone altogether, so the other paths are not dialed before
+ * path 0 shows that it is there.
+ */
 static void paths_wait_for_path_0(struct kunit *test)
 {
 	unsigned int i;
@@ -1269,7 +1324,9 @@ static void paths_wait_for_path_0(struct kunit *test)
 	rig_await(test, FAKE_CONNECTED, 8);
 }
 
-/* And where it comes back with as many, and greets by path 0 first. */
+/* The peer restarts with as many paths, and sends its handshake frame on path 0
+ * first.
+ */
 static void paths_come_back(struct kunit *test)
 {
 	struct socket *sock = eight_paths(test);
@@ -1282,7 +1339,7 @@ static void paths_come_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, npaths(test), 8U);
 	rig_await(test, FAKE_CONNECTED, 8);
 	greet_paths(test, &reborn_8);
-	/* Those connections are the new one's already. */
+	/* These connections lead to the new incarnation already: keep them. */
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_SHUTDOWN), 8U);
 	rig_reply(test, 0, 2, &reborn_8);
 
@@ -1304,7 +1361,9 @@ static void stand_still(struct rds_path *path, struct rds_message *msg)
 	wait_for_completion_timeout(&go_on, 20 * HZ);
 }
 
-/* fake_settle() would wait for those that stand still. */
+/* Do not use fake_settle() here: it would also wait for the path that stands
+ * still.
+ */
 static void settle_path(struct rds_cpath *cp)
 {
 	unsigned int round;
@@ -1313,7 +1372,7 @@ static void settle_path(struct rds_cpath *cp)
 		flush_delayed_work(&cp->cp_work);
 }
 
-/* Whether path 3 was ever UP when the peer goes */
+/* Whether path 3 was ever UP before the peer goes away */
 struct start_row {
 	const char	*name;
 	bool		was_up;
@@ -1331,9 +1390,10 @@ static void start_desc(const struct start_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(starts, starts, start_desc);
 
-/* A peer of another kind, restarted, has another path before path 0, by which
- * it greets. It does not get by that what was meant for its former self, not
- * even in the moment between the greeting and what follows from it.
+/* A peer of another implementation has restarted. It connects another path
+ * before path 0, and sends its handshake frame on path 0. The other path must
+ * not carry messages meant for the former incarnation, not even between the
+ * arrival of the frame and its processing.
  */
 static void paths_wait_until_it_is_known(struct kunit *test)
 {
@@ -1378,7 +1438,9 @@ static void paths_wait_until_it_is_known(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
 }
 
-/* And once path 0 is there it is asked first. */
+/* Once path 0 is UP, the peer must send its handshake frame there first. Until
+ * then connections for other paths wait.
+ */
 static void paths_are_taken_when_it_is_known(struct kunit *test)
 {
 	unsigned int i;
@@ -1420,7 +1482,7 @@ static void ack_all(struct kunit *test)
 	rds_path_ack(rig_path(test), READ_ONCE(cp->cp_sent_seq));
 }
 
-/* The peer dials the others, if it has noticed that they are lost. */
+/* The peer dials the other paths, but may not have noticed that one is lost. */
 static void peer_is_reminded_of_its_paths(struct kunit *test)
 {
 	struct socket *sock = accepted(test, 0);
@@ -1447,8 +1509,9 @@ static void peer_is_reminded_of_its_paths(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, data_sent(test), 1U);
 }
 
-/* What comes behind the greeting may be answered at once, and the answer is not
- * for who was there before.
+/* Sockets may respond at once to messages behind the handshake frame. These
+ * responses are not meant for the former incarnation. So the transport must not
+ * read on before the restart is processed.
  */
 static void nothing_is_read_until_it_is_known(struct kunit *test)
 {
@@ -1474,7 +1537,9 @@ static void nothing_is_read_until_it_is_known(struct kunit *test)
 static struct kunit *the_test;
 static struct socket *the_sock;
 
-/* The connection is read to its end; what comes last is answered. */
+/* During the shutdown, the connection is read to its end. A socket responds to
+ * the last message.
+ */
 static void say_last(struct rds_path *path)
 {
 	rig_probe_only(the_test, 0, 1, &reborn);
@@ -1504,7 +1569,9 @@ static void what_is_said_last_is_heeded(struct kunit *test)
 	rig_recv(test, sock, &got);
 	KUNIT_EXPECT_EQ(test, got.ret, 5);
 
-	/* What was for its former self is given up, and only that. */
+	/* Only the message that was meant for the former incarnation is
+	 * dropped.
+	 */
 	KUNIT_EXPECT_EQ(test, data_sent(test), 1U);
 	for (i = 0; (call = fake_nth(rig_fake(test), FAKE_SENT, i)); i++) {
 		if (call->sport == RIG_PORT)
@@ -1522,7 +1589,10 @@ static void say_last_and_send(struct rds_path *path)
 				     MSG_DONTWAIT));
 }
 
-/* A peer that has one path now never has it, and is not owed it. */
+/* The restarted peer has one path, and will never use another one. A message
+ * that was queued on another path meanwhile is dropped, as it is not owed to
+ * the peer.
+ */
 static void nothing_stays_on_a_path_that_is_no_more(struct kunit *test)
 {
 	struct socket *sock = eight_paths(test);
@@ -1540,7 +1610,10 @@ static void nothing_stays_on_a_path_that_is_no_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
 }
 
-/* Nor for another reason, by a run of the path's work that began before. */
+/* While the restart is not processed, the transport does not read on for any
+ * other reason. That includes a run of the path's work item that began before
+ * the handshake frame arrived.
+ */
 static void nothing_else_has_it_read_on(struct kunit *test)
 {
 	struct rds_cpath *cp;
@@ -1553,7 +1626,9 @@ static void nothing_else_has_it_read_on(struct kunit *test)
 	rig_await(test, FAKE_MAPPED, 1);
 	fake_settle(rig_fake(test));
 
-	/* It has looked for greetings when it waits for this lock. */
+	/* When the work item waits for this lock, it has already checked for
+	 * handshake frames.
+	 */
 	mutex_lock(&cp->cp_xmit_lock);
 	set_bit(RDS_PF_FLUSH, &cp->cp_flags);
 	rds_path_kick(&cp->cp_pub);
@@ -1570,7 +1645,7 @@ static void nothing_else_has_it_read_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_RESUME), 1U);
 }
 
-/* An address that moves to another host, and back again */
+/* The address moves to another host, and back again. */
 static void former_self_may_return(struct kunit *test)
 {
 	struct socket *sock = rig_dialled(test);

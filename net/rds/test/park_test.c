@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Messages that wait at the sender for a congested port, net/rds/core/park.c:
- * others overtake them, those of their own pair of sockets do not, and whatever
- * ends messages in the queue ends them, too.
+ * Tests of parked messages, net/rds/core/park.c: messages that wait at the
+ * sender for a congested port. Other messages overtake them, but not those of
+ * the same pair of sockets. If an event cancels or drops the messages in the
+ * send queue, it also cancels or drops the parked ones.
  */
 #include <linux/in.h>
 #include <linux/poll.h>
@@ -10,7 +11,7 @@
 #include "../core/cong.h"
 #include "rig.h"
 
-/* A second port of the peer's, and a third in the same group as the first */
+/* A second port of the peer, and a third one in the port group of the first */
 #define OTHER_PORT	(RIG_PEER_PORT + 1)
 #define GROUP_PORT	(RIG_PEER_PORT + 64)
 
@@ -32,7 +33,7 @@ static void send_to(struct kunit *test, struct socket *sock, u16 port, u32 len)
 						     MSG_DONTWAIT));
 }
 
-/* A message of 10 bytes is in hand, and the transport takes no more of it. */
+/* Block the transport while it has a message of 10 bytes in hand. */
 static void block(struct kunit *test, struct socket *sock)
 {
 	fake_fail(&rig_fake(test)->xmit, -EAGAIN, FAKE_FOR_EVER);
@@ -61,7 +62,7 @@ static unsigned int sent(struct kunit *test)
 	return fake_count(rig_fake(test), FAKE_SENT);
 }
 
-/* One is sent, two of 11 and 13 bytes are parked. */
+/* Send one message, and have two of 11 and 13 bytes parked. */
 static struct socket *two_parked(struct kunit *test)
 {
 	u64 before = rig_stat(send_parked);
@@ -123,7 +124,9 @@ static void each_port_is_freed_by_itself(struct kunit *test)
 	expect_nth(test, 2, 4, RIG_PEER_PORT, 11);
 }
 
-/* The bit is taken away a moment before the path hears of it. */
+/* The bit of the map is cleared a moment before the path is notified. A message
+ * sent in between is parked behind the others.
+ */
 static void later_ones_stay_behind(struct kunit *test)
 {
 	struct socket *sock = two_parked(test);
@@ -142,7 +145,9 @@ static void later_ones_stay_behind(struct kunit *test)
 	expect_nth(test, 3, 5, RIG_PEER_PORT, 15);
 }
 
-/* And again, behind those that wait still */
+/* The port becomes free and congested again. The messages are parked again, and
+ * later ones behind them.
+ */
 static void parked_again(struct kunit *test)
 {
 	struct socket *sock = two_parked(test);
@@ -213,8 +218,9 @@ static void close_gives_up_what_is_parked(struct kunit *test)
 	rig_expect_sent(test, "2");
 }
 
-/* What was sent goes first on the next connection, with its number, and though
- * the port is congested; the others wait for the map of that connection.
+/* On the next connection, the message that was sent goes first, with its
+ * sequence number, although its port is congested. The others wait for the map
+ * of that connection.
  */
 static void lost_connection(struct kunit *test)
 {
@@ -231,7 +237,9 @@ static void lost_connection(struct kunit *test)
 	expect_nth(test, 2, 3, RIG_PEER_PORT, 11);
 }
 
-/* The map of the next connection is here before anything is sent. */
+/* The map of the next connection arrives before anything is sent, and frees the
+ * port.
+ */
 static void next_map_says_otherwise(struct kunit *test)
 {
 	two_parked(test);
@@ -244,7 +252,7 @@ static void next_map_says_otherwise(struct kunit *test)
 	rig_expect_sent(test, "2 2ar 3 4");
 }
 
-/* More than are parked at a time, for many ports */
+/* More messages than core parks per hold of cp_lock, for many ports */
 static void many_ports(struct kunit *test)
 {
 	const unsigned int nr_ports = 50, nr = 500;
@@ -279,7 +287,7 @@ static void many_ports(struct kunit *test)
 	}
 }
 
-/* Nobody is left on the queue of the map. */
+/* When no message is parked, the path is not on the wait queue of the map. */
 static void waits_only_while_parked(struct kunit *test)
 {
 	struct rds_cong_map *map;
@@ -320,7 +328,9 @@ static const struct rig_peer reborn = { RIG_OURS, 1, 78, 6 };
 static const struct rig_peer new_1 = { RIG_NEW, 1, 79, 0 };
 static const struct rig_peer old_1 = { RIG_OLD, 1, 0, 0 };
 
-/* One message has been sent by the one path, and the peer has greeted us. */
+/* One message has been sent on the only path, and the peer has sent its
+ * handshake frame.
+ */
 static struct socket *met(struct kunit *test, const struct rig_peer *peer)
 {
 	struct socket *sock = rig_dialled(test);
@@ -331,7 +341,9 @@ static struct socket *met(struct kunit *test, const struct rig_peer *peer)
 	return sock;
 }
 
-/* Message 3 is sent; two follow that are parked, if the peer is one of ours. */
+/* Message 3 is sent. The two messages behind it are parked if the peer runs our
+ * implementation.
+ */
 static void three_and_a_map(struct kunit *test, struct socket *sock)
 {
 	block(test, sock);
@@ -372,7 +384,9 @@ static void only_for_ours(struct kunit *test)
 	rig_expect_said(test, 0, "3 4 5");
 }
 
-/* The peer has restarted: what is parked was for its former self. */
+/* The peer has restarted. The parked messages were meant for its former
+ * incarnation, and are dropped.
+ */
 static void restart_gives_up_what_is_parked(struct kunit *test)
 {
 	u64 before = rig_stat(send_drop_restarted);
@@ -385,7 +399,7 @@ static void restart_gives_up_what_is_parked(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
 	KUNIT_EXPECT_EQ(test, rig_stat(send_drop_restarted), before + 2);
 
-	/* What is sent now is for the new one. */
+	/* Messages sent from now on are meant for the new incarnation. */
 	free_all(test);
 	fake_forget(rig_fake(test));
 	rig_send(test, sock, 10);
@@ -406,9 +420,9 @@ static const struct fake_call *numbered_probe(struct kunit *test)
 	return NULL;
 }
 
-/* What was queued before messages spread over the paths goes before the probe
- * whose answer lets them, even to a congested port; and none is parked until
- * then that another path might overtake.
+/* All messages that were queued before messages spread over the paths go before
+ * the barrier probe, even to a congested port. None of them stays parked, as
+ * messages on other paths might overtake it.
  */
 static void barrier_is_behind_what_was_parked(struct kunit *test)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The states of a path, and the back-off: net/rds/core/path_state.c. */
+/*
+ * Tests of the states of a path, and of the back-off,
+ * net/rds/core/path_state.c.
+ */
 #include <kunit/test.h>
 #include <linux/limits.h>
 #include <linux/random.h>
@@ -12,7 +15,7 @@ struct state_row {
 	const char		*name;
 	enum rds_path_state	state;
 	char			letter;
-	/* What follows each event, by letter; '-': the event does not apply */
+	/* State after each event, by letter; '-': the event does not apply */
 	char			after[RDS_EVENTS + 1];
 };
 
@@ -76,7 +79,7 @@ static void table_is_complete(struct kunit *test)
 		KUNIT_EXPECT_NE_MSG(test, letter_of(state), '?', "%u", state);
 }
 
-/* The states that can be reached from one, itself included, as a mask. */
+/* Return a mask of the states that can be reached from @from, and of itself. */
 static unsigned long reachable(enum rds_path_state from)
 {
 	unsigned long seen = BIT(from), before;
@@ -196,7 +199,7 @@ static void backoff(struct kunit *test)
 	}
 }
 
-/* The whole range below the ceiling is used. */
+/* Delays use the whole range below the ceiling. */
 static void backoff_spreads(struct kunit *test)
 {
 	unsigned int seen[16] = {};

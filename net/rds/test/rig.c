@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the tests of core have in common; see rig.h. */
+/* Common parts of the tests of core; see rig.h. */
 #include <linux/in.h>
 #include <linux/iopoll.h>
 #include <linux/mm.h>
@@ -13,9 +13,9 @@
 #include "rig.h"
 
 /**
- * rig_sysctl() - the tunables of init_net; rig_exit() restores them
+ * rig_sysctl() - Get the tunables of init_net, which rig_exit() restores
  *
- * Return: the values.
+ * Return: the tunables.
  */
 struct rds_sysctl *rig_sysctl(void)
 {
@@ -23,7 +23,7 @@ struct rds_sysctl *rig_sysctl(void)
 }
 
 /**
- * rig_init() - set the fixture up
+ * rig_init() - Set up the fixture
  * @test: the test; its priv is the rig afterwards
  *
  * Return: 0 or an errno.
@@ -46,10 +46,10 @@ int rig_init(struct kunit *test)
 }
 
 /**
- * rig_init_paths() - likewise, with what TCP can do
+ * rig_init_paths() - Set up the fixture with the capability flags of TCP
  * @test: the test; its priv is the rig afterwards
  *
- * How fast the machine is does not matter: gates wait until they are told.
+ * Gates do not open by time, so the speed of the machine does not matter.
  *
  * Return: 0 or an errno.
  */
@@ -65,10 +65,10 @@ int rig_init_paths(struct kunit *test)
 }
 
 /**
- * rig_init_one_path() - likewise, with as many paths as the peer
+ * rig_init_one_path() - Set up the fixture of rig_init_paths() with one path
  * @test: the test; its priv is the rig afterwards
  *
- * So nobody offers others.
+ * The peers of these tests have one path, too, so neither end offers more.
  *
  * Return: 0 or an errno.
  */
@@ -82,7 +82,7 @@ int rig_init_one_path(struct kunit *test)
 }
 
 /**
- * rig_exit() - take the fixture down and see that nothing is left
+ * rig_exit() - Tear down the fixture, and check that nothing is left
  * @test: the test
  */
 void rig_exit(struct kunit *test)
@@ -98,7 +98,9 @@ void rig_exit(struct kunit *test)
 	}
 	fake_unregister(&rig->fake);
 	*rig_sysctl() = rig->saved;
-	/* Connections and their maps go by RCU; the next test finds none. */
+	/* Connections and their maps are freed after an RCU grace period. Wait
+	 * for that, so that the next test finds none.
+	 */
 	rcu_barrier();
 
 	KUNIT_EXPECT_STREQ(test, rig->fake.broken ?: "nothing", "nothing");
@@ -123,10 +125,10 @@ static void rig_keep(struct kunit *test, struct socket *sock)
 }
 
 /**
- * rig_open() - an RDS socket that is not bound
+ * rig_open() - Create an RDS socket that is not bound
  * @test: the test
  *
- * Return: the socket, closed at the end of the test if not before.
+ * Return: the socket, which is closed at the end of the test if not before.
  */
 struct socket *rig_open(struct kunit *test)
 {
@@ -139,12 +141,12 @@ struct socket *rig_open(struct kunit *test)
 }
 
 /**
- * rig_bind() - bind a socket
+ * rig_bind() - Bind a socket
  * @sock: the socket
  * @ip: the IPv4 address
  * @port: the port
  *
- * Return: what bind() does.
+ * Return: as bind().
  */
 int rig_bind(struct socket *sock, u32 ip, u16 port)
 {
@@ -158,11 +160,11 @@ int rig_bind(struct socket *sock, u32 ip, u16 port)
 }
 
 /**
- * rig_socket() - a socket bound to the fake transport's address
+ * rig_socket() - Create a socket bound to the fake transport's address
  * @test: the test
- * @port: where
+ * @port: the port
  *
- * Return: the socket, closed at the end of the test if not before.
+ * Return: the socket, which is closed at the end of the test if not before.
  */
 struct socket *rig_socket(struct kunit *test, u16 port)
 {
@@ -173,9 +175,9 @@ struct socket *rig_socket(struct kunit *test, u16 port)
 }
 
 /**
- * rig_close() - close a socket before the end of the test
+ * rig_close() - Close a socket before the end of the test
  * @test: the test
- * @sock: what rig_socket() returned
+ * @sock: the socket, from rig_open() or rig_socket()
  */
 void rig_close(struct kunit *test, struct socket *sock)
 {
@@ -190,14 +192,14 @@ void rig_close(struct kunit *test, struct socket *sock)
 }
 
 /**
- * rig_try_send() - send a message
+ * rig_try_send() - Send a message
  * @test: the test
  * @sock: the sender
  * @dport: port at the peer
- * @len: bytes of payload, of fake_pattern()
- * @flags: of sendmsg()
+ * @len: bytes of payload, which consists of fake_pattern()
+ * @flags: flags for sendmsg()
  *
- * Return: what sendmsg() does.
+ * Return: as sendmsg().
  */
 int rig_try_send(struct kunit *test, struct socket *sock, u16 dport, u32 len,
 		 int flags)
@@ -228,7 +230,7 @@ int rig_try_send(struct kunit *test, struct socket *sock, u16 dport, u32 len,
 }
 
 /**
- * rig_send() - send a message to RIG_PEER_PORT, which must succeed
+ * rig_send() - Send a message to RIG_PEER_PORT, and expect success
  * @test: the test
  * @sock: the sender
  * @len: bytes of payload
@@ -241,11 +243,11 @@ void rig_send(struct kunit *test, struct socket *sock, u32 len)
 }
 
 /**
- * rig_up() - a socket at RIG_PORT whose path to the peer is UP and idle
+ * rig_up() - Create a socket at RIG_PORT whose path to the peer is UP and idle
  * @test: the test
  *
- * One message has been sent and acknowledged, the log is empty, and poll()
- * has told of changes of congestion that were before.
+ * One message has been sent and acknowledged, the log is empty, and poll() has
+ * reported the congestion changes so far.
  *
  * Return: the socket.
  */
@@ -258,7 +260,7 @@ struct socket *rig_up(struct kunit *test)
 	rds_path_ack(rig_path(test), 1);
 	KUNIT_ASSERT_EQ(test, rig_msgs(sock), 0);
 	rig_poll(sock);
-	/* After its first map a path looks, in a later jiffy, for another. */
+	/* In a later jiffy, the path checks for a newer map. */
 	schedule_timeout_uninterruptible(2);
 	fake_settle(rig_fake(test));
 	fake_forget(rig_fake(test));
@@ -266,10 +268,11 @@ struct socket *rig_up(struct kunit *test)
 }
 
 /**
- * rig_dialled() - dial a peer that says nothing
+ * rig_dialled() - Dial a peer that sends no handshake frame
  * @test: the test
  *
- * One message and the first probe have been sent by path 0, and acknowledged.
+ * The peer has sent a congestion map. Path 0 has sent the first probe and one
+ * message, and both are acknowledged.
  *
  * Return: a socket at RIG_PORT.
  */
@@ -310,10 +313,10 @@ static bool rig_is_pattern(const u8 *data, int len)
 }
 
 /**
- * rig_recv() - receive, without waiting
+ * rig_recv() - Receive a message without waiting
  * @test: the test
  * @sock: the receiver
- * @got: what came
+ * @got: set to the result
  */
 void rig_recv(struct kunit *test, struct socket *sock, struct rig_got *got)
 {
@@ -342,12 +345,12 @@ void rig_recv(struct kunit *test, struct socket *sock, struct rig_got *got)
 }
 
 /**
- * rig_receive() - let a message arrive by a path
+ * rig_receive() - Deliver a message on a path
  * @test: the test
  * @path: the path
  * @hdr: the header
  *
- * Return: true if core would have more.
+ * Return: true if the transport may read on.
  */
 bool rig_receive(struct kunit *test, struct rds_path *path,
 		 const struct rds_header *hdr)
@@ -359,11 +362,11 @@ bool rig_receive(struct kunit *test, struct rds_path *path,
 }
 
 /**
- * rig_deliver() - let a message arrive from the peer
+ * rig_deliver() - Deliver a message on the first path
  * @test: the test
- * @seq: its number
+ * @seq: its sequence number
  * @sport: the peer's port
- * @dport: ours
+ * @dport: our port
  * @len: bytes of payload
  * @flags: of the header
  */
@@ -382,10 +385,10 @@ void rig_deliver(struct kunit *test, u64 seq, u16 sport, u16 dport, u32 len,
 }
 
 /**
- * rig_deliver_map() - let a congestion map arrive from the peer
+ * rig_deliver_map() - Deliver a congestion map on path 0
  * @test: the test
- * @ports: the congested ones
- * @nr: how many
+ * @ports: the congested ports
+ * @nr: number of @ports
  * @len: length of the map
  */
 void rig_deliver_map(struct kunit *test, const u16 *ports, unsigned int nr,
@@ -395,11 +398,11 @@ void rig_deliver_map(struct kunit *test, const u16 *ports, unsigned int nr,
 }
 
 /**
- * rig_map_with() - let a congestion map arrive by a path
+ * rig_map_with() - Deliver a congestion map on a path
  * @test: the test
- * @index: the path
- * @ports: the congested ones
- * @nr: how many
+ * @index: number of the path
+ * @ports: the congested ports
+ * @nr: number of @ports
  * @len: length of the map
  */
 void rig_map_with(struct kunit *test, unsigned int index, const u16 *ports,
@@ -422,9 +425,9 @@ void rig_map_with(struct kunit *test, unsigned int index, const u16 *ports,
 }
 
 /**
- * rig_map_from() - let an empty congestion map arrive by a path
+ * rig_map_from() - Deliver an empty congestion map on a path
  * @test: the test
- * @index: the path
+ * @index: number of the path
  */
 void rig_map_from(struct kunit *test, unsigned int index)
 {
@@ -468,11 +471,11 @@ static bool rig_handshake_only(struct kunit *test, unsigned int index,
 }
 
 /**
- * rig_handshake() - let a greeting arrive, and what follows from it happen
+ * rig_handshake() - Deliver a handshake frame, and let core act on it
  * @test: the test
- * @index: the path that it comes by
- * @hdr: its header, but for what it says
- * @peer: what it says
+ * @index: number of the path on which it arrives
+ * @hdr: its header; the extension headers are filled in
+ * @peer: content of the frame
  */
 void rig_handshake(struct kunit *test, unsigned int index,
 		   struct rds_header *hdr,
@@ -496,13 +499,13 @@ static bool rig_probe_unsettled(struct kunit *test, unsigned int index, u64 seq,
 }
 
 /**
- * rig_probe_only() - let a probe arrive; what follows may take a while
+ * rig_probe_only() - Deliver a probe, without waiting for core to act on it
  * @test: the test
- * @index: the path that it comes by
- * @seq: its number; 0 if it has none
- * @peer: what it says
+ * @index: number of the path on which it arrives
+ * @seq: its sequence number; 0 if it has none
+ * @peer: content of the probe
  *
- * Return: whether the transport is to read on.
+ * Return: true if the transport may read on.
  */
 bool rig_probe_only(struct kunit *test, unsigned int index, u64 seq,
 		    const struct rig_peer *peer)
@@ -511,12 +514,12 @@ bool rig_probe_only(struct kunit *test, unsigned int index, u64 seq,
 }
 
 /**
- * rig_probe_flags() - let a probe arrive, and what follows from it happen
+ * rig_probe_flags() - Deliver a probe with flags, and let core act on it
  * @test: the test
- * @index: the path that it comes by
- * @seq: its number; 0 if it has none
+ * @index: number of the path on which it arrives
+ * @seq: its sequence number; 0 if it has none
  * @flags: of the header
- * @peer: what it says
+ * @peer: content of the probe
  */
 void rig_probe_flags(struct kunit *test, unsigned int index, u64 seq, u8 flags,
 		     const struct rig_peer *peer)
@@ -526,11 +529,11 @@ void rig_probe_flags(struct kunit *test, unsigned int index, u64 seq, u8 flags,
 }
 
 /**
- * rig_probe() - the same without flags
+ * rig_probe() - Deliver a probe without flags, and let core act on it
  * @test: the test
- * @index: the path that it comes by
- * @seq: its number; 0 if it has none
- * @peer: what it says
+ * @index: number of the path on which it arrives
+ * @seq: its sequence number; 0 if it has none
+ * @peer: content of the probe
  */
 void rig_probe(struct kunit *test, unsigned int index, u64 seq,
 	       const struct rig_peer *peer)
@@ -539,14 +542,15 @@ void rig_probe(struct kunit *test, unsigned int index, u64 seq,
 }
 
 /**
- * rig_reply() - let the answer to a probe arrive, likewise
+ * rig_reply() - Deliver a reply to a probe, and let core act on it
  * @test: the test
- * @index: the path that it comes by
- * @seq: its number; 0 if it has none
- * @peer: what it says
+ * @index: number of the path on which it arrives
+ * @seq: its sequence number; 0 if it has none
+ * @peer: content of the reply
  *
- * One that has a number answers the barrier if there is one; by one of ours it
- * is given without.
+ * If @seq is not 0 and a barrier is pending, this is the reply to the barrier
+ * probe. A peer that runs our implementation sends that reply without a number,
+ * and with the tag of the barrier.
  */
 void rig_reply(struct kunit *test, unsigned int index, u64 seq,
 	       const struct rig_peer *peer)
@@ -577,10 +581,10 @@ static void rig_name_peer(struct kunit *test, struct rds_conn_request *peer)
 }
 
 /**
- * rig_offer_only() - the peer makes a connection; what follows may take a while
+ * rig_offer_only() - Offer a connection, without waiting for core to act on it
  * @test: the test
- * @index: the path that its port names
- * @offer: what stands for the connection
+ * @index: the path that the peer's port names
+ * @offer: stands for the connection that the peer has made
  *
  * Return: as rds_path_accept().
  */
@@ -594,7 +598,9 @@ int rig_offer_only(struct kunit *test, u8 index, void *offer)
 	KUNIT_ASSERT_NOT_NULL(test, peer);
 	rig_name_peer(test, peer);
 	peer->index = index;
-	/* What was said in this very jiffy has been said before. */
+	/* A handshake frame of the present jiffy counts as earlier than the
+	 * offer.
+	 */
 	peer->since = rig_of(test)->offers_since ?: jiffies + 1;
 	fake->offered_by = peer;
 	ret = rds_path_accept(&init_net, &fake->trans, peer, offer);
@@ -604,10 +610,10 @@ int rig_offer_only(struct kunit *test, u8 index, void *offer)
 }
 
 /**
- * rig_offer() - the peer makes a connection, and what follows happens
+ * rig_offer() - Offer a connection, and let core act on it
  * @test: the test
- * @index: the path that its port names
- * @offer: what stands for the connection
+ * @index: the path that the peer's port names
+ * @offer: stands for the connection that the peer has made
  *
  * Return: as rds_path_accept().
  */
@@ -620,7 +626,7 @@ int rig_offer(struct kunit *test, u8 index, void *offer)
 }
 
 /**
- * rig_knock() - the peer, who may not dial, wants to be called
+ * rig_knock() - Let the peer, which must not dial, knock
  * @test: the test
  *
  * Return: as rds_path_knock().
@@ -637,13 +643,13 @@ int rig_knock(struct kunit *test)
 }
 
 /**
- * rig_setsockopt() - set an option at level SOL_RDS
+ * rig_setsockopt() - Set an option at level SOL_RDS
  * @sock: the socket
  * @name: the option
  * @value: its value
- * @len: the length of that
+ * @len: length of @value
  *
- * Return: what setsockopt() does.
+ * Return: as setsockopt().
  */
 int rig_setsockopt(struct socket *sock, int name, void *value, int len)
 {
@@ -652,10 +658,10 @@ int rig_setsockopt(struct socket *sock, int name, void *value, int len)
 }
 
 /**
- * rig_poll() - poll a socket, without waiting
+ * rig_poll() - Poll a socket without waiting
  * @sock: the socket
  *
- * Return: the events, as poll(2) has them.
+ * Return: the events, as in poll(2).
  */
 unsigned int rig_poll(struct socket *sock)
 {
@@ -663,8 +669,8 @@ unsigned int rig_poll(struct socket *sock)
 }
 
 /**
- * rig_stat_sum() - read a counter; see rig_stat()
- * @offset: in &struct rds_stats
+ * rig_stat_sum() - Read a counter; see rig_stat()
+ * @offset: of the counter in &struct rds_stats
  *
  * Return: the sum over all CPUs.
  */
@@ -680,13 +686,13 @@ u64 rig_stat_sum(size_t offset)
 }
 
 /**
- * rig_stat_reaches() - wait for a counter; see rig_await_stat()
- * @offset: in &struct rds_stats
- * @value: what it has to be at least
+ * rig_stat_reaches() - Wait for a counter; see rig_await_stat()
+ * @offset: of the counter in &struct rds_stats
+ * @value: the value that the counter must reach
  *
- * Nobody is told when a counter changes, so this looks again and again.
+ * A change of a counter wakes no waiter, so this polls the counter.
  *
- * Return: true if it is, false if it took too long.
+ * Return: true if the counter is at least @value; false if it took too long.
  */
 bool rig_stat_reaches(size_t offset, u64 value)
 {
@@ -697,9 +703,9 @@ bool rig_stat_reaches(size_t offset, u64 value)
 }
 
 /**
- * rig_set_bufs() - set both buffers of a socket
+ * rig_set_bufs() - Set the sizes of both buffers of a socket
  * @sock: the socket
- * @bytes: payload, as users count it
+ * @bytes: payload bytes, as user space counts them
  */
 void rig_set_bufs(struct socket *sock, int bytes)
 {
@@ -716,22 +722,22 @@ static void rig_sender_work(struct work_struct *work)
 }
 
 /**
- * rig_start_sender() - let another task send to RIG_PEER_PORT
- * @sender: the task, on the stack; all but the work filled in
+ * rig_start_sender() - Start a task that sends to RIG_PEER_PORT
+ * @sender: the sender, on the stack; all fields but its work item are set
  */
 void rig_start_sender(struct rig_sender *sender)
 {
-	/* So that it comes back also if core is wrong. */
+	/* Let sendmsg() return even if core is wrong. */
 	sender->sock->sk->sk_sndtimeo = 120 * HZ;
 	INIT_WORK_ONSTACK(&sender->work, rig_sender_work);
 	queue_work(system_unbound_wq, &sender->work);
 }
 
 /**
- * rig_finish_sender() - wait for the task
- * @sender: what rig_start_sender() was given
+ * rig_finish_sender() - Wait for the task to finish
+ * @sender: the sender, from rig_start_sender()
  *
- * Return: what sendmsg() returned there.
+ * Return: the return value of its sendmsg().
  */
 int rig_finish_sender(struct rig_sender *sender)
 {
@@ -741,9 +747,9 @@ int rig_finish_sender(struct rig_sender *sender)
 }
 
 /**
- * rig_ops() - the log in short; see rig_expect_ops()
+ * rig_ops() - Format the log; see rig_expect_ops()
  * @test: the test
- * @failed: calls that failed included
+ * @failed: include calls that failed
  *
  * Return: as fake_ops().
  */
@@ -755,7 +761,7 @@ const char *rig_ops(struct kunit *test, bool failed)
 }
 
 /**
- * rig_sent() - the messages sent in short; see rig_expect_sent()
+ * rig_sent() - Format the messages sent; see rig_expect_sent()
  * @test: the test
  *
  * Return: as fake_sent().
@@ -768,9 +774,9 @@ const char *rig_sent(struct kunit *test)
 }
 
 /**
- * rig_said() - what one path has sent, in short; see rig_expect_said()
+ * rig_said() - Format what one path has sent; see rig_expect_said()
  * @test: the test
- * @index: its number
+ * @index: number of the path
  *
  * Return: as fake_said().
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the tests of core have in common: the fake transport, registered, and
- * sockets of the kernel's own that are bound to its address. Everything is
- * taken down after each test, and what is left over then fails it.
+ * Common parts of the tests of core: the registered fake transport, and kernel
+ * sockets that are bound to its address. rig_exit() tears everything down after
+ * each test. If anything is left over then, the test fails.
  */
 #ifndef _RDS_TEST_RIG_H
 #define _RDS_TEST_RIG_H
@@ -19,28 +19,28 @@
 
 #define RIG_SOCKS	4
 
-/* Addresses: the fake transport's, and the peer's */
+/* Addresses of the fake transport and of the peer */
 #define RIG_LADDR	0xc0000201	/* 192.0.2.1 */
 #define RIG_FADDR	0xc0000202	/* 192.0.2.2 */
-#define RIG_LOWER	0xc0000102	/* 192.0.1.2, a peer who dials us */
+#define RIG_LOWER	0xc0000102	/* 192.0.1.2, a peer that dials us */
 
-/* Ports: of our sockets, and of the peer's that we send to */
+/* Ports of our sockets, and of the peer's socket that we send to */
 #define RIG_PORT	4000
 #define RIG_PEER_PORT	5000
 
 /**
  * struct rig - the fixture
  * @fake: the transport
- * @socks: sockets to be closed at the end
+ * @socks: sockets to close when the test ends
  * @peer: the peer's IPv4 address; 192.0.2.2 unless a test changes it
- * @tos: of the connections that the peer makes
- * @offers_since: since when the peer's connections wait when they are offered,
- *	in jiffies; 0, unless a test changes it: not at all
- * @knows_duels: the peer knows whose connection is kept when both dial,
- *	unless a test changes it
- * @saved: sysctls as they were
- * @module_refs: references to this module at the beginning
- * @text: for fake_ops() and fake_sent()
+ * @tos: type of service of the connections that the peer makes
+ * @offers_since: when the peer made the connections that it offers, in jiffies;
+ *	if 0, the default, the peer makes each one just when it is offered
+ * @knows_duels: the peer knows which connection is kept when both ends dial;
+ *	true unless a test changes it
+ * @saved: the sysctls before the test
+ * @module_refs: number of references to this module before the test
+ * @text: output buffer of fake_ops(), fake_sent() and fake_said()
  */
 struct rig {
 	struct fake		fake;
@@ -55,7 +55,7 @@ struct rig {
 };
 
 /**
- * struct rig_got - what recvmsg() gave
+ * struct rig_got - result of recvmsg()
  * @ret: its return value
  * @flags: msg_flags
  * @from: the sender's IPv4 address, 0 if there was none
@@ -73,10 +73,10 @@ struct rig_got {
 };
 
 /**
- * enum rig_kind - what peers there are
- * @RIG_OLD: says only how many paths it has
- * @RIG_NEW: announces a generation, too, and that its ports name paths
- * @RIG_OURS: is of this implementation
+ * enum rig_kind - kinds of peers
+ * @RIG_OLD: announces only how many paths it has
+ * @RIG_NEW: also announces a generation number, and that its ports name paths
+ * @RIG_OURS: runs our implementation
  */
 enum rig_kind {
 	RIG_OLD,
@@ -85,13 +85,13 @@ enum rig_kind {
 };
 
 /**
- * struct rig_peer - what a peer says of itself
- * @kind: of which kind it is
- * @npaths: paths that it offers
+ * struct rig_peer - what a peer announces about itself
+ * @kind: kind of the peer
+ * @npaths: number of paths that it offers
  * @gen: its generation number
  * @epoch: its epoch
- * @in_use: it has so many paths in use; of %RIG_OURS only, as all that follows
- * @tag: of its barrier, or of ours that it answers
+ * @in_use: it uses @npaths paths; this field and @tag for %RIG_OURS only
+ * @tag: tag of the peer's barrier in a probe, or of our barrier in a reply
  */
 struct rig_peer {
 	enum rig_kind	kind;
@@ -105,10 +105,10 @@ struct rig_peer {
 /**
  * struct rig_sender - a task that sends one message and may have to wait
  * @test: the test
- * @sock: the sender
+ * @sock: the sender's socket
  * @len: bytes of payload
- * @ret: what sendmsg() returned
- * @work: the task
+ * @ret: return value of sendmsg()
+ * @work: the work item that runs the task
  */
 struct rig_sender {
 	struct kunit		*test;
@@ -118,7 +118,7 @@ struct rig_sender {
 	struct work_struct	work;
 };
 
-/* What a socket has on its way: payload bytes, and messages */
+/* Payload bytes and messages in the send buffer of a socket */
 static inline int rig_bytes(const struct socket *sock)
 {
 	return READ_ONCE(rds_sk(sock->sk)->rs_snd_bytes);
@@ -152,7 +152,7 @@ static inline struct rds_conn *rig_conn(struct kunit *test)
 	return to_cpath(rig_path(test))->cp_conn;
 }
 
-/* A path by its number now, or NULL */
+/* Return the path that has this number now, or NULL. */
 static inline struct rds_cpath *rig_nth_cpath(struct kunit *test,
 					      unsigned int i)
 {
@@ -207,38 +207,38 @@ const char *rig_ops(struct kunit *test, bool failed);
 const char *rig_sent(struct kunit *test);
 const char *rig_said(struct kunit *test, unsigned int index);
 
-/* Value of a counter of init_net */
+/* Read a counter of init_net. */
 #define rig_stat(name)	rig_stat_sum(offsetof(struct rds_stats, name))
 
-/* The log, in the letters of enum fake_op */
+/* Expect this log, in the letters of enum fake_op. */
 #define rig_expect_ops(_test, ops) do {					\
 	struct kunit *__test = (_test);					\
 									\
 	KUNIT_EXPECT_STREQ(__test, rig_ops(__test, true), ops);		\
 } while (0)
 
-/* The same without calls that failed */
+/* The same, without calls that failed. */
 #define rig_expect_done(_test, ops) do {				\
 	struct kunit *__test = (_test);					\
 									\
 	KUNIT_EXPECT_STREQ(__test, rig_ops(__test, false), ops);	\
 } while (0)
 
-/* The messages sent, see fake_sent() */
+/* Expect these messages to have been sent, see fake_sent(). */
 #define rig_expect_sent(_test, sent) do {				\
 	struct kunit *__test = (_test);					\
 									\
 	KUNIT_EXPECT_STREQ(__test, rig_sent(__test), sent);		\
 } while (0)
 
-/* What one path has sent, see fake_said() */
+/* Expect one path to have sent this, see fake_said(). */
 #define rig_expect_said(_test, index, said) do {			\
 	struct kunit *__test = (_test);					\
 									\
 	KUNIT_EXPECT_STREQ(__test, rig_said(__test, index), said);	\
 } while (0)
 
-/* Wait for so many calls since the log began. */
+/* Wait until the log has this many calls of an op. */
 #define rig_await(_test, op, count) do {				\
 	struct kunit *__test = (_test);					\
 									\

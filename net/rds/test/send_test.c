@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Messages on their way, net/rds/core/send.c: the send buffer, acks,
- * retransmission, requests for acks, and what a transport's refusals do.
+ * Transmission of messages, net/rds/core/{send,send_queue,retrans}.c: the send
+ * buffer, acks, retransmission, requests for acks, and errors of the transport.
  */
 #include <linux/iopoll.h>
 #include <linux/poll.h>
@@ -101,7 +101,9 @@ static void ack_covers_all_before(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
 }
 
-/* One message sent, one in hand, one waiting; and a peer that lies */
+/* One message is sent, one is in hand, and one waits. A lying peer acknowledges
+ * messages that it cannot have.
+ */
 static void ack_beyond_what_was_sent(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -127,7 +129,9 @@ static void ack_beyond_what_was_sent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
 }
 
-/* A stream that has carried half of a message must carry the rest. */
+/* A stream that has carried half of a message must carry the rest, even if the
+ * message is acknowledged.
+ */
 static void ack_of_a_message_in_hand(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -150,7 +154,7 @@ static void ack_at_once(struct rds_path *path, struct rds_message *msg)
 	rds_path_ack(path, msg->m_seq);
 }
 
-/* The peer may be quicker than the op that sends to it. */
+/* The peer's ack may arrive before xmit() returns. */
 static void ack_before_xmit_returns(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -188,7 +192,9 @@ static void unacked_go_first_after_a_drop(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
 }
 
-/* Two sent and lost, two that never went; the peer had one */
+/* Two messages were sent on a lost connection, and two wait that were never
+ * sent. The next connection is about to come UP.
+ */
 static struct socket *two_lost_two_waiting(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -214,7 +220,9 @@ static void what_the_peer_had_is_not_sent_again(struct kunit *test)
 	rig_expect_sent(test, "2 3 3ar 4 5");
 }
 
-/* The same, when it says so on the new connection */
+/* The same, if the ack arrives on the new connection. Message 2 is in hand and
+ * must be sent, message 3 must not.
+ */
 static void what_the_peer_had_is_not_sent_on(struct kunit *test)
 {
 	struct socket *sock = two_lost_two_waiting(test);
@@ -231,7 +239,10 @@ static void what_the_peer_had_is_not_sent_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 2);
 }
 
-/* A peer that has not forgotten our former life says what it had of that. */
+/* A peer that remembers an earlier incarnation of ours acknowledges what it
+ * received from that one. Such an ack releases no message. Messages are sent as
+ * if for the first time, so that the peer does not take them for duplicates.
+ */
 static void acks_of_another_life(struct kunit *test)
 {
 	const u64 *row = test->param_value;
@@ -249,7 +260,7 @@ static void acks_of_another_life(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
 }
 
-/* The first two are numbers that wait to be sent. */
+/* 4 and 5 are the numbers of the messages that were never sent. */
 static const u64 other_lives[] = { 4, 5, 500, U64_MAX };
 
 static void life_desc(const u64 *seq, char *desc)
@@ -299,7 +310,9 @@ struct budget_row {
 	const char	*sent;
 };
 
-/* Ten messages of 400 bytes on a new path; the first always asks. */
+/* Ten messages of 400 bytes are sent on a new path. The first one always asks
+ * for an ack.
+ */
 static const struct budget_row budgets[] = {
 	{ "1_packet", 1, INT_MAX, "1a 2a 3a 4a 5a 6a 7a 8a 9a 10a" },
 	{ "4_packets", 4, INT_MAX, "1a 2 3 4 5a 6 7 8 9a 10" },
@@ -337,7 +350,7 @@ static void budget_asks_for_acks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_stat(send_ack_required), before + asked);
 }
 
-/* Acks that come by themselves need not be asked for. */
+/* With RDS_CAP_SELF_ACKED, acks arrive without being asked for. */
 static void self_acked_asks_for_none(struct kunit *test)
 {
 	u64 before = rig_stat(send_ack_required);
@@ -384,7 +397,7 @@ static void eagain_waits_for_a_kick(struct kunit *test)
 	rig_expect_ops(test, "xX");
 }
 
-/* Room comes while the op is about to say that there is none. */
+/* Kick the path while xmit() is about to return -EAGAIN. */
 static void kick_at_once(struct rds_path *path, struct rds_message *msg)
 {
 	struct delayed_work *work = &to_cpath(path)->cp_work;
@@ -431,7 +444,7 @@ static void other_errors_drop_the_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_stat(conn_reset), before + 1);
 }
 
-/* The transport is told whether it pays to wait for the next message. */
+/* @more indicates that it pays for the transport to batch the message. */
 static void more_says_that_more_follow(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -449,8 +462,9 @@ static void more_says_that_more_follow(struct kunit *test)
 }
 
 /*
- * A batch ends where others should have a turn, and says so to the transport;
- * nothing is lost or turned round by that.
+ * After a batch the sender leaves the rest of the queue to the path's work
+ * item, and so passes @more as false with the last message of the batch. No
+ * message is lost or reordered.
  */
 static void long_queue_goes_in_batches(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What core does for transports that are streams of bytes: acks by marks, and
- * batches, net/rds/core/{send,retrans}.c.
+ * Support of core for transports that are byte streams,
+ * net/rds/core/{send,retrans}.c: acks by marks, and batches.
  */
 #include "../core/path.h"
 #include "rig.h"
@@ -19,7 +19,7 @@ struct start_row {
 	u32		start;
 };
 
-/* Where the stream is when three messages are to be sent */
+/* Position of the stream before three messages are sent */
 static const struct start_row starts[] = {
 	{ "0", 0 },
 	{ "1", 1 },
@@ -76,7 +76,7 @@ static void mark_wakes_who_waits_for_room(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_finish_sender(&sender), 10);
 }
 
-/* Whatever the mark says: what is in hand or waits stays. */
+/* No mark releases a message that is in hand or waits to be sent. */
 static void mark_of_what_was_not_sent(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -95,7 +95,7 @@ static void ack_by_mark(struct rds_path *path, struct rds_message *msg)
 	rds_path_ack_mark(path, msg->m_mark);
 }
 
-/* A transport sends a batch, and is acknowledged, inside of its op. */
+/* A transport may send a batch, and receive its ack, within xmit(). */
 static void mark_before_xmit_returns(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -109,7 +109,9 @@ static void mark_before_xmit_returns(struct kunit *test)
 	rig_expect_ops(test, "XsCM");
 }
 
-/* Another stream, other marks: an old one must not cover what is sent anew. */
+/* A new connection is a new stream, which counts from elsewhere. An old mark
+ * must not release a message that is sent again.
+ */
 static void marks_end_with_the_connection(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -136,7 +138,7 @@ static void late_ack(struct rds_path *path)
 	rds_path_ack_mark(path, STEP);
 }
 
-/* Acks that come while the connection is shut down count. */
+/* An ack that arrives while the connection is shut down counts. */
 static void mark_while_shutting_down(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -217,7 +219,7 @@ static void flush_that_fails_drops_the_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_SHUTDOWN), 1U);
 }
 
-/* A batch ends also where others are to have a turn. */
+/* A batch also ends where the path's work item takes over. */
 static void long_queue_is_flushed_between(struct kunit *test)
 {
 	const unsigned int batch = 1024, nr = 1500;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* RDMA in software, what is in the frames: net/rds/core/sw_frame.c. */
+/* Contents of software RDMA frames: net/rds/core/sw_frame.c. */
 #include <kunit/test.h>
 
 #include "../core/sw_frame.h"
@@ -48,7 +48,7 @@ static void round_trip(struct kunit *test)
 	}
 }
 
-/* Any other type in the first place is no such frame. */
+/* If the first extension header has another type, it is no such frame. */
 static void other_headers(struct kunit *test)
 {
 	u8 exthdr[RDS_EXTHDR_SPACE] = {};

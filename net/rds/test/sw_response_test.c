@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RDMA in software, when what peers ask for is answered:
- * net/rds/core/sw_response.c. They ask to write by a key that nobody has, so
- * that all is refused.
+ * Software RDMA responses, and when they are sent: net/rds/core/sw_response.c.
+ * The peer requests writes with a key that no memory has, so all requests are
+ * refused.
  */
 #include "../core/sw_frame.h"
 #include "../core/sw_request.h"
 #include "rig.h"
 
-/* One is being answered, and so many may wait. */
+/* ONE response is in hand, and up to WAITING more may wait. */
 #define WAITING		(4 * RDS_SW_DEPTH)
 #define ONE		1U
 
-/* How many are answered while a message waits, and how many are asked then */
+/* TURN is the number of responses sent in a row while a message waits. MANY is
+ * the number of requests that arrive in that test.
+ */
 #define TURN		4U
 #define MANY		1000
 
@@ -36,7 +38,7 @@ static void ask(struct rds_path *path)
 	fake_deliver(path, &hdr);
 }
 
-/* As each answer goes out another question comes. */
+/* Whenever a response is sent, the peer sends another request. */
 static void ask_again(struct rds_path *path, struct rds_message *msg)
 {
 	ask(path);
@@ -44,7 +46,7 @@ static void ask_again(struct rds_path *path, struct rds_message *msg)
 		fake->in_xmit = ask_again;
 }
 
-/* Both have greeted, and nothing is left to be said. */
+/* Both ends have sent handshake frames, and nothing is left to send. */
 static struct socket *greeted(struct kunit *test)
 {
 	struct socket *sock = rig_socket(test, RIG_PORT);
@@ -61,7 +63,7 @@ static struct socket *greeted(struct kunit *test)
 	return sock;
 }
 
-/* The transport takes nothing, and an answer waits for it. */
+/* The transport accepts nothing, and a response is in hand. */
 static void block(struct kunit *test)
 {
 	fake_fail(&fake->xmit, -EAGAIN, FAKE_FOR_EVER);
@@ -69,7 +71,7 @@ static void block(struct kunit *test)
 	fake_settle(fake);
 }
 
-/* In turn; what was not an answer is passed over. */
+/* Expect responses in the order of the requests. Skip other frames. */
 static void expect_answers(struct kunit *test, unsigned int count)
 {
 	const struct fake_call *call;
@@ -87,7 +89,7 @@ static void expect_answers(struct kunit *test, unsigned int count)
 	KUNIT_EXPECT_EQ(test, id, count);
 }
 
-/* How many frames went out before the first message */
+/* Return the number of frames that were sent before the first message. */
 static unsigned int sent_before(struct kunit *test)
 {
 	const struct fake_call *call;
@@ -113,7 +115,9 @@ static void answers_go_before_messages(struct kunit *test)
 	expect_answers(test, TURN);
 }
 
-/* A message waits while a peer goes on asking, which it does in @in_xmit. */
+/* A message waits while the peer keeps sending requests, which it does in
+ * @in_xmit. The message must be sent after TURN responses.
+ */
 static void expect_turns(struct kunit *test,
 			 void (*in_xmit)(struct rds_path *path,
 					 struct rds_message *msg))
@@ -134,7 +138,7 @@ static void who_goes_on_asking_holds_nothing_up(struct kunit *test)
 	expect_turns(test, ask_again);
 }
 
-/* The same, but each second time the transport takes nothing for a moment. */
+/* Same as ask_again(), but every second xmit() fails, and a kick follows. */
 static void ask_or_block(struct rds_path *path, struct rds_message *msg)
 {
 	if (blocked) {

@@ -58,8 +58,8 @@ static void judge(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rds_tcp_frame_judge(&hdr), row->phase);
 }
 
-/* Take bytes from a stream as a receiver does. Returns how many were taken;
- * adds the frames that have ended to @ended.
+/* Take bytes from a stream as a receiver does. Returns the number of bytes
+ * taken, and adds the number of frames that have ended to @ended.
  */
 static u32 feed(struct rds_tcp_frame *fr, const u8 *data, u32 len,
 		unsigned int *ended)
@@ -76,7 +76,9 @@ static u32 feed(struct rds_tcp_frame *fr, const u8 *data, u32 len,
 	return done;
 }
 
-/* Every frame of the table that ends, cut in two at every byte */
+/* Every frame of the table, with its payload shortened so that it ends, is cut
+ * in two at every byte.
+ */
 static void one_frame_cut_anywhere(struct kunit *test)
 {
 	const struct judge_row *row = test->param_value;
@@ -152,7 +154,7 @@ static void oversized_ends_the_stream(struct kunit *test)
 	}
 }
 
-/* What the frames of a stream are, whatever the segments it came in */
+/* The frames of a stream do not depend on the segments that carry it. */
 static void random_streams(struct kunit *test)
 {
 	static const u32 lens[] = { 0, 1, 47, 48, 49, 300, 0, 0, 2 };

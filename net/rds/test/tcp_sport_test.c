@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Source ports that name the path: net/rds/tcp/sport.h. */
+/* Source ports that identify the path: net/rds/tcp/sport.h. */
 #include <kunit/test.h>
 #include <linux/limits.h>
 
@@ -50,7 +50,7 @@ static void groups_of_a_range(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sp.sp_base, row->base);
 }
 
-/* Each port of each group is in the range, and names its path. */
+/* Each port of each group is in the range, and identifies its path. */
 static void ports_name_their_path(struct kunit *test)
 {
 	const struct range_row *row = test->param_value;
@@ -70,7 +70,7 @@ static void ports_name_their_path(struct kunit *test)
 	}
 }
 
-/* No two of them are the same. */
+/* No two ports are the same. */
 static void ports_differ(struct kunit *test)
 {
 	const struct range_row *row = test->param_value;

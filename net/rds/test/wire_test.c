@@ -7,7 +7,7 @@
 
 #define MAX_FOUND	RDS_EXTHDR_SPACE
 
-/* Allocated to the byte, so that KASAN sees a parser that reads on. */
+/* Allocate the exact size, so that KASAN detects a read beyond the area. */
 static u8 *new_area(struct kunit *test)
 {
 	u8 *area = kunit_kzalloc(test, RDS_EXTHDR_SPACE, GFP_KERNEL);
@@ -80,7 +80,9 @@ static void type_desc(const struct type_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(types, types, type_desc);
 
-/* What is added is found again, with its payload, wherever it stands. */
+/* An extension header that was added is found again, with its payload, at each
+ * position where it fits.
+ */
 static void exthdr_round_trip(struct kunit *test)
 {
 	const struct type_row *row = test->param_value;
@@ -112,7 +114,9 @@ static void exthdr_round_trip(struct kunit *test)
 	}
 }
 
-/* From the first place where it does not fit on: no add, and no reading. */
+/* At each position where the extension header does not fit, it can neither be
+ * added nor read.
+ */
 static void exthdr_no_room(struct kunit *test)
 {
 	const struct type_row *row = test->param_value;
@@ -224,7 +228,7 @@ static void exthdr_start_out_of_range(struct kunit *test)
 	}
 }
 
-/* Whatever a peer sends: it ends, and stays inside. */
+/* Whatever the peer sends, parsing ends and stays within the area. */
 static void exthdr_noise(struct kunit *test)
 {
 	unsigned int round, steps, pos, before;
@@ -252,8 +256,9 @@ static void exthdr_noise(struct kunit *test)
 }
 
 /*
- * Parsers of before SPORT_IDX and RDMA_BYTES take those for bare type bytes,
- * and what follows for the next type. True if such a one stops there.
+ * Parsers that are older than SPORT_IDX and RDMA_BYTES take these for bare type
+ * bytes, and the first byte of their payload for the next type. Returns true if
+ * such a parser stops at @pos.
  */
 static bool old_parser_stops_behind(const u8 *area, unsigned int pos)
 {
@@ -291,7 +296,7 @@ static void fill_header(struct rds_header *hdr)
 	hdr->h_exthdr[0] = RDS_EXTHDR_SPORT_IDX;
 }
 
-/* RFC 1071, the slow way */
+/* The sum of RFC 1071, computed in the simplest way */
 static u16 sum16(const void *data, unsigned int len)
 {
 	const u8 *byte = data;
@@ -347,7 +352,7 @@ static void csum_zero_is_absent(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rds_header_csum_ok(&hdr));
 }
 
-/* Equality, not a bit test: only 0x01 itself will do. */
+/* The flags are compared, not tested for a bit: only 0x01 marks a map. */
 static void cong_map_by_equality(struct kunit *test)
 {
 	struct rds_header hdr = {};
