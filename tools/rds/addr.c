@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Socket addresses of either family, as text and back. */
+/* Socket addresses of either family, and their conversion to and from text */
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,9 @@
 
 #include "addr.h"
 
-/* Any port will do to ask the routing table; no packet is sent. */
+/*
+ * connect() only looks up the route. Any port would do, and no packet is sent.
+ */
 #define DISCARD_PORT 9
 
 socklen_t addr_len(const union addr *addr)

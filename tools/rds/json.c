@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Writing JSON to standard output. */
+/* Write JSON to standard output. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>

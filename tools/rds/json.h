@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Writing JSON to standard output: one value after the other, commas and
- * nesting kept here. Inside an array, give NULL for the key.
+ * Write JSON to standard output, one value after the other. The writer keeps
+ * track of commas and nesting. Inside an array, pass NULL as the key.
  */
 #ifndef RDS_TOOLS_JSON_H
 #define RDS_TOOLS_JSON_H

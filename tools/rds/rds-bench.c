@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * rds-bench - load RDS sockets, measure what they do, check what they carry.
- */
+/* rds-bench - load RDS sockets, measure performance and verify the messages */
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,16 +26,16 @@
 
 enum {
 	EXIT_FINE = 0,
-	EXIT_UNSOUND = 1,	/* lost, doubled, damaged, or stood still */
+	EXIT_UNSOUND = 1,	/* lost, duplicate, corrupt, or no progress */
 	EXIT_TROUBLE = 2,
 };
 
 static struct {
 	struct params	params;
-	const char	*server;	/* where to find it */
-	const char	*local;		/* what to bind to; NULL: find out */
-	const char	*remote;	/* the other end's, with --local */
-	const char	*netns;		/* where the other end is, likewise */
+	const char	*server;	/* host name or address */
+	const char	*local;		/* address to bind to; NULL: choose */
+	const char	*remote;	/* the other end's address (--local) */
+	const char	*netns;		/* other end's namespace (--local) */
 	uint16_t	port;
 	bool		serve;
 	bool		once;
@@ -189,7 +187,10 @@ static const struct option longs[] = {
 	{ },
 };
 
-/* What describes the workload; returns false for any other option. */
+/*
+ * Handle an option that describes the workload. Returns false for any other
+ * option.
+ */
 static bool parse_param(int c)
 {
 	struct params *params = &options.params;
@@ -331,7 +332,10 @@ static void resolve(union addr *addr, const char *name)
 		errx(EXIT_TROUBLE, "%s: %s", name, gai_strerror(error));
 }
 
-/* Data goes where the control channel goes, unless told otherwise. */
+/*
+ * Get the local address of the data sockets: @name, or by default the one that
+ * the control channel uses.
+ */
 static void data_address(union addr *addr, const char *name, int control_fd)
 {
 	socklen_t len = sizeof(*addr);
@@ -354,7 +358,7 @@ static void serve_one(int fd, const char *local)
 	control_close(&control);
 }
 
-/* One process for each client, one client at a time */
+/* Serve one client at a time, each in a process of its own. */
 static void serve(int listener, const char *local)
 {
 	int status, fd;
@@ -405,7 +409,10 @@ static void enter_netns(const char *name)
 	close(fd);
 }
 
-/* The control channel of the two stays on this side's loopback. */
+/*
+ * Run both ends on this host. Their control channel uses the loopback device of
+ * the client's namespace, even if the server is in another one.
+ */
 static void run_local(struct tally *total)
 {
 	union addr addr;
@@ -438,7 +445,7 @@ static void run_server(void)
 {
 	union addr any = { .in6.sin6_family = AF_INET6 };
 
-	/* Without IPv6 there is still IPv4. */
+	/* If the kernel has no IPv6, listen on IPv4. */
 	if (access("/proc/net/if_inet6", F_OK))
 		any.sa.sa_family = AF_INET;
 	addr_set_port(&any, options.port);

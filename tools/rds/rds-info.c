@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rds-info - print what the kernel tells about RDS: counters, sockets,
- * connections, their paths, and the messages in their queues.
+ * rds-info - print what the kernel reports about RDS: counters, sockets,
+ * connections, their paths, and the messages in their queues
  *
- * Each list is described by a table of columns, from which both the text and
- * the JSON come. The kernel says how large its records are: one that is
- * shorter than ours lacks the last columns, of a longer one we print what we
- * know.
+ * A table of columns describes each list. Both the text and the JSON are made
+ * from it. The kernel returns the size of its records. If they are shorter than
+ * ours, the last columns are missing. If they are longer, only the columns in
+ * the table are printed.
  */
 #include <err.h>
 #include <errno.h>
@@ -39,7 +39,7 @@ enum kind {
 	KIND_PORT,
 	KIND_ADDR4,
 	KIND_ADDR6,
-	KIND_MAPPED,		/* IPv4 in its IPv6 form, shown as IPv4 */
+	KIND_MAPPED,		/* IPv4-mapped IPv6, printed as IPv4 */
 	KIND_TEXT,
 	KIND_FLAGS,
 	KIND_AGE,		/* milliseconds */
@@ -51,7 +51,7 @@ struct column {
 	const char	*title;
 	const char	*key;
 	enum kind	kind;
-	int		width;		/* negative: flush left */
+	int		width;		/* negative: left-aligned */
 	size_t		offset;
 	size_t		size;
 	bool		verbose;	/* only with -v */
@@ -185,11 +185,11 @@ static const struct column ib_columns[] =
 static const struct column ib6_columns[] =
 	IB_COLUMNS(rds6_info_rdma_connection, KIND_ADDR6, 32);
 
-/* One way of asking for a list: the option's number and its records */
+/* One form of a list: the number of its socket option, and its columns */
 struct query {
 	int			id;
 	const struct column	*columns;
-	bool			mixed;	/* has IPv6 too, which is left out */
+	bool			mixed;	/* also has IPv6 records, omitted */
 };
 
 struct source {
@@ -197,8 +197,8 @@ struct source {
 	const char	*title;
 	const char	*key;
 	struct query	v4;
-	struct query	v6;	/* id 0: there is no other form */
-	const char	*missing;	/* why a kernel may not have it */
+	struct query	v6;	/* id 0: the list has no IPv6 form */
+	const char	*missing;	/* message if the kernel lacks it */
 	bool		wanted;
 };
 
@@ -236,7 +236,7 @@ static struct source sources[] = {
 
 #define NR_SOURCES (sizeof(sources) / sizeof(sources[0]))
 
-/* The records of one list as the kernel gave them */
+/* The records of one list as the kernel returned them */
 struct listing {
 	unsigned char	*bytes;
 	size_t		record_size;
@@ -247,7 +247,7 @@ static struct {
 	bool	ipv6;
 	bool	verbose;
 	bool	json;
-	bool	everything;	/* no list was asked for by name */
+	bool	everything;	/* the user named no list */
 } options;
 
 static const char usage_text[] =
@@ -327,8 +327,8 @@ static void parse_options(int argc, char **argv)
 }
 
 /*
- * Read one list. The kernel answers ENOSPC together with the space it needs,
- * which may grow before we ask again.
+ * Read one list. If the buffer is too small, the kernel returns ENOSPC and the
+ * size that it needs. That size may grow before the next call.
  */
 static int read_listing(int fd, int id, struct listing *listing)
 {
@@ -359,8 +359,8 @@ fail:
 }
 
 /*
- * Leave out what is not IPv4. Records of lists that have both families begin
- * with the local address.
+ * Remove the records that are not IPv4. In a list with both families, each
+ * record begins with the local address.
  */
 static void keep_ipv4(struct listing *listing)
 {
@@ -414,7 +414,7 @@ static void format_flags(char *text, size_t size, unsigned int flags)
 		{ RDS_INFO_CONNECTION_FLAG_SENDING, 's' },
 		{ RDS_INFO_CONNECTION_FLAG_CONNECTING, 'c' },
 		{ RDS_INFO_CONNECTION_FLAG_CONNECTED, 'C' },
-		{ 0x08, 'E' },		/* not all kernels have this one */
+		{ 0x08, 'E' },		/* only some kernels have this flag */
 	};
 	size_t i, n = sizeof(letters) / sizeof(letters[0]);
 
@@ -425,7 +425,7 @@ static void format_flags(char *text, size_t size, unsigned int flags)
 	text[n] = '\0';
 }
 
-/* Two units are enough: 17ms, 4.2s, 3m07s, 5h40m, 12d03h. */
+/* Print at most two units: 17ms, 4.2s, 3m07s, 5h40m, 12d03h. */
 static void format_age(char *text, size_t size, uint64_t ms)
 {
 	uint64_t s = ms / 1000;
@@ -446,7 +446,7 @@ static void format_age(char *text, size_t size, uint64_t ms)
 			 s / 3600 % 24);
 }
 
-/* The number itself if we have no word for it. */
+/* Format @number as a word, or as a number if there is no word for it. */
 static void format_word(char *text, size_t size, uint64_t number,
 			const char *const *words, size_t nr)
 {
@@ -466,7 +466,7 @@ static void format_state(char *text, size_t size, uint64_t state)
 	format_word(text, size, state, words, sizeof(words) / sizeof(words[0]));
 }
 
-/* As the tracepoint rds:rds_path_drop has them */
+/* The same names as in the tracepoint rds:rds_path_drop */
 static void format_reason(char *text, size_t size, uint64_t reason)
 {
 	static const char *const words[] = {
@@ -514,7 +514,7 @@ static void format_field(char *text, size_t size, const struct column *column,
 	}
 }
 
-/* Is this column shown, and does the kernel's record have it? */
+/* Check whether the column is wanted and the kernel's record contains it. */
 static bool has_column(const struct column *column,
 		       const struct listing *listing)
 {
@@ -589,7 +589,7 @@ static void print_json(const struct source *source,
 	json_end();
 }
 
-/* An older kernel has no IPv6 form: then the IPv4 one has all there is. */
+/* An older kernel lacks the IPv6 form. Its IPv4 form then lists everything. */
 static const struct query *read_source(int fd, const struct source *source,
 				       struct listing *listing)
 {
@@ -615,7 +615,7 @@ static int show_source(int fd, const struct source *source)
 	query = read_source(fd, source, &listing);
 	if (!query) {
 		missing = errno == ENOPROTOOPT;
-		/* A transport that is not loaded has nothing to show. */
+		/* A transport that is not loaded has nothing to list. */
 		if (missing && options.everything)
 			return 0;
 		fflush(stdout);

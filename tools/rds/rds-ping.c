@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rds-ping - is the other end's RDS there, and how far away?
+ * rds-ping - test whether a host runs RDS, and measure the round-trip time
  *
- * An empty message to port 0 comes back from port 0. Several sockets take
- * turns, so that a ping that waits for a connection does not hold up the
- * next one; each socket answers its own pings in order.
+ * A host answers an empty message to port 0 with one from port 0. Several
+ * sockets send the pings in turn, so that a ping which waits for a connection
+ * does not delay the next one. On each socket the replies arrive in the order
+ * of the pings.
  */
 #include <err.h>
 #include <errno.h>
@@ -29,9 +30,9 @@
 #include "sock.h"
 
 #define NR_SOCKETS	8
-/* Unanswered pings that one socket remembers */
+/* Maximum number of unanswered pings of one socket */
 #define MAX_PENDING	1024
-/* How long to wait for the last answers */
+/* How long to wait for the last replies */
 #define LINGER_NS	(5 * NSEC_PER_SEC)
 #define NSEC_PER_SEC	1000000000LL
 
@@ -274,7 +275,9 @@ static void take_replies(struct pinger *pinger)
 		warn("receive");
 }
 
-/* Print answers until @deadline, or until none is missing if @last. */
+/*
+ * Print replies until @deadline. If @last, stop as soon as no reply is missing.
+ */
 static void collect(int64_t deadline, bool last)
 {
 	struct pollfd polls[NR_SOCKETS];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Opening RDS sockets on any kernel that has them. */
+/* Open RDS sockets on any kernel that supports RDS. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,10 @@
 #define AF_RDS 21
 #endif
 
-/* Some kernels publish the numbers; all in use today agree on the defaults. */
+/*
+ * Some kernels publish the numbers in sysctls. All kernels in use today have
+ * the default numbers.
+ */
 static int published_number(const char *path, int otherwise)
 {
 	FILE *file = fopen(path, "r");

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Opening RDS sockets on any kernel that has them. */
+/* Open RDS sockets on any kernel that supports RDS. */
 #ifndef RDS_TOOLS_SOCK_H
 #define RDS_TOOLS_SOCK_H
 
-/* The protocol family and the option level, as the running kernel has them. */
+/* The numbers of the protocol family and the option level in this kernel */
 int rds_family(void);
 int rds_level(void);
 
-/* A new RDS socket, or -1 with errno. */
+/* Open an RDS socket. Returns -1 with errno set on failure. */
 int rds_socket(int flags);
 
-/* What to tell somebody whose rds_socket() failed with @error. */
+/* Return the message to print if rds_socket() fails with @error. */
 const char *rds_socket_hint(int error);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Checking the messages of one stream, in which all have the same size. */
+/* Check the messages of one stream, which all have the same size. */
 #include "bench/check.h"
 #include "bench/payload.h"
 
-/* How far to look for a message that does not say its number */
+/* How far to search for a message that carries no sequence number */
 #define NEARBY 64
 
 void check_arrival(struct ledger *ledger, struct tally *tally, uint32_t seq)
@@ -20,7 +20,7 @@ void check_arrival(struct ledger *ledger, struct tally *tally, uint32_t seq)
 	}
 }
 
-/* Is message @seq, which has no header, the one in @bytes? */
+/* Check whether @bytes is message @seq, which has no header. */
 static bool looks_like(const struct check *check, const void *bytes,
 		       uint32_t seq)
 {
@@ -28,8 +28,8 @@ static bool looks_like(const struct check *check, const void *bytes,
 }
 
 /*
- * Which message is this one without a header? The next, if all is well;
- * otherwise it is looked for around there.
+ * Identify a message without a header. Normally it is the next one. If not,
+ * search the sequence numbers near that one.
  */
 static bool find_nearby(const struct check *check, const void *bytes,
 			uint32_t *seq)

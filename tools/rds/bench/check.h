@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Checking the messages of one stream, in which all have the same size. */
+/* Check the messages of one stream, which all have the same size. */
 #ifndef RDS_BENCH_CHECK_H
 #define RDS_BENCH_CHECK_H
 
@@ -13,10 +13,13 @@ struct check {
 	uint32_t	size;
 };
 
-/* Account for a message that came, whatever is in it. */
+/* Check and count a received message with arbitrary contents. */
 void check_message(struct check *check, const void *bytes, size_t size);
 
-/* Account for message @seq, of which all but its place has been checked. */
+/*
+ * Check the order of message @seq, whose contents have been checked, and count
+ * it.
+ */
 void check_arrival(struct ledger *ledger, struct tally *tally, uint32_t seq);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The control channel. */
+/* The control channel */
 #include <err.h>
 #include <errno.h>
 #include <stdlib.h>

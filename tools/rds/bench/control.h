@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The control channel: a TCP connection on which both sides tell each other,
- * line by line, what comes next. Whoever waits for a line that does not come
- * ends the process with a message.
+ * The control channel is a TCP connection on which client and server exchange
+ * lines of text. The lines order the steps of a run. If an expected line does
+ * not arrive, the process that waits for it exits with an error message.
  */
 #ifndef RDS_BENCH_CONTROL_H
 #define RDS_BENCH_CONTROL_H
@@ -16,22 +16,22 @@ struct control {
 	FILE	*lines;
 };
 
-/* Both return a listening or connected socket, or end the process. */
+/* Return a listening or a connected socket. Exit the process on failure. */
 int control_listen(const union addr *local);
 int control_dial(const union addr *server);
 
 void control_open(struct control *control, int fd);
 void control_close(struct control *control);
 
-/* How long control_expect() waits; 0: for ever */
+/* Set how long control_expect() waits. 0 means without a time limit. */
 void control_set_timeout(struct control *control, double seconds);
 
 void control_send(struct control *control, const char *word,
 		  const char *rest);
 
 /*
- * Wait for the line that begins with @word and return the rest of it, for
- * the caller to free.
+ * Wait for the line that begins with @word. Returns the rest of the line, which
+ * the caller frees.
  */
 char *control_expect(struct control *control, const char *word);
 

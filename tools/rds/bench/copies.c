@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Two bare copies: write to and read from a file that is only memory. */
+/* Two copies without a socket: write to and read from a memfd. */
 #include <err.h>
 #include <sys/mman.h>
 #include <unistd.h>

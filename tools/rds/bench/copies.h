@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The floor for anything that goes through the kernel: copy a message in and
- * copy it out again.
+ * Copy a message into the kernel and out again. This is the lower bound for
+ * everything that passes through the kernel.
  */
 #ifndef RDS_BENCH_COPIES_H
 #define RDS_BENCH_COPIES_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Messages over a TCP connection, each behind its length in 8 bytes. */
+/* Messages over a TCP connection, each preceded by its length in 8 bytes */
 #include <endian.h>
 #include <errno.h>
 #include <unistd.h>
@@ -51,14 +51,14 @@ static int framed_dial(const union addr *local, const char *peer,
 	return fd;
 }
 
-/* What the listener had set holds for this socket too. */
+/* The accepted socket inherits the options of the listener. */
 static int framed_answer(int fd, const char *peer)
 {
 	(void)peer;
 	return link_accept(fd);
 }
 
-/* Blocking calls do all or, when interrupted, less. */
+/* A blocking call transfers everything, or less if it is interrupted. */
 static ssize_t all_or_interrupted(ssize_t ret, size_t size)
 {
 	if (ret < 0 || ret == (ssize_t)size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Messages over a TCP connection, each behind its length in 8 bytes: what a
- * program without RDS would do for the same, and so the mark to reach.
+ * Messages over a TCP connection, each preceded by its length in 8 bytes. A
+ * program without RDS would do this, so this is the result to compare with.
  */
 #ifndef RDS_BENCH_FRAMED_H
 #define RDS_BENCH_FRAMED_H

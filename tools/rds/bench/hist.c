@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A histogram of times. Each power of two is divided into 64 buckets, which
- * are numbered through.
+ * A histogram of times. Each power of two is divided into 64 buckets, and all
+ * buckets are numbered consecutively.
  */
 #include "bench/hist.h"
 
 #define SUB_BITS	6
 #define SUB_BUCKETS	(1U << SUB_BITS)
 
-/* How far to shift @value right to leave SUB_BITS + 1 bits of it */
+/* Return how far to shift @value right so that SUB_BITS + 1 bits remain. */
 static unsigned int scale(uint64_t value)
 {
 	unsigned int bits = 64 - __builtin_clzll(value | 1);

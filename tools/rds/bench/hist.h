@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A histogram of times: exact below 128 ns, within 1.6 % above, and of one
- * size however many there are.
+ * A histogram of times. It is exact below 128 ns, and within 1.6 % above. Its
+ * size does not depend on the number of values.
  */
 #ifndef RDS_BENCH_HIST_H
 #define RDS_BENCH_HIST_H
@@ -20,7 +20,9 @@ struct hist {
 void hist_add(struct hist *hist, uint64_t value);
 void hist_merge(struct hist *into, const struct hist *from);
 
-/* The value that @part of all (0 to 1) do not exceed. */
+/*
+ * Return the value that a fraction @part (0 to 1) of all values do not exceed.
+ */
 uint64_t hist_percentile(const struct hist *hist, double part);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The book kept of one stream. */
+/* The ledger of one stream */
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The book kept of one stream: which messages came, in which order. It
- * tells a message that is late (reordered) from one that came twice.
+ * The ledger of one stream records which messages have arrived, and in which
+ * order. It distinguishes a late (reordered) message from a duplicate.
  */
 #ifndef RDS_BENCH_LEDGER_H
 #define RDS_BENCH_LEDGER_H
@@ -16,7 +16,7 @@ enum arrival {
 };
 
 struct ledger {
-	uint32_t	next;		/* behind the highest that came */
+	uint32_t	next;		/* one above the highest received */
 	uint32_t	room;
 	uint8_t		*seen;		/* one byte for each message */
 };

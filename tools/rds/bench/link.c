@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Socket families to compare, behind one set of calls. */
+/* Socket families to compare, behind a common set of calls */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ int link_accept(int fd)
 	return accepted;
 }
 
-/* For those of which one system call sends or receives a message. */
+/* For families in which one system call transfers one message */
 
 static ssize_t plain_send(int fd, const void *bytes, size_t size)
 {
@@ -106,7 +106,7 @@ static int rds_dial(const union addr *local, const char *peer,
 	return fd < 0 ? -1 : rds_answer(fd, peer);
 }
 
-/* AF_UNIX SEQPACKET: a name is one that the kernel chose, in hex. */
+/* AF_UNIX SEQPACKET: the kernel chooses an abstract name, in hex. */
 
 static int unix_listen(const union addr *local, char name[LINK_NAME_SIZE])
 {
@@ -118,7 +118,7 @@ static int unix_listen(const union addr *local, char name[LINK_NAME_SIZE])
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -1;
-	/* Only a family: the kernel finds a free abstract name. */
+	/* Given only a family, the kernel picks a free abstract name. */
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr.sun_family)) ||
 	    listen(fd, 1) || getsockname(fd, (struct sockaddr *)&addr, &len))
 		return link_close(fd);
@@ -197,7 +197,7 @@ static int set_buffer(int fd, int forced, int limited, int bytes)
 		return -1;
 	if (getsockopt(fd, SOL_SOCKET, limited, &got, &len))
 		return -1;
-	/* The kernel doubles the value that it was given. */
+	/* The kernel doubles the value that it is given. */
 	if (got / 2 < bytes) {
 		errno = EPERM;
 		return -1;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Socket families to compare, behind one set of calls. The server listens
- * and learns a name to tell the client, the client dials it and gets one of
- * its own, the server answers that.
+ * Socket families to compare, behind a common set of calls. The server listens
+ * and gets a name, which it sends to the client. The client dials that name and
+ * gets a name of its own, which it sends to the server. The server answers that
+ * name.
  */
 #ifndef RDS_BENCH_LINK_H
 #define RDS_BENCH_LINK_H
@@ -17,33 +18,36 @@
 
 struct link_family {
 	const char	*name;
-	bool		any_to_any;	/* one socket talks to many */
+	bool		any_to_any;	/* one socket reaches many peers */
 
-	/* These return a socket, or -1 with errno. */
+	/* These return a socket, or -1 with errno set. */
 	int (*listen)(const union addr *local, char name[LINK_NAME_SIZE]);
 	int (*dial)(const union addr *local, const char *peer,
 		    char name[LINK_NAME_SIZE]);
-	/* Takes over @fd, which it may return. */
+	/* Takes ownership of @fd, and may return it. */
 	int (*answer)(int fd, const char *peer);
 
-	/* One whole message, as send() and recv() do it */
+	/*
+	 * Transfer one whole message. Return values are those of send() and
+	 * recv().
+	 */
 	ssize_t (*send)(int fd, const void *bytes, size_t size);
 	ssize_t (*receive)(int fd, void *bytes, size_t size);
 };
 
 const struct link_family *link_find(const char *name);
 
-/* Set SO_SNDBUF and SO_RCVBUF to @bytes, as root also beyond the limits. */
+/* Set SO_SNDBUF and SO_RCVBUF to @bytes. Root may exceed the limits. */
 int link_set_buffers(int fd, uint32_t bytes);
 
 /*
- * For families whose names are "address,port". Both tell of failure: the
- * second by -1 with errno.
+ * For families whose names are "address,port". On failure, link_parse() returns
+ * false, and link_name() returns -1 with errno set.
  */
 bool link_parse(const char *name, union addr *addr);
 int link_name(int fd, char name[LINK_NAME_SIZE]);
 
-/* Close @fd and return -1, with errno as it was. */
+/* Close @fd and return -1. errno does not change. */
 int link_close(int fd);
 
 /* Accept one connection and close the listener @fd. */

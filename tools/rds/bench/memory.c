@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is not copied. The server lets the client reach memory, as much as one
- * message has, and the client writes to it (workload "write"), or reads it
- * ("read"); or the client sends messages from its own memory ("lend"). In each
- * case the side that has the data looks at it, and the other waits for its word
- * before it goes on; what is timed is from one to the next. Memory that was
- * lent is written over as soon as the kernel says that it is free again, which
- * must not change what the server gets.
+ * Workloads without a copy. The server registers memory of the size of one
+ * message, and the client writes to it (workload "write") or reads it ("read").
+ * Or the client sends messages from its own memory with MSG_ZEROCOPY ("lend").
+ * In each case the side that gets the data checks it, and the other side waits
+ * for a word from it before it continues. The time is measured from one
+ * transfer to the next. The client overwrites lent memory as soon as the kernel
+ * reports it free. This must not change what the server receives.
  */
 #include <err.h>
 #include <errno.h>
@@ -31,17 +31,20 @@ struct memory {
 	unsigned char	*bytes;
 	struct check	check;
 	uint32_t	seq;
-	uint64_t	cookie;		/* of the server's */
-	char		word;		/* what the peer said last */
+	uint64_t	cookie;		/* of the server's memory */
+	char		word;		/* last word received */
 };
 
-/* What the two sides tell each other; it is not counted. */
+/* Words that the two sides exchange. They are not counted as messages. */
 enum {
 	WORD_GO_ON,
 	WORD_END,
 };
 
-/* What the kernel tells: that the peer said something, or that it is done. */
+/*
+ * Results of hear(): the peer's word has arrived; the kernel has reported that
+ * an operation, or a send from lent memory, has completed.
+ */
 enum {
 	TOLD_WORD = 1,
 	TOLD_DONE = 2,
@@ -68,7 +71,7 @@ static void prepare(struct memory *memory, struct worker *worker)
 	payload_noise(memory->bytes, size, worker->index);
 }
 
-/* With one control message, if there is @data */
+/* Send a message, with one control message if there is @data. */
 static void send_with(struct memory *memory, struct iovec *iov, int type,
 		      const void *data, size_t size, int flags)
 {
@@ -118,7 +121,7 @@ static unsigned int read_control(struct memory *memory,
 	}
 }
 
-/* Returns what the kernel has told. */
+/* Receive once. Returns the TOLD_* flags of what has arrived. */
 static unsigned int hear(struct memory *memory)
 {
 	struct iovec iov = { &memory->word, sizeof(memory->word) };
@@ -148,7 +151,10 @@ static void await_word(struct memory *memory)
 		;
 }
 
-/* In any order; what was lent is written over at once. */
+/*
+ * Wait for the word and for the completion, in any order. If the memory was
+ * lent, overwrite it as soon as its send has completed.
+ */
 static void await_both(struct memory *memory, bool lent)
 {
 	unsigned int told, all = 0;
@@ -228,7 +234,10 @@ static void read_once(void *data)
 	look(memory);
 }
 
-/* The noise, too: the last message has written over it. */
+/*
+ * Fill in the noise again, because the memory was overwritten after the last
+ * message.
+ */
 static void lend_once(void *data)
 {
 	struct memory *memory = data;
@@ -288,7 +297,10 @@ static void write_server(struct worker *worker)
 	}
 }
 
-/* What is there when the client ends was not to be read any more. */
+/*
+ * The client does not read the message that is in place when it ends, so do not
+ * count it.
+ */
 static void read_server(struct worker *worker)
 {
 	struct memory memory;

@@ -4,8 +4,9 @@
  * every socket of the other. Two workers share a socket: one sends, the other
  * receives and checks.
  *
- * Who sends what to whom follows from a seed alone, so the receivers know
- * what must come, to the last empty message, without asking the senders.
+ * A seed alone determines the messages, their senders and their destinations.
+ * So the receivers know which messages must arrive, even the empty ones,
+ * without asking the senders.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -17,19 +18,20 @@
 #include "bench/workload.h"
 
 /*
- * Sizes are log-uniform: an octave first, then a size in it. The octaves above
- * 128 KiB are drawn more rarely, or nearly all bytes would be theirs.
+ * Sizes are log-uniform: first an octave is drawn, then a size in it. The
+ * octaves above 128 KiB are drawn less often, because otherwise they would
+ * account for nearly all bytes.
  */
 #define TOP_OCTAVE	20
 #define RARE_OCTAVE	18
 #define RARITY		8
-/* One size in this many is the power of two itself. */
+/* One size in this many is exactly the power of two. */
 #define EVEN_SIZES	16
 
-/* How long to wait for messages nobody expects, behind the last */
+/* How long to wait for unexpected messages after the last one */
 #define LINGER_MS	200
 
-/* What one socket sends, in order */
+/* The messages that one socket sends, in order */
 struct schedule {
 	uint64_t	state;
 	unsigned int	sockets;
@@ -40,7 +42,7 @@ struct shipment {
 	uint32_t	size;
 };
 
-/* What one socket must receive from one other */
+/* The messages that one socket must receive from one other socket */
 struct expectation {
 	struct ledger	ledger;
 	uint32_t	*sizes;
@@ -48,7 +50,10 @@ struct expectation {
 	uint32_t	room;
 };
 
-/* No two sockets have the same number, nor have two pairs. */
+/*
+ * A sender number is unique among all sockets, and a stream number is unique
+ * among all pairs of sockets.
+ */
 static unsigned int sender_number(const struct params *params, enum side side,
 				  unsigned int index)
 {
@@ -101,7 +106,10 @@ static void schedule_next(struct schedule *schedule, struct shipment *shipment)
 	shipment->size = draw_size(schedule);
 }
 
-/* How many messages this socket sends; both sides share the work. */
+/*
+ * Return how many messages this socket sends. The sockets of both sides share
+ * the total.
+ */
 static uint64_t quota(const struct params *params, unsigned int sender)
 {
 	unsigned int senders = 2 * params->sockets;
@@ -110,8 +118,8 @@ static uint64_t quota(const struct params *params, unsigned int sender)
 }
 
 /*
- * A message is a piece of a pool of noise, wherever that happens to be; its
- * header is written into the pool, which makes it all the noisier.
+ * A message is a piece of a pool of noise, at an arbitrary offset. Its header
+ * is written into the pool, which only adds to the noise.
  */
 static void run_sender(struct worker *worker)
 {
@@ -154,7 +162,9 @@ static void expect(struct expectation *from, uint32_t size)
 	from->sizes[from->nr++] = size;
 }
 
-/* Replay all senders' schedules for what is meant for us. */
+/*
+ * Replay the schedules of all senders, and note the messages for this socket.
+ */
 static uint64_t expect_all(const struct worker *worker,
 			   struct expectation *expectations)
 {
@@ -178,9 +188,9 @@ static uint64_t expect_all(const struct worker *worker,
 }
 
 /*
- * Which message is this one without a header? The next, if all is well;
- * otherwise the first missing one that looks the same, or else one that has
- * already come. Returns false if there never was such a message.
+ * Identify a message without a header. Normally it is the next one. If not,
+ * take the first missing message that looks the same, or else one that has
+ * already arrived. Returns false if there never was such a message.
  */
 static bool identify(const struct expectation *from, uint32_t stream,
 		     const void *bytes, size_t size, uint32_t *seq)
@@ -204,7 +214,10 @@ static bool identify(const struct expectation *from, uint32_t stream,
 	return seen;
 }
 
-/* Returns true if this is a message of that stream, to the last bit. */
+/*
+ * Check and count a message. Returns true if it is, to the last bit, a message
+ * of @stream.
+ */
 static bool accept_message(struct expectation *from, uint32_t stream,
 			   const void *bytes, size_t size, struct tally *tally)
 {
@@ -221,7 +234,10 @@ static bool accept_message(struct expectation *from, uint32_t stream,
 	return true;
 }
 
-/* Returns the index of the socket, or the number of sockets if unknown. */
+/*
+ * Return the index of the sending socket, or the number of sockets if the
+ * sender is unknown.
+ */
 static unsigned int find_sender(const struct worker *worker,
 				const union addr *from)
 {
@@ -252,8 +268,9 @@ static void receive_one(struct worker *worker, unsigned char *bytes,
 }
 
 /*
- * Is there anything behind the last message? POLLIN alone does not say so: it
- * is also raised when a port is no longer congested.
+ * Receive the messages after the last expected one, if any. POLLIN alone does
+ * not mean that there is one: it is also raised when a port is no longer
+ * congested.
  */
 static void linger(struct worker *worker, unsigned char *bytes,
 		   struct expectation *expectations)
@@ -284,7 +301,7 @@ static void run_receiver(struct worker *worker)
 	tally->measured = tally->received;
 }
 
-/* The first half of the workers sends, the second receives. */
+/* The first half of the workers sends, the second half receives. */
 static void run_mix(struct worker *worker)
 {
 	if (worker->index < worker->params->sockets) {

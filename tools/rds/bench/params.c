@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What to run: chosen by the client, told to the server. */
+/* The parameters of a run */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

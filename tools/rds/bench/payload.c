@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a verified message contains. */
+/* The contents of a verified message */
 #include <string.h>
 
 #include "bench/payload.h"
@@ -26,7 +26,7 @@ static uint64_t identity(uint32_t stream, uint32_t seq)
 	return payload_hash(((uint64_t)stream << 32 | seq) + MULTIPLIER);
 }
 
-/* Each step can be undone, so no change of a single word goes unnoticed. */
+/* Each step is invertible, so every change of a single word is detected. */
 static uint64_t checksum(uint64_t sum, const unsigned char *bytes, size_t size)
 {
 	uint64_t word;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Ping-pong: one message there and one back, again and again. What is timed
- * is a round trip.
+ * Ping-pong: one message to the server and one back, again and again. Each
+ * round trip is timed.
  */
 #include "bench/check.h"
 #include "bench/payload.h"
@@ -14,7 +14,7 @@ struct pingpong {
 	uint32_t	seq;
 };
 
-/* Both directions of a socket pair are streams of their own. */
+/* Each direction of a socket pair is a stream of its own. */
 static void prepare(struct pingpong *game, struct worker *worker)
 {
 	uint32_t size = worker->params->size;
@@ -42,12 +42,14 @@ static void serve(struct pingpong *game)
 	worker_send(game->worker, game->bytes, size);
 }
 
-/* Returns false when the other side is done. */
+/*
+ * Receive one message. Returns false if it is the end mark of the other side.
+ */
 static bool take(struct pingpong *game)
 {
 	size_t size;
 
-	/* One byte of room for the mark at the end of empty messages. */
+	/* Empty messages need room for the one byte of the end mark. */
 	size = worker_receive(game->worker, game->bytes,
 			      game->check.size ? game->check.size : 1);
 	if (worker_at_end(game->worker, size))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Results, for people and for programs. */
+/* Print the results, as text for people and as JSON for programs. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -16,7 +16,10 @@ static double rate(const struct tally *total)
 	return seconds(total) > 0 ? total->measured / seconds(total) : 0;
 }
 
-/* Of the messages that were timed: the warm-up counts for their mean only. */
+/*
+ * Return the rate of the timed messages in megabytes per second. The mean size
+ * of a message includes the warm-up.
+ */
 static double megabytes_per_second(const struct tally *total)
 {
 	if (!total->received)
@@ -115,7 +118,7 @@ void report_json(const struct params *params, const struct tally *total)
 	json_unsigned("received", total->received);
 	json_unsigned("bytes", total->bytes);
 	json_unsigned("lost", tally_lost(total));
-	/* Without verification nobody has looked. */
+	/* Without verification these numbers are unknown. */
 	if (params->verify) {
 		json_unsigned("duplicated", total->duplicated);
 		json_unsigned("reordered", total->reordered);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One run of a workload. What goes over the control channel:
+ * One run of a workload. The two sides exchange these lines on the control
+ * channel:
  *
  *	client		server
  *	RUN params
  *			BOUND names	its sockets are bound
- *	PEERS names			and so are the client's
+ *	PEERS names			the client's are bound, too
  *			READY -		its workers wait for messages
  *	... the workload ...
  *	DONE -
  *			RESULT tally
  *
- * So both ends are bound before the first message is sent.
+ * So the sockets of both sides are bound before the first message is sent.
  */
 #include <err.h>
 #include <errno.h>
@@ -25,7 +26,7 @@
 #include "bench/workload.h"
 #include "sock.h"
 
-/* What the other side may take longer than its workers' timeout */
+/* Time that the other side may take beyond its workers' timeout, in seconds */
 #define GRACE 10
 
 struct session {
@@ -81,7 +82,7 @@ static void check_socket(int fd, const struct params *params, const char *what)
 		err(2, "set buffers of %" PRIu32 " bytes", params->buffer);
 }
 
-/* The server's ports come first, so that both ends may share an address. */
+/* The server's ports come first, so that both sides may share an address. */
 static union addr name_of(const struct session *session, enum side side,
 			  unsigned int i, const union addr *local)
 {
@@ -114,7 +115,7 @@ static char *listen_all(struct session *session, const union addr *local)
 typedef void (*name_fn)(struct session *session, unsigned int i,
 			const char *name, void *data);
 
-/* Call @each for the name of each of the other side's sockets. */
+/* Call @each for the name of each socket of the other side. */
 static void visit_names(struct session *session, char *names, name_fn each,
 			void *data)
 {
@@ -185,7 +186,7 @@ static struct worker *make_workers(struct session *session, enum side side,
 	return workers;
 }
 
-/* What show_progress() is about: there is one session in a process. */
+/* The session that show_progress() reports; a process has only one */
 static const struct session *running;
 
 static void show_progress(const struct tally *sum)
@@ -198,7 +199,7 @@ static void show_progress(const struct tally *sum)
 	fprintf(stderr, " (%" PRIu64 " MB)\n", sum->bytes / 1000000);
 }
 
-/* The other side's clock is another one: let it have begun when ours did. */
+/* The server has another clock. Assume that its run began when ours did. */
 static void add_theirs(struct tally *total, const char *line)
 {
 	struct tally theirs;

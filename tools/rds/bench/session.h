@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One run of a workload, seen from either side of the control channel. */
+/* One run of a workload, on the client and on the server */
 #ifndef RDS_BENCH_SESSION_H
 #define RDS_BENCH_SESSION_H
 
@@ -11,9 +11,9 @@
 #include "bench/tally.h"
 
 /*
- * @local is the address to bind data sockets to. The client sums up what
- * both sides counted in @total; @progress has it print what it has done about
- * once a second. Both end the process if they cannot go on.
+ * Run a workload. @local is the address to bind data sockets to. The client
+ * adds up the tallies of both sides in @total. If @progress, it prints its own
+ * progress about once a second. Both functions exit the process on failure.
  */
 void session_client(struct control *control, const struct params *params,
 		    const union addr *local, struct tally *total,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stream: messages go one way, as many as fit into a window; for each batch
- * that it has received the server sends a credit of 8 bytes back.
+ * Stream: messages go one way, with as many in flight as fit into a window. For
+ * each batch that the server has received, it returns a credit of 8 bytes.
  *
  * The clock runs between two moments at which every full batch has been
- * credited, so that exactly the messages in between are timed.
+ * credited. So exactly the messages in between are timed.
  */
 #include <err.h>
 #include <sched.h>
@@ -33,7 +33,7 @@ static void take_credit(struct stream *stream)
 		_exit(1);
 	}
 	stream->credited = credit;
-	/* Credits are not what is counted here. */
+	/* Credits are not counted as messages. */
 	stream->worker->tally->received--;
 	stream->worker->tally->bytes -= sizeof(credit);
 }
@@ -83,9 +83,9 @@ static void run_client(struct worker *worker)
 }
 
 /*
- * On one CPU, whether a message makes the scheduler switch to its receiver
- * depends on what ran before, and changes the rate by a third. So figures to
- * be compared are taken with one or the other asked for.
+ * On one CPU, a message may or may not make the scheduler switch to its
+ * receiver, depending on what ran before. That changes the rate by a third. So
+ * rates to be compared must be measured with the same one of the two selected.
  */
 static void set_receiver(const struct params *params)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What was counted. */
+/* The counts of workers */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Workers: processes that make blocking calls on one socket each. */
+/* Workers: processes that make blocking calls on one socket each */
 #include <err.h>
 #include <errno.h>
 #include <signal.h>
@@ -125,7 +125,7 @@ size_t worker_receive_from(struct worker *worker, void *bytes, size_t size,
 	return received(worker, ret);
 }
 
-/* No other message of the run has this length. */
+/* Return the length of the end mark. No other message of the run has it. */
 static size_t end_size(const struct worker *worker)
 {
 	return worker->params->size ? 0 : 1;
@@ -222,7 +222,9 @@ void workers_start(struct worker *workers, unsigned int nr, worker_fn fn)
 	sigset_t children, before;
 	unsigned int i;
 
-	/* Left blocked: workers_wait() takes these signals one by one. */
+	/*
+	 * SIGCHLD stays blocked: workers_wait() takes the signals one by one.
+	 */
 	sigemptyset(&children);
 	sigaddset(&children, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &children, &before);
@@ -247,7 +249,7 @@ static void sum_up(const struct worker *workers, unsigned int nr,
 		tally_add(total, workers[i].tally);
 }
 
-/* Returns how many are still there. */
+/* Reap the workers that have ended. Returns how many are still running. */
 static unsigned int reap(struct worker *workers, unsigned int nr)
 {
 	unsigned int i, left = 0;
@@ -271,7 +273,7 @@ static unsigned int reap(struct worker *workers, unsigned int nr)
 	return left;
 }
 
-/* They may be about to make another call, so this is repeated. */
+/* A worker may be about to make another call, so the caller repeats this. */
 static void interrupt(struct worker *workers, unsigned int nr)
 {
 	unsigned int i;

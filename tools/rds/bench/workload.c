@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The patterns of traffic that can be run between two sides. */
+/* Traffic patterns that can be run between two sides */
 #include <string.h>
 
 #include "bench/workload.h"

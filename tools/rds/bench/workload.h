@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The patterns of traffic that can be run between two sides. */
+/* Traffic patterns that can be run between two sides */
 #ifndef RDS_BENCH_WORKLOAD_H
 #define RDS_BENCH_WORKLOAD_H
 
@@ -7,9 +7,9 @@
 
 struct workload {
 	const char	*name;
-	const char	*unit;		/* what is counted */
-	unsigned int	workers;	/* for one socket */
-	bool		any_to_any;	/* every socket talks to all others */
+	const char	*unit;		/* what is counted and timed */
+	unsigned int	workers;	/* per socket */
+	bool		any_to_any;	/* every socket sends to all others */
 	worker_fn	client;
 	worker_fn	server;
 };

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A preloaded library that answers rds-info in place of a kernel, with lanes
- * in every state, dropped for every reason, and for times of all sizes; and
- * with two connections over RDMA devices, one of them IPv6.
+ * A library to preload into rds-info. It answers in place of the kernel, with
+ * paths in every state, dropped for every reason, and with times of all
+ * magnitudes. It also has two connections over RDMA devices, one of them IPv6.
  *
- * Environment: CANNED_PATHS, how many lanes; without it, a kernel that does not
- * know that list. CANNED_IB, if it is set, the others.
+ * Environment: CANNED_PATHS is the number of paths. If it is not set, the list
+ * of paths is unknown, as on an older kernel. If CANNED_IB is set, the RDMA
+ * connections are listed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ int socket(int family, int type, int protocol)
 	return dup(STDERR_FILENO);
 }
 
-/* The last one is IPv6. */
+/* Fill in path @i of @nr. The last path is IPv6. */
 static void fill(struct rds6_info_path *path, unsigned int i, unsigned int nr)
 {
 	static const unsigned long long ages[] = {
@@ -53,7 +54,10 @@ static void fill(struct rds6_info_path *path, unsigned int i, unsigned int nr)
 	path->rx_held = 6000 + i;
 }
 
-/* Tells how much room is needed, if there is too little. */
+/*
+ * Store the size that is needed. If there is too little room, set errno to
+ * ENOSPC and return 0.
+ */
 static int has_room(socklen_t *len, size_t needed)
 {
 	socklen_t room = *len;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Preloaded into rds-bench, this plays a kernel that does not do its job: it
- * spoils one message of each process that sends enough of them. The tests see
+ * A library to preload into rds-bench. It simulates a faulty kernel: it spoils
+ * one message of each process that sends enough messages. The tests check
  * whether rds-bench notices.
  *
  *	FAULT		drop, double, swap (with the next) or flip (a bit);
- *			what is not copied can only be spoiled by flip
+ *			memory that is not copied supports only flip
  *	FAULT_AT	which message, counted from 1
  *	FAULT_SIZE	count messages of this size only
  */
@@ -25,7 +25,7 @@ typedef ssize_t (*sendmsg_fn)(int fd, const struct msghdr *msg, int flags);
 typedef ssize_t (*sendto_fn)(int fd, const void *bytes, size_t size, int flags,
 			     const struct sockaddr *to, socklen_t to_len);
 
-/* A message, and where it was to go */
+/* A message and its destination */
 struct message {
 	char			*bytes;
 	size_t			size;
@@ -93,7 +93,7 @@ static ssize_t spoil(int fd, const struct message *message, int flags)
 	return really_send(fd, message, flags);
 }
 
-/* Returns true for the one message whose turn it is. */
+/* Check whether this is the message to spoil. */
 static int is_due(size_t size)
 {
 	static long seen;
@@ -105,7 +105,7 @@ static int is_due(size_t size)
 	return ++seen == number("FAULT_AT");
 }
 
-/* Two messages are out of order only if they have the same way to go. */
+/* Two messages can be out of order only if they have the same destination. */
 static int same_way(const struct message *message)
 {
 	return message->to_len == held.to_len &&
@@ -139,7 +139,10 @@ ssize_t send(int fd, const void *bytes, size_t size, int flags)
 	return sendto(fd, bytes, size, flags, NULL, 0);
 }
 
-/* What is sent without being copied: from here, or by an RDMA write */
+/*
+ * Return the memory that is sent without a copy, by MSG_ZEROCOPY or by an RDMA
+ * operation. Returns NULL if there is none.
+ */
 static unsigned char *uncopied(const struct msghdr *msg, int flags)
 {
 	const struct cmsghdr *cmsg = CMSG_FIRSTHDR(msg);
@@ -155,7 +158,7 @@ static unsigned char *uncopied(const struct msghdr *msg, int flags)
 	return (unsigned char *)(uintptr_t)vec->addr;
 }
 
-/* The bit stays as it is: the memory is read later. */
+/* Leave the bit flipped, because the memory is read later. */
 ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 {
 	static sendmsg_fn really;

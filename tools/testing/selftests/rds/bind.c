@@ -228,7 +228,10 @@ TEST_F(solo, loopback_addresses_use_the_loopback_transport)
 	EXPECT_EQ(RDS_TRANS_LOOP, transport_of("::ffff:127.1.2.3"));
 }
 
-/* TCP serves the host's own addresses, and is loaded when one is bound */
+/*
+ * TCP serves the addresses of this host. Its module is loaded when a socket is
+ * bound to one of them.
+ */
 TEST_F(solo, own_ipv4_address_uses_tcp)
 {
 	ASSERT_EQ(-EADDRNOTAVAIL, try_bind("10.9.9.1", 0));

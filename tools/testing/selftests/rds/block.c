@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Calls that wait: for a message, for a timeout, and until a signal comes */
+/* Blocking calls, which wait for a message, a timeout or a signal */
 #include "pair.h"
 
 #include <fcntl.h>
@@ -28,7 +28,10 @@ TEST_F(pair, receive_waits_for_an_empty_message)
 	EXPECT_EQ(0, rds_task_join(&task));
 }
 
-/* An unbound socket waits too, and hears once it is bound */
+/*
+ * A receiver waits on an unbound socket, too. It gets a message once the socket
+ * is bound.
+ */
 TEST_F(pair, receive_waits_on_an_unbound_socket)
 {
 	struct rds_name name = rds_name(variant->b, 4000);
@@ -65,7 +68,10 @@ TEST_F(pair, receive_timeout)
 {
 	ASSERT_EQ(0, rds_set_timeout(self->b, SO_RCVTIMEO, 20));
 	EXPECT_EQ(-ETIMEDOUT, ERR(recv(self->b, received, 100, 0)));
-	/* It says how long to wait, not whether */
+	/*
+	 * SO_RCVTIMEO limits the wait. MSG_DONTWAIT still means that there is
+	 * no wait.
+	 */
 	EXPECT_EQ(-EAGAIN, ERR(recv(self->b, received, 100, MSG_DONTWAIT)));
 	ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &self->b_name)));
 	ASSERT_TRUE(rds_await_queued(self->b, 1));
@@ -131,7 +137,9 @@ TEST_F(pair, signal_interrupts_receive_with_a_timeout)
 	EXPECT_EQ(-EINTR, rds_task_join(&task));
 }
 
-/* A waiting receiver of one socket is no business of another's */
+/*
+ * Messages for one socket do not wake a receiver that waits on another socket.
+ */
 TEST_F(pair, other_traffic_does_not_wake)
 {
 	struct rds_task task;

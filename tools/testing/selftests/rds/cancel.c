@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RDS_CANCEL_SENT_TO and close(2). Over loopback a message is with the
- * receiver when sendmsg(2) returns, so what can be seen of cancelling there is
- * its checks, and that it takes nothing back that was delivered. Over a wire
- * messages to somebody who is not there wait, and can be taken back.
+ * RDS_CANCEL_SENT_TO and close(2). Over loopback a message has been delivered
+ * when sendmsg(2) returns. So the tests there see only the checks of the
+ * option, and that it does not take back delivered messages. Over a wire,
+ * messages to an absent host wait and can be canceled: see unreachable.c.
  */
 #include "pair.h"
 #include "solo.h"
@@ -47,7 +47,7 @@ TEST_F(pair, address_of_either_family)
 	EXPECT_EQ(0, cancel(self->a, &v4.sa, v4.len));
 	EXPECT_EQ(0, cancel(self->a, &v6.sa, v6.len));
 	EXPECT_EQ(0, cancel(self->a, &mapped.sa, mapped.len));
-	/* Lengths in between count as the shorter one */
+	/* A length between the two counts as the shorter one. */
 	EXPECT_EQ(0, cancel(self->a, &v4.sa, sizeof(v6.in6) - 1));
 	EXPECT_EQ(0, cancel(self->a, &v6.sa, sizeof(v6.ss)));
 }
@@ -97,7 +97,10 @@ static void *sender(void *data)
 	return NULL;
 }
 
-/* Whatever is cancelled on its way: room in the send buffer comes back */
+/*
+ * When messages are canceled on their way, their room in the send buffer is
+ * returned.
+ */
 TEST_F(pair, while_another_thread_sends)
 {
 	pthread_t thread;
@@ -115,7 +118,10 @@ TEST_F(pair, while_another_thread_sends)
 	EXPECT_EQ(50000, ERR(send(self->a, buf, 50000, MSG_DONTWAIT)));
 }
 
-/* A close in the middle of a conversation disturbs nobody else */
+/*
+ * A socket that is closed while messages are exchanged does not affect other
+ * sockets.
+ */
 TEST_F(pair, closing_a_sender)
 {
 	struct rds_name name;

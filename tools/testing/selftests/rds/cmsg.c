@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Control messages of sendmsg(2): what is refused before anything is sent,
- * and in which order. The transports here do no RDMA; of zerocopy see zcopy.c.
+ * Control messages of sendmsg(2): which are refused before anything is sent,
+ * and in which order the checks are made. For successful operations see rdma.c,
+ * for zerocopy see zcopy.c.
  */
 #include "pair.h"
 
@@ -56,7 +57,7 @@ static long msg_send(int fd, struct rds_msg *msg)
 	return ERR(sendmsg(fd, &msg->hdr, MSG_DONTWAIT));
 }
 
-/* Sends a message with one control message */
+/* Send a message with one control message. */
 static long send_with(int fd, const struct rds_name *to, int level, int type,
 		      const void *data, size_t len)
 {
@@ -73,7 +74,7 @@ static long send_with_rds(int fd, const struct rds_name *to, int type,
 	return send_with(fd, to, SOL_RDS, type, data, len);
 }
 
-/* Whatever was refused must not have been sent */
+/* A message that was refused must not be sent. */
 FIXTURE(refused) {
 	int fd;
 	int to;
@@ -116,7 +117,9 @@ FIXTURE_SETUP(refused)
 	self->name = rds_sockname(self->to);
 }
 
-/* The first message that arrives is one that came after all those. */
+/*
+ * The first message that arrives must be the one sent after all refused ones.
+ */
 FIXTURE_TEARDOWN(refused)
 {
 	char bytes[2];
@@ -309,7 +312,10 @@ TEST_F(refused, atomic_on_bad_local_memory)
 	}
 }
 
-/* Soft-RoCE does without masks. What is refused by the peer only is sent. */
+/*
+ * Soft-RoCE has no masked atomics. On other transports the message is sent, and
+ * only the peer refuses the operation.
+ */
 TEST_F(refused, masked_atomics)
 {
 	struct rds_atomic_args args = atomic_args();
@@ -321,7 +327,7 @@ TEST_F(refused, masked_atomics)
 					&args, sizeof(args)));
 }
 
-/* Two of the same kind */
+/* Two control messages of the same kind */
 TEST_F(refused, duplicates)
 {
 	struct rds_rdma_args rdma = rdma_args();
@@ -341,7 +347,7 @@ TEST_F(refused, duplicates)
 	EXPECT_EQ(-EINVAL, msg_send(self->fd, &msg));
 }
 
-/* An operation and what it operates on go in different messages */
+/* A message cannot have both an operation and a key or a registration. */
 TEST_F(refused, mixtures)
 {
 	struct rds_rdma_args rdma = rdma_args();
@@ -367,7 +373,7 @@ TEST_F(refused, mixtures)
 	EXPECT_EQ(-EINVAL, msg_send(self->fd, &msg));
 }
 
-/* The scan of all control messages comes before any is carried out */
+/* All control messages are checked before the first one is executed. */
 TEST_F(refused, unknown_type_behind_a_good_one)
 {
 	struct rds_atomic_args atomic = atomic_args();

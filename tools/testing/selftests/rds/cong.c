@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Congestion: a port whose queue holds as much payload as its receive buffer
- * allows takes no more messages until less than half of that is left.
+ * Congestion: a port becomes congested when its queue holds as much payload as
+ * its receive buffer allows. It then accepts no messages until less than half
+ * of that is left.
  */
 #include "pair.h"
 
@@ -16,7 +17,7 @@ static long try_send(int fd, size_t len, const struct rds_name *to)
 	return ERR(rds_sendto(fd, buf, len, MSG_DONTWAIT, to));
 }
 
-/* Fills the port of socket b */
+/* Fill the queue of socket b until its port is congested. */
 static void congest(struct __test_metadata *_metadata,
 		    FIXTURE_DATA(pair) *self)
 {
@@ -66,8 +67,9 @@ TEST_F(pair, default_receive_buffer)
 }
 
 /*
- * A reader that cannot take a message leaves it there, and the port full: who
- * was let in while it was away would be one too many.
+ * If a reader fails to take a message, the message stays in the queue, and the
+ * port stays congested. A message accepted in the meantime would exceed the
+ * limit.
  */
 TEST_F(pair, full_again_when_a_reader_fails)
 {
@@ -76,7 +78,7 @@ TEST_F(pair, full_again_when_a_reader_fails)
 	ASSERT_TRUE(pair_await_full(self, &self->b_name));
 	ASSERT_EQ(-EFAULT, ERR(recv(self->b, (void *)8, RCVBUF, 0)));
 	EXPECT_EQ(1, rds_queued(self->b));
-	/* Without a wire the sender looks at the very bit. */
+	/* Without a wire, the sender checks the receiver's own bit. */
 	if (!variant->wire)
 		EXPECT_EQ(-ENOBUFS, try_send(self->a, 1, &self->b_name));
 	EXPECT_TRUE(pair_await_full(self, &self->b_name));
@@ -90,7 +92,7 @@ TEST_F(pair, clears_below_half)
 	congest(_metadata, self);
 	take_one(_metadata, self);
 	EXPECT_EQ(-ENOBUFS, try_send(self->a, 1, &self->b_name));
-	/* Exactly half is left */
+	/* Exactly half is left. */
 	take_one(_metadata, self);
 	EXPECT_EQ(-ENOBUFS, try_send(self->a, 1, &self->b_name));
 	take_one(_metadata, self);
@@ -122,7 +124,7 @@ TEST_F(pair, empty_messages_never_count)
 	EXPECT_EQ(1, try_send(self->a, 1, &self->b_name));
 }
 
-/* But the memory that they take has its own bound */
+/* The memory of empty messages has a limit of its own, rx_held_max. */
 TEST_F(pair, held_memory_is_bounded)
 {
 	int sent = 0;
@@ -325,7 +327,9 @@ TEST_F(pair, interrupted_senders_take_no_room)
 	EXPECT_EQ(8192, rds_task_join(&task));
 }
 
-/* A port that is only just not full takes a message of any size */
+/*
+ * A port that is nearly full, but not congested, accepts a message of any size.
+ */
 TEST_F(pair, one_message_may_overshoot)
 {
 	ASSERT_EQ(0, rds_sndbuf(self->a, 2 * sizeof(buf)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* connect(2): it only records the peer */
+/* connect(2), which only records the peer */
 #include "pair.h"
 #include "solo.h"
 

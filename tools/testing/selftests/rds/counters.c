@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* RDS_INFO_COUNTERS: names, order, and that they count */
+/*
+ * RDS_INFO_COUNTERS: the names of the counters, their order, and that they
+ * count
+ */
 #include "pair.h"
 #include "solo.h"
 
@@ -22,7 +25,7 @@ static const char *const core_names[] = {
 };
 
 #define CORE	ARRAY_SIZE(core_names)
-/* The kernel's own, and ib_rx_repeated behind them */
+/* The counters of the stock kernel and, after them, ib_rx_repeated */
 #define IB	40
 #define TCP	6
 
@@ -61,7 +64,7 @@ TEST_F(solo, names_are_padded_with_zeros)
 	}
 }
 
-/* Other blocks follow, InfiniBand before TCP, when their modules are there */
+/* The counters of each loaded transport follow, InfiniBand before TCP. */
 TEST_F(solo, blocks_of_loaded_transports)
 {
 	size_t count = read_counters(_metadata, self->fd);

@@ -3,7 +3,7 @@
 #ifndef RDS_HARNESS_H
 #define RDS_HARNESS_H
 
-/* First: it selects the GNU declarations */
+/* This must come first, because it selects the GNU declarations. */
 #include "kselftest_harness.h"
 
 #include <stdio.h>
@@ -15,14 +15,17 @@
 #include "rds_test.h"
 
 /*
- * How long a hanging test may hang. A kernel with every debugging option,
- * emulated on a shared machine, needs seconds for what takes others
- * milliseconds; no verdict depends on it.
+ * Time limit of a test, in seconds. It only ends a test that hangs; no result
+ * depends on it. An emulated kernel with all debugging options, on a shared
+ * machine, needs seconds for what takes other kernels milliseconds.
  */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 150
 
-/* For tests that are told how long to go on: no limit but the guest's own */
+/*
+ * Time limit for tests whose duration is a parameter. In effect only the limit
+ * of the guest applies.
+ */
 #define LONG 86400
 
 static inline long now_ms(void)
@@ -34,10 +37,10 @@ static inline long now_ms(void)
 }
 
 /*
- * Every program runs in a network namespace of its own, which its tests
- * share: they use ports of their own, or such as they free again. What needs
- * a namespace that nobody has used makes one. (One each would be neater, but
- * a namespace takes a debug kernel a second.)
+ * Every program runs in a network namespace of its own, which its tests share.
+ * So each test uses ports of its own, or ports that the tests before it have
+ * freed. A test that needs an unused namespace creates one. (One namespace per
+ * test would be cleaner, but a debug kernel takes a second to create one.)
  */
 static void __attribute__((constructor)) rds_enter_netns(void)
 {
@@ -47,7 +50,10 @@ static void __attribute__((constructor)) rds_enter_netns(void)
 	exit(KSFT_FAIL);
 }
 
-/* Whether RDS_VARIANTS, where it is set, names it with commas around */
+/*
+ * Check whether to run @variant. If RDS_VARIANTS is set, it lists the variants
+ * to run, with a comma before and after each.
+ */
 static inline bool rds_wants_variant(const char *variant)
 {
 	const char *variants = getenv("RDS_VARIANTS");
@@ -57,7 +63,7 @@ static inline bool rds_wants_variant(const char *variant)
 	return !variants || strstr(variants, name);
 }
 
-/* Only those are run that are wanted. */
+/* Remove the variants of @fixture for which @wants returns false. */
 static inline void rds_choose_variants(struct __fixture_metadata *fixture,
 				       bool (*wants)(const char *variant))
 {

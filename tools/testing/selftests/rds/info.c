@@ -35,7 +35,7 @@ static long info(int fd, int option, void *buf, socklen_t *len)
 	return ERR(getsockopt(fd, SOL_RDS, option, buf, len));
 }
 
-/* Reads a whole list; the number of records */
+/* Read a whole list. Returns the number of records. */
 static int info_read(struct __test_metadata *_metadata, int fd, int option,
 		     int record)
 {
@@ -49,8 +49,8 @@ static int info_read(struct __test_metadata *_metadata, int fd, int option,
 }
 
 /*
- * Beside socket a there is another in its namespace: socket b, or one more
- * where that is elsewhere, to be closed.
+ * Ensure that the namespace of socket a has two sockets. If socket b is in
+ * another namespace, open one more, which the caller closes.
  */
 static int make_it_two(const FIXTURE_VARIANT(pair) *variant)
 {
@@ -304,7 +304,10 @@ TEST_F(pair, connection_record_ipv6_form)
 			break;
 	}
 	ASSERT_LT(i, count);
-	/* Over a wire pings go with them, and other lanes take their share */
+	/*
+	 * Over a wire, pings use sequence numbers, too, and other paths carry
+	 * some of the messages.
+	 */
 	if (!variant->wire)
 		EXPECT_EQ(6, conn->next_tx_seq);
 	EXPECT_STREQ(variant->name, (char *)conn->transport);
@@ -428,7 +431,7 @@ TEST_F(pair, read_messages_are_not_listed)
 			       50));
 }
 
-/* Records of messages from the port of socket @fd */
+/* Count the listed messages from the port of socket @fd. */
 static int count_from(struct __test_metadata *_metadata, int fd, int option)
 {
 	struct rds6_info_message *msg = (void *)records;
@@ -451,7 +454,10 @@ TEST_F(pair, delivered_messages_are_not_to_be_sent)
 				RDS6_INFO_RETRANS_MESSAGES));
 }
 
-/* Lists of messages and connections fill the buffer as far as it goes */
+/*
+ * If the buffer is short, messages and connections are listed as far as they
+ * fit.
+ */
 TEST_F(pair, partial_list_of_messages)
 {
 	struct rds6_info_message *msg = (void *)records;
@@ -471,7 +477,7 @@ TEST_F(pair, partial_list_of_messages)
 	EXPECT_EQ((char)0xa5, records[2 * 50]);
 }
 
-/* The list of sockets is whole or not there */
+/* The list of sockets is returned completely or not at all. */
 TEST_F(pair, partial_list_of_sockets)
 {
 	int more = make_it_two(variant);
@@ -485,7 +491,10 @@ TEST_F(pair, partial_list_of_sockets)
 	close(more);
 }
 
-/* Sockets come and go while they are listed; there is room for all of them. */
+/*
+ * A child opens and closes sockets while they are listed. Every call must
+ * succeed, because the buffer has room for all of them.
+ */
 TEST_F(solo, list_that_changes)
 {
 	int fd[30];

@@ -22,8 +22,8 @@ static int get_tos(int fd)
 }
 
 /*
- * Loopback knows of none, TCP maps every one to 0, and RDMA devices have them:
- * there one that is set stays.
+ * Loopback has no type of service. TCP maps every type to 0. RDMA devices
+ * support it: once set, it cannot be changed.
  */
 TEST_F(pair, set_tos)
 {
@@ -37,7 +37,9 @@ TEST_F(pair, set_tos)
 	EXPECT_EQ(kept ? 7 : 0, get_tos(self->a));
 }
 
-/* Messages of a type of service come to the same socket, and tell of it. */
+/*
+ * Messages with a type of service arrive at the same socket, and lists show it.
+ */
 TEST_F(pair, messages_of_a_tos)
 {
 	int expected = variant->transport == RDS_TRANS_IB ? 5 : 0;

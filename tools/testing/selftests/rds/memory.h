@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory of every kind that a user may have: what RDS does with it must not
- * depend on what it is made of.
+ * Memory of every kind that user space can have. RDS must handle all kinds
+ * alike.
  */
 #ifndef RDS_MEMORY_H
 #define RDS_MEMORY_H
@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-/* Of each kind there is that much, at a multiple of it: a huge page. */
+/* Size and alignment of a mapping of each kind: one huge page */
 #define MEMORY_LEN	(2UL << 20)
 
 /* Since Linux 6.1 */
@@ -33,7 +33,7 @@ struct memory_kind {
 	int flags;		/* of mmap() */
 	unsigned int memfd;	/* of memfd_create() */
 	const char *dir;	/* of the file */
-	bool transparent;	/* of one page, by and by */
+	bool transparent;	/* to be collapsed into a huge page */
 };
 
 #define MEMORY_ANONYMOUS	(MAP_PRIVATE | MAP_ANONYMOUS)
@@ -56,7 +56,10 @@ static inline bool memory_is_huge(const struct memory_kind *kind)
 	return kind->flags & MAP_HUGETLB || kind->memfd & MFD_HUGETLB;
 }
 
-/* A line of a file of numbers; -1 if there is none */
+/*
+ * Read a number from the first line that matches @format. Returns -1 if there
+ * is none.
+ */
 static inline long memory_number(const char *path, const char *format)
 {
 	FILE *file = fopen(path, "r");
@@ -70,7 +73,7 @@ static inline long memory_number(const char *path, const char *format)
 	return number;
 }
 
-/* Whether this kernel has any of that kind */
+/* Check whether this kernel has memory of this kind. */
 static inline bool memory_exists(const struct memory_kind *kind)
 {
 	if (memory_is_huge(kind))
@@ -93,8 +96,8 @@ static inline void memory_set_huge_pages(long count)
 }
 
 /*
- * Has at least so many huge pages set aside, if there is room for them. How
- * many there were is for memory_set_huge_pages().
+ * Reserve at least @count huge pages, if there is memory for them. Returns how
+ * many there were before, for memory_set_huge_pages().
  */
 static inline long memory_need_huge_pages(long count)
 {
@@ -106,7 +109,7 @@ static inline long memory_need_huge_pages(long count)
 }
 
 /*
- * As much of it as a test can have worked on: a kernel with all its checks on
+ * Return how much of @len a test should use. A kernel with all checks enabled
  * takes seconds for a megabyte.
  */
 static inline size_t memory_share(size_t len)
@@ -136,7 +139,7 @@ static inline int memory_file(const struct memory_kind *kind)
 	return fd;
 }
 
-/* Room for it, at such a multiple; nothing is there yet. */
+/* Reserve MEMORY_LEN bytes of aligned address space, without any memory. */
 static inline unsigned char *memory_room(void)
 {
 	unsigned char *from, *to;
@@ -152,7 +155,7 @@ static inline unsigned char *memory_room(void)
 	return to;
 }
 
-/* MEMORY_LEN of that kind, or NULL */
+/* Map MEMORY_LEN bytes of memory of this kind. Returns NULL on failure. */
 static inline unsigned char *memory_map(const struct memory_kind *kind)
 {
 	unsigned char *mem = memory_room();
@@ -168,7 +171,7 @@ static inline unsigned char *memory_map(const struct memory_kind *kind)
 		return NULL;
 	if (!kind->transparent)
 		return mem;
-	/* It is there, or it cannot be made one page. */
+	/* The pages must be present to be collapsed into a huge page. */
 	memset(mem, 0, MEMORY_LEN);
 	return madvise(mem, MEMORY_LEN, MADV_COLLAPSE) ? NULL : mem;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* RDS_CONG_MONITOR, and the notifications it asks for */
+/* RDS_CONG_MONITOR, and the notifications that it enables */
 #include "pair.h"
 #include "solo.h"
 
@@ -32,7 +32,7 @@ static uint64_t get_mask(int fd)
 	return mask;
 }
 
-/* Fills the queue of @fd, which is at socket b's end, from either end */
+/* Fill the queue of @fd, a socket at socket b's end. @from is at either end. */
 static void congest(struct __test_metadata *_metadata,
 		    FIXTURE_DATA(pair) *self, int from, int fd)
 {
@@ -57,7 +57,7 @@ static long refused(int fd, const struct rds_name *to)
 	return ERR(rds_sendto(fd, "x", 1, MSG_DONTWAIT, to));
 }
 
-/* Receives a notification; its mask, or 0 if there is none */
+/* Receive a notification. Returns its mask, or 0 if there is none. */
 static uint64_t notification(struct __test_metadata *_metadata, int fd)
 {
 	struct cmsghdr *cmsg;
@@ -79,8 +79,8 @@ static uint64_t notification(struct __test_metadata *_metadata, int fd)
 }
 
 /*
- * The same of one that is sure to come, but maybe a moment after the port can
- * be seen to be free
+ * The same for a notification that must come. It may come a moment after the
+ * port is seen to be free.
  */
 static uint64_t awaited(struct __test_metadata *_metadata, int fd)
 {
@@ -252,7 +252,7 @@ TEST_F(pair, two_ports_in_one_notification)
 	relieve(_metadata, self, self->b);
 	relieve(_metadata, self, fd);
 	told = awaited(_metadata, self->a);
-	/* On a wire there may be a congestion map for each. */
+	/* Over a wire, two maps may report the two ports separately. */
 	while (variant->wire && told != both && --tries) {
 		usleep(100000);
 		told |= notification(_metadata, self->a);

@@ -5,7 +5,10 @@
 
 static const struct sockaddr_storage zeros;
 
-/* Asks for a name; false if it failed, or wrote beyond the length it told */
+/*
+ * Get a name. Returns false if the call failed, or wrote beyond the length that
+ * it returned.
+ */
 static bool filled(struct rds_name *name, int fd, bool peer)
 {
 	unsigned char *bytes = (unsigned char *)&name->ss;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Network namespaces: two with the same addresses and ports, which must never
- * meet. A socket stays in the namespace it was made in, so one thread can
- * hold sockets of both.
+ * Network namespaces: two with the same addresses and ports, which must not
+ * affect each other. A socket stays in the namespace in which it was created,
+ * so one thread can use sockets of both.
  */
 #include "harness.h"
 #include "veth.h"
@@ -12,7 +12,7 @@
 
 #define RCVBUF 4096
 
-/* The sockets that each namespace has: the same on both sides */
+/* The sockets of one namespace. Both namespaces have the same ones. */
 struct side {
 	int from;
 	int to;
@@ -41,7 +41,7 @@ static int side_setup(struct side *side)
 	return side->from < 0 || side->to < 0 ? -1 : 0;
 }
 
-/* Leaves the caller in the namespace of side b */
+/* The caller is left in the namespace of side b. */
 FIXTURE_SETUP(netns)
 {
 	ASSERT_EQ(0, ERR(side_setup(&self->a)));
@@ -57,7 +57,10 @@ FIXTURE_TEARDOWN(netns)
 	close(self->b.to);
 }
 
-/* That there is a fixture shows it; but each is also taken in its own */
+/*
+ * The fixture has shown that both namespaces can have the same address and
+ * port. Within one namespace, they are in use.
+ */
 TEST_F(netns, same_address_and_port_in_both)
 {
 	EXPECT_EQ(-1, rds_bound(to_addr, TO_PORT));
@@ -74,7 +77,10 @@ TEST_F(netns, messages_stay_in_their_namespace)
 	EXPECT_TRUE(rds_silent(self->b.to));
 }
 
-/* CVE-2026-68335: no delivery across, and nothing kept of a namespace gone */
+/*
+ * CVE-2026-68335: nothing is delivered to another namespace, and no state of a
+ * destroyed namespace is left.
+ */
 TEST_F(netns, a_port_of_the_other_namespace_is_not_found)
 {
 	close(self->a.to);
@@ -136,7 +142,7 @@ static int records(int fd, int option, int record)
 	return len / record;
 }
 
-/* CVE-2026-97476: introspection shows the namespace of the socket, no more */
+/* CVE-2026-97476: the lists show the namespace of the socket and no other. */
 TEST_F(netns, lists_show_their_namespace)
 {
 	int fd;
@@ -160,7 +166,7 @@ TEST_F(netns, lists_show_their_namespace)
 	close(fd);
 }
 
-/* Over loopback, which asks for itself whether the address is ours */
+/* Send over loopback, which itself checks whether the address is local. */
 static long send_to_itself(const char *addr)
 {
 	int fd = rds_bound(addr, 0);
@@ -191,8 +197,9 @@ static long send_from_loopback(const char *from, const char *addr)
 }
 
 /*
- * Both an address of a namespace that is not the first, and one of the first:
- * who asks the first namespace instead of the socket's finds the wrong ones.
+ * Test an address of a namespace other than the initial one, and one of the
+ * initial namespace. A lookup in the initial namespace, instead of the
+ * socket's, would find the wrong address.
  */
 TEST_F(netns, addresses_belong_to_their_namespace)
 {
@@ -227,7 +234,7 @@ TEST_F(netns, addresses_belong_to_their_namespace)
 	EXPECT_EQ(EADDRNOTAVAIL, errno);
 }
 
-/* Namespaces come and go with messages in their queues */
+/* Namespaces are created and destroyed with messages in their queues. */
 TEST_F(netns, short_lived_namespaces)
 {
 	struct side side;
@@ -248,8 +255,8 @@ TEST_F(netns, short_lived_namespaces)
 #define MOVING "10.1.0.77"
 
 /*
- * An address moves from this host to another. A socket that has sent there
- * before goes by the way that leads there now, and not over loopback.
+ * An address moves from this host to another. A socket that has sent to it
+ * before must now send over the wire, and not over loopback.
  */
 TEST(address_that_moves_to_another_host)
 {
@@ -282,7 +289,7 @@ TEST(address_that_moves_to_another_host)
 
 #define COMING "fd00:1::77"
 
-/* Sends until it arrives, as it does once it is sent to this host. */
+/* Send until a message arrives, which happens once it is sent to this host. */
 static bool arrives_at_last(int from, int to, const struct rds_name *name)
 {
 	unsigned int tries;
@@ -298,9 +305,9 @@ static bool arrives_at_last(int from, int to, const struct rds_name *name)
 }
 
 /*
- * An IPv6 address comes to this host, which makes sure first that nobody else
- * has it. A socket that sends there meanwhile goes over the wire, and over
- * loopback as soon as the address is this host's.
+ * An IPv6 address is added to this host, which first checks that no other host
+ * has it. During the check, a socket sends to the address over the wire. As
+ * soon as this host owns the address, the socket sends over loopback.
  */
 TEST(address_that_comes_here)
 {

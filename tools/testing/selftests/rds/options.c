@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Socket options at level SOL_RDS, and the levels RDS does not know */
+/* Socket options at level SOL_RDS, and levels that RDS does not support */
 #include "pair.h"
 #include "solo.h"
 
@@ -189,14 +189,14 @@ TEST_F(solo, transport_that_cannot_be_chosen)
 	for (i = 0; i < ARRAY_SIZE(values); i++)
 		EXPECT_EQ(-EINVAL, ERR(rds_set(self->fd, SOL_RDS,
 					       SO_RDS_TRANSPORT, values[i])));
-	/* A transport with a name and a number, but never a module */
+	/* A transport that has a name and a number, but never had a module */
 	EXPECT_EQ(-ENOPROTOOPT, ERR(rds_set(self->fd, SOL_RDS,
 					    SO_RDS_TRANSPORT,
 					    RDS_TRANS_GAP)));
 	EXPECT_EQ(-1, get_int(self->fd, SO_RDS_TRANSPORT));
 }
 
-/* A transport is either there and chosen, or absent and refused */
+/* The transport is either present and chosen, or absent and refused. */
 TEST_F(solo, transport_without_its_module)
 {
 	long ret;
@@ -223,7 +223,10 @@ TEST(transport_ib_without_its_module)
 	close(fd);
 }
 
-/* RDMA devices serve the initial network namespace only: this is another */
+/*
+ * RDMA devices serve the initial network namespace only, and this is another
+ * one.
+ */
 TEST_F(solo, transport_ib_outside_the_initial_namespace)
 {
 	EXPECT_EQ(-EPROTOTYPE, ERR(rds_set(self->fd, SOL_RDS, SO_RDS_TRANSPORT,
@@ -288,7 +291,7 @@ TEST_F(solo, zerocopy_can_be_enabled)
 
 #define GROUP "/sys/fs/cgroup/rds-options"
 
-/* Writes @text to a file below /sys/fs/cgroup. */
+/* Write @text to a file below /sys/fs/cgroup. */
 static int group_write(const char *file, const char *text)
 {
 	int fd = open(file, O_WRONLY | O_CLOEXEC);
@@ -301,8 +304,8 @@ static int group_write(const char *file, const char *text)
 }
 
 /*
- * It would be charged to the group of the socket for good, and counted with
- * what is unread, under another lock.
+ * Reserved memory would stay charged to the cgroup of the socket. It would also
+ * be counted together with unread messages, but under another lock.
  */
 TEST_F(solo, memory_cannot_be_reserved)
 {
@@ -315,7 +318,7 @@ TEST_F(solo, memory_cannot_be_reserved)
 	fd = rds_socket();
 	EXPECT_EQ(-EOPNOTSUPP, ERR(setsockopt(fd, SOL_SOCKET, SO_RESERVE_MEM,
 					      &value, sizeof(value))));
-	/* The others of that level are as they were. */
+	/* The other options of that level work as before. */
 	EXPECT_EQ(0, rds_set(fd, SOL_SOCKET, SO_RCVBUF, 100000));
 	EXPECT_EQ(200000, rds_get(fd, SOL_SOCKET, SO_RCVBUF));
 	EXPECT_EQ(-ENOPROTOOPT, ERR(setsockopt(fd, SOL_SOCKET, 9999, &value,
@@ -387,7 +390,9 @@ TEST_F(pair, free_mr_of_nobody)
 {
 	struct rds_free_mr_args args = {};
 
-	/* Of those that nobody uses any more there are none. */
+	/*
+	 * Cookie 0 frees the regions that are no longer used. There are none.
+	 */
 	EXPECT_EQ(0, set(self->a, RDS_FREE_MR, &args, sizeof(args)));
 	args.cookie = 0x1234567800000000;
 	EXPECT_EQ(-EINVAL, set(self->a, RDS_FREE_MR, &args, sizeof(args)));

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The fixture of most tests: two bound sockets that can reach each other,
- * bound to ports of the kernel's choice. Each test runs once for every
- * transport and address family listed here; a transport joins by adding its
- * addresses.
+ * The fixture of most tests: two bound sockets that can reach each other. The
+ * kernel chooses their ports. Each test runs once for every transport and
+ * address family listed here. To add a transport, add its addresses.
  *
- * Where there is a wire, what one end does is known at the other a while
- * later. Tests wait for that by the functions below and those of rds_test.h,
- * which on loopback expect it to be so at once. Over TCP socket b is in a
- * network namespace of its own; over RDMA both are in the initial one, at a
- * device that is connected to itself.
+ * Over a wire, one end learns only later what the other end has done. Tests
+ * wait for that with the functions below and those of rds_test.h. On loopback
+ * each change takes effect at once. Over TCP, socket b is in a network
+ * namespace of its own. Over RDMA, both sockets are in the initial namespace,
+ * on a device that is connected to itself.
  */
 #ifndef RDS_PAIR_H
 #define RDS_PAIR_H
@@ -28,18 +27,18 @@ FIXTURE(pair) {
 	int watch;
 	struct rds_name a_name;
 	struct rds_name b_name;
-	const char *sysctl;	/* to be put back */
-	char value[32];		/* to this */
+	const char *sysctl;	/* to be restored */
+	char value[32];		/* to this value */
 };
 
 FIXTURE_VARIANT(pair) {
 	const char *a;		/* address of socket a */
 	const char *b;		/* address of socket b */
 	const char *stranger;	/* same family, on no host */
-	int transport;		/* what SO_RDS_TRANSPORT tells of them */
-	const char *name;	/* what RDS_INFO_CONNECTIONS calls it */
-	bool wire;		/* there is one between the two */
-	bool apart;		/* and they are in two namespaces */
+	int transport;		/* value of SO_RDS_TRANSPORT */
+	const char *name;	/* name in RDS_INFO_CONNECTIONS */
+	bool wire;		/* the transport has a wire */
+	bool apart;		/* the sockets are in two namespaces */
 };
 
 FIXTURE_VARIANT_ADD(pair, loop_ipv4) {
@@ -96,7 +95,7 @@ FIXTURE_VARIANT_ADD(pair, ib_ipv6) {
 	.wire = true,
 };
 
-/* Sockets at socket b's end */
+/* Open a socket at socket b's end. */
 static inline int pair_far_socket(const FIXTURE_VARIANT(pair) *variant)
 {
 	return variant->apart ? veth_far_socket() : rds_socket();
@@ -110,7 +109,10 @@ static inline int pair_far_bound(const FIXTURE_VARIANT(pair) *variant,
 	return rds_bound(variant->b, port);
 }
 
-/* A socket beside socket b, of the same port at another address, or -1 */
+/*
+ * Open a socket at socket b's end, bound to @port of another address. Returns
+ * -1 on failure.
+ */
 static inline int pair_far_third(const FIXTURE_VARIANT(pair) *variant,
 				 unsigned int port)
 {
@@ -127,7 +129,10 @@ static inline int pair_far_third(const FIXTURE_VARIANT(pair) *variant,
 	return rds_bound(ipv4 ? "10.9.9.1" : "fd00::9", port);
 }
 
-/* A sysctl of socket b's end; one of them may be set in a test. */
+/*
+ * Set a sysctl at socket b's end. The fixture restores one sysctl, so a test
+ * may set only one.
+ */
 static inline int pair_far_sysctl(FIXTURE_DATA(pair) *self, const char *name,
 				  const char *value)
 {
@@ -147,8 +152,9 @@ static inline int pair_far_sysctl(FIXTURE_DATA(pair) *self, const char *name,
 }
 
 /*
- * What a wire carries at last, but a moment too late for a test that counts
- * it, goes ahead: the lanes and their congestion maps.
+ * Bring up the paths, and let their congestion maps arrive, before the tests.
+ * Otherwise these may arrive in the middle of a test that counts messages or
+ * maps.
  */
 static inline bool pair_warm_up(const char *near, const char *far)
 {
@@ -175,7 +181,7 @@ static inline bool pair_set_up_wire(void)
 	       pair_warm_up(VETH_NEAR_IPV6, VETH_FAR_IPV6);
 }
 
-/* A message each way: the maps go before them. */
+/* Send a message each way. The congestion maps arrive before the messages. */
 static inline bool pair_warm_up_device(const char *near, const char *far)
 {
 	int a = rds_bound(near, 0);
@@ -191,7 +197,7 @@ static inline bool pair_warm_up_device(const char *near, const char *far)
 	return up;
 }
 
-/* In a process of its own, which may stay where the device is */
+/* Warm up in a child process, which may stay in the namespace of the device. */
 static inline bool pair_set_up_device(void)
 {
 	int status = -1;
@@ -208,8 +214,9 @@ static inline bool pair_set_up_device(void)
 }
 
 /*
- * Whether this program is to be run over RDMA devices: where a kernel is slow,
- * RDS_RDMA_PROGRAMS names those that are, with commas around each.
+ * Check whether to run this program over RDMA devices. On a slow kernel,
+ * RDS_RDMA_PROGRAMS lists the programs to run, with a comma before and after
+ * each.
  */
 static inline bool pair_wants_device(void)
 {
@@ -226,7 +233,10 @@ static inline bool pair_wants(const char *variant)
 	       (pair_wants_device() || strncmp(variant, "ib_", 3));
 }
 
-/* Once in a program, and behind what harness.h does: a debug kernel is slow */
+/*
+ * Run this once per program, because a debug kernel is slow, and after the
+ * constructor of harness.h.
+ */
 static void __attribute__((constructor)) pair_enter_netns(void)
 {
 	rds_choose_variants(&_pair_fixture_object, pair_wants);
@@ -256,8 +266,9 @@ static inline void pair_open(struct __test_metadata *_metadata,
 }
 
 /*
- * For tests that want a namespace without connections, where a transport works
- * in more than one
+ * Reopen the sockets in new namespaces, for tests that need a namespace without
+ * connections. RDMA works in the initial namespace only, so there the sockets
+ * stay as they are.
  */
 static inline void pair_move(struct __test_metadata *_metadata,
 			     FIXTURE_DATA(pair) *self,
@@ -274,9 +285,10 @@ static inline void pair_move(struct __test_metadata *_metadata,
 }
 
 /*
- * A socket with a full send buffer hears of a port only whether it is
- * congested: if it is not, its own buffer is in the way, and so what asks is
- * never sent. The buffer is full of what cannot reach anybody.
+ * Open a socket that can test whether a port is congested. Its send buffer is
+ * full of a message to an address of no host. If the port is congested, a send
+ * fails with -ENOBUFS. If it is not, the send fails with -EAGAIN because the
+ * send buffer is full. So the test never sends a message.
  */
 static inline int pair_watch(const FIXTURE_DATA(pair) *self)
 {
@@ -301,11 +313,13 @@ static inline bool pair_answers(int fd, const char *host)
 }
 
 /*
- * Where both ends are in one namespace the connection of an address to itself
- * brings its map, too, from both of its ends, and may bring an old one when
- * another has brought a new one. A map goes ahead of what follows by the same
- * connection: so both hosts, which may be one, are asked to answer. One that
- * does not, for it reads no more just now, brings no map either.
+ * Wait for the congestion maps that are still on their way. If both ends are in
+ * one namespace, the connection of an address to itself also delivers its map,
+ * from both of its ends. It may deliver an old map after another connection has
+ * delivered a newer one. A connection delivers a map before any message that is
+ * sent later. So ping both addresses, which may belong to one host, and wait
+ * for the pongs. If an address does not answer, because it does not read at
+ * present, it delivers no map either.
  */
 static inline bool pair_await_maps(const FIXTURE_VARIANT(pair) *variant)
 {
@@ -337,21 +351,21 @@ static inline bool pair_await_port(FIXTURE_DATA(pair) *self,
 			break;
 		usleep(1000);
 	}
-	/* A moment after the change can be seen sockets are told of it. */
+	/* Sockets are notified a moment after the change becomes visible. */
 	told.fd = self->watch;
 	poll(&told, 1, 30);
 	return left &&
 	       (self->variant->apart || pair_await_maps(self->variant));
 }
 
-/* Waits until socket a's end knows that a port of the other end is full */
+/* Wait until socket a's end knows that a port of the other end is congested. */
 static inline bool pair_await_full(FIXTURE_DATA(pair) *self,
 				   const struct rds_name *name)
 {
 	return pair_await_port(self, name, -ENOBUFS);
 }
 
-/* Or that it no longer is */
+/* Wait until socket a's end knows that the port is no longer congested. */
 static inline bool pair_await_free(FIXTURE_DATA(pair) *self,
 				   const struct rds_name *name)
 {
@@ -363,7 +377,10 @@ FIXTURE_SETUP(pair)
 	pair_open(_metadata, self, variant);
 }
 
-/* The next test must not be the one that hears of this one's end. */
+/*
+ * Wait until the port is free. Otherwise the next test would be notified of
+ * that.
+ */
 FIXTURE_TEARDOWN(pair)
 {
 	if (self->sysctl)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Port 0: a message to it is a ping, and is answered by the host itself */
+/* Port 0: a message to it is a ping, which the host itself answers */
 #include "pair.h"
 
 static char buf[65536];
@@ -74,7 +74,9 @@ TEST_F(pair, each_ping_has_one_answer)
 	EXPECT_TRUE(rds_silent(self->a));
 }
 
-/* Only when the last message has arrived can the missing answer be missed */
+/*
+ * The messages after the ping show that the pong is missing, and not just late.
+ */
 TEST_F(pair, not_answered_when_disabled)
 {
 	struct rds_name ping = port_0_of(&self->b_name);

@@ -15,8 +15,8 @@
 static char payload[2 * RCVBUF];
 
 /*
- * A socket that was never polled may report map updates from before its
- * time, those of a connection coming up among them: look past them.
+ * The first poll of a socket may report map updates from before the socket
+ * existed, such as those of a new connection. The second poll does not.
  */
 static short poll_again(int fd)
 {
@@ -24,7 +24,7 @@ static short poll_again(int fd)
 	return rds_poll(fd);
 }
 
-/* Congests the port of socket b */
+/* Congest the port of socket b. */
 static void fill(struct __test_metadata *_metadata, FIXTURE_DATA(pair) *self)
 {
 	ASSERT_EQ(0, rds_rcvbuf(self->b, RCVBUF));
@@ -134,7 +134,7 @@ TEST_F(pair, congested_destination_leaves_writable)
 	EXPECT_EQ(WRITABLE, rds_poll(self->a) & WRITABLE);
 }
 
-/* What made the send fail is no news to the one whose send failed */
+/* The map update that made a send fail is not reported to the sender again. */
 TEST_F(pair, refused_sender_is_told_of_later_updates_only)
 {
 	fill(_metadata, self);
@@ -177,8 +177,9 @@ TEST_F(pair, poll_waits_for_a_message)
 }
 
 /*
- * How a program without a monitor learns that it may send again: it polls
- * for input, and whenever that tells of an update it tries once more.
+ * A program that does not use RDS_CONG_MONITOR learns in this way that it may
+ * send again: it polls for input, and tries again whenever that reports an
+ * update.
  */
 TEST_F(pair, poll_waits_for_a_map_update)
 {
@@ -226,7 +227,7 @@ static int epoll_on(int fd, unsigned int events)
 	return ep;
 }
 
-/* The events of an epoll instance with one descriptor, or 0 */
+/* Return the events of an epoll instance with one descriptor, or 0. */
 static unsigned int epoll_events(int ep)
 {
 	struct epoll_event event;
@@ -234,7 +235,7 @@ static unsigned int epoll_events(int ep)
 	return epoll_wait(ep, &event, 1, 0) == 1 ? event.events : 0;
 }
 
-/* The same, when there should be some */
+/* The same, but wait for events that must come. */
 static unsigned int epoll_wait_events(int ep)
 {
 	struct epoll_event event;
@@ -256,7 +257,7 @@ TEST_F(pair, epoll_level_triggered)
 	close(ep);
 }
 
-/* Each message is an edge, also when the queue was not empty */
+/* Each message is an edge, even if the queue was not empty. */
 TEST_F(pair, epoll_edge_triggered)
 {
 	int i, ep = epoll_on(self->b, EPOLLIN | EPOLLET);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How many connections there may be: of one user, and in a namespace. Over a
- * wire there is nobody at the other end, so each message keeps its connection.
- * A connection is charged to who has it made, and serves others: each test
- * sends to addresses of its own.
+ * Limits on the number of connections: of one user, and in a namespace. Over a
+ * wire, there is no host at the other end, so each waiting message keeps its
+ * connection. A connection is charged to the user whose socket caused its
+ * creation, but other users share it. So each test sends to addresses of its
+ * own.
  */
 #include "harness.h"
 #include "veth.h"
@@ -16,7 +17,7 @@
 #define DAVE 4004
 
 FIXTURE(quota) {
-	int watch;	/* a socket of root's */
+	int watch;	/* a socket of root */
 	int fds[SOCKETS];
 };
 
@@ -44,8 +45,8 @@ static long send_to(int fd, const char *net, unsigned int host)
 }
 
 /*
- * How many can be sent to, each at an address of its own, until there is an
- * errno, which is stored
+ * Send to one address after the other until a send fails. Stores the errno in
+ * @err. Returns how many sends succeeded.
  */
 static unsigned int fill(int fd, const char *net, unsigned int first,
 			 long *err)
@@ -60,7 +61,10 @@ static unsigned int fill(int fd, const char *net, unsigned int first,
 	return nr;
 }
 
-/* The same over loopback; idle connections make room there, so sockets stay */
+/*
+ * The same over loopback, from a new socket for each connection. Idle
+ * connections make room there, so the sockets stay open.
+ */
 static unsigned int fill_loopback(int *fds, unsigned int net, long *err)
 {
 	char addr[32];
@@ -86,7 +90,10 @@ static void become_root(struct __test_metadata *_metadata)
 	ASSERT_EQ(0, setresuid(0, 0, 0));
 }
 
-/* Sends until it succeeds: what goes, goes within seconds. */
+/*
+ * Send until it succeeds. A connection that is to go away does so within
+ * seconds.
+ */
 static bool has_room_at_last(int fd, const char *net, unsigned int host)
 {
 	int tries;
@@ -112,16 +119,19 @@ TEST_F(quota, one_user_over_a_wire)
 	EXPECT_EQ(LIMIT, fill(alice, "10.1.0", 10, &err));
 	EXPECT_EQ(-EDQUOT, err);
 	EXPECT_EQ(before + 1, rds_counter(alice, "conn_refused_user"));
-	/* What there is goes on, */
+	/* Existing connections continue to work. */
 	EXPECT_EQ(1, send_to(alice, "10.1.0", 10));
 
-	/* and others are not concerned. */
+	/* Other users are not affected. */
 	become_root(_metadata);
 	become(_metadata, BOB);
 	bob = rds_bound(VETH_NEAR_IPV4, 0);
 	EXPECT_EQ(1, send_to(bob, "10.1.0", 60));
 
-	/* The user is who made the socket. */
+	/*
+	 * The socket is charged to its creator. A caller with CAP_NET_ADMIN may
+	 * exceed the limit.
+	 */
 	EXPECT_EQ(-EDQUOT, send_to(alice, "10.1.0", 61));
 	become_root(_metadata);
 	EXPECT_EQ(1, send_to(alice, "10.1.0", 61));
@@ -129,7 +139,9 @@ TEST_F(quota, one_user_over_a_wire)
 	close(alice);
 }
 
-/* A crowd of addresses where nobody is, and the socket is closed. */
+/*
+ * Connections to many addresses of no host go away when the socket is closed.
+ */
 TEST_F(quota, connections_to_nobody_go)
 {
 	int fd;
@@ -174,7 +186,7 @@ TEST_F(quota, one_user_over_loopback)
 	close(fd);
 }
 
-/* Root, too: those are for the memory that there is. */
+/* The limit of a namespace applies to root, too, because it protects memory. */
 TEST_F(quota, a_namespace)
 {
 	int64_t before = rds_counter(self->watch, "conn_refused_net");

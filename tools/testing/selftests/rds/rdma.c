@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Operations on memory of a peer: RDMA reads and writes, and atomics. */
+/* Operations on memory of a peer: RDMA reads and writes, and atomics */
 #include "rdma.h"
 
 #include <sys/mman.h>
@@ -22,7 +22,9 @@ TEST_F(pair, write_and_read)
 			unsigned char *mine = near + offs[j];
 			unsigned char *there = far + 5 + offs[j];
 
-			/* The largest once, where that takes long */
+			/* If large operations take long, test the largest
+			 * length only once.
+			 */
 			if (j && lens[i] > memory_share(LARGEST))
 				break;
 			memset(far, 0, sizeof(far));
@@ -50,7 +52,7 @@ TEST_F(pair, write_and_read)
 	EXPECT_TRUE(await_only(0));
 }
 
-/* By the time that the message is there, so is what was written. */
+/* When the message arrives, the data of its write is in place. */
 TEST_F(pair, goes_before_its_message)
 {
 	struct rds_iovec vec = { (uintptr_t)near, 50000 };
@@ -68,7 +70,7 @@ TEST_F(pair, goes_before_its_message)
 		EXPECT_TRUE(rds_check(payload, 3000, 7));
 		EXPECT_TRUE(rds_check(far, 50000, i));
 	}
-	/* Nobody wanted to know. */
+	/* No notification was requested. */
 	EXPECT_TRUE(rds_silent(self->a));
 }
 
@@ -84,7 +86,7 @@ TEST_F(pair, many_pieces)
 	ASSERT_EQ(0, rds_get_mr(self->b, far, LARGEST, RDS_RDMA_READWRITE,
 				&op.cookie));
 	rds_fill(near, LARGEST, 3);
-	/* Backwards, 1000 bytes of each 1024 */
+	/* In reverse order, 1000 bytes of each 1024 */
 	for (i = 0; i < 1024; i++) {
 		vec[i].addr = (uintptr_t)near + (1023 - i) * 1024 + 24;
 		vec[i].bytes = 1000;
@@ -123,14 +125,14 @@ TEST_F(pair, silent)
 	}
 	EXPECT_TRUE(rds_silent(self->b));
 	EXPECT_TRUE(rds_await_acked(self->a));
-	/* With something to say it is said. */
+	/* RDS_RDMA_SILENT suppresses empty messages only. */
 	op.len = 1;
 	ASSERT_EQ(1, send_op(self->a, &self->b_name, &op, 0));
 	EXPECT_EQ(1, rds_recv(self->b, payload, sizeof(payload)));
 	EXPECT_EQ(RDS_RDMA_SUCCESS, await_status(self->a, TOKEN));
 }
 
-/* What is for one use is gone with the message that says that it was used. */
+/* A use-once region is freed when the message of its operation arrives. */
 TEST_F(pair, used_once)
 {
 	uint64_t cookie, other;
@@ -153,16 +155,16 @@ TEST_F(pair, used_once)
 	EXPECT_EQ(0, rds_free_mr(self->b, other));
 }
 
-/* Of what is not allowed, how often it may look as if it had been lost: all
- * four attempts, twice each.
+/* How often operations that are not allowed may be reported as dropped: each of
+ * the four attempts twice
  */
 #define LOST_AT_MOST 8
 
-/* Tries what the peer does not allow, and returns how it has ended. A device
- * gives the connection up at both ends. Soft-RoCE flushes the queue at this one
- * before it tells why, if the end of the connection comes first, and then it is
- * said that the operation was lost, and it is tried again. Over another
- * transport none is lost.
+/* Try an operation that the peer does not allow. Returns its status. With a
+ * device, both ends drop the connection. If this end learns first that the
+ * connection has ended, Soft-RoCE flushes the send queue before it reports the
+ * error. The operation is then reported as dropped, and is tried again. Over
+ * other transports no operation is dropped.
  */
 static long refused(FIXTURE_DATA(pair) *self, uint64_t cookie, uint64_t off,
 		    size_t len, uint64_t flags, unsigned int *lost)
@@ -181,7 +183,9 @@ static long refused(FIXTURE_DATA(pair) *self, uint64_t cookie, uint64_t off,
 	}
 }
 
-/* Whatever the peer does not allow is refused, and said; the rest goes on. */
+/* An operation that the peer does not allow fails, and the failure is reported.
+ * Other operations and messages are not affected.
+ */
 TEST_F(pair, what_is_not_allowed)
 {
 	struct rds_iovec vec = { (uintptr_t)near, PAGE };
@@ -208,13 +212,15 @@ TEST_F(pair, what_is_not_allowed)
 		TH_LOG("%u attempts looked as if they had been lost", lost);
 	EXPECT_EQ(2, near[0]);
 	EXPECT_EQ(1, far[0]);
-	/* Who has not asked to be told is told of failures if he wants. */
+	/* A socket that has not requested a notification is notified of
+	 * failures if it has set RDS_RECVERR.
+	 */
 	op.cookie = gone;
 	EXPECT_EQ(0, send_op(self->a, &self->b_name, &op, 0));
 	ASSERT_EQ(0, rds_set(self->a, SOL_RDS, RDS_RECVERR, 1));
 	EXPECT_EQ(0, send_op(self->a, &self->b_name, &op, 0));
 	EXPECT_LT(RDS_RDMA_SUCCESS, await_status(self->a, TOKEN));
-	/* A message without an operation is never given up. */
+	/* A message without an operation is never dropped. */
 	EXPECT_EQ(4, rds_sendto(self->a, "rest", 4, 0, &self->b_name));
 	EXPECT_EQ(4, rds_recv(self->b, payload, sizeof(payload)));
 	op.cookie = cookie;
@@ -224,7 +230,7 @@ TEST_F(pair, what_is_not_allowed)
 	EXPECT_TRUE(rds_silent(self->a));
 }
 
-/* I2: numbers that make no sense, or too much of it */
+/* I2: numbers that are invalid or too large */
 TEST_F(pair, cve_2010_3865_nonsense)
 {
 	struct rds_iovec vec[2] = { { (uintptr_t)near, PAGE }, {} };
@@ -247,7 +253,7 @@ TEST_F(pair, cve_2010_3865_nonsense)
 	EXPECT_EQ(-EFAULT, send_op(self->a, &self->b_name, &op, 0));
 	vec[0].addr = 0;
 	EXPECT_EQ(-EFAULT, send_op(self->a, &self->b_name, &op, 0));
-	/* I8, I19: it is the second piece that is not there. */
+	/* I8, I19: the second piece is not mapped. */
 	op.nr = 2;
 	vec[0].addr = (uintptr_t)near;
 	vec[1].addr = 0;
@@ -264,7 +270,7 @@ TEST_F(pair, cve_2010_3865_nonsense)
 	EXPECT_TRUE(await_only(0));
 }
 
-/* Counts that wrap when they are multiplied, or make huge allocations */
+/* Counts that overflow when multiplied, or lead to huge allocations */
 TEST_F(pair, cve_2010_4175_cve_2022_21385_huge_vector_counts)
 {
 	static const uint64_t counts[] = {
@@ -285,7 +291,7 @@ TEST_F(pair, cve_2010_4175_cve_2022_21385_huge_vector_counts)
 	EXPECT_TRUE(rds_silent(self->b));
 }
 
-/* None at all, or with nothing in one of them */
+/* No vectors at all, or an empty one among them */
 TEST_F(pair, cve_2018_5332_no_vectors_or_no_pages)
 {
 	static struct rds_iovec vec[1024];
@@ -336,14 +342,14 @@ static long get_mr_for_dest(int fd, const struct rds_name *to, void *mem,
 			      sizeof(args)));
 }
 
-/* A transport alone is not enough. */
+/* A transport without an address is not enough to register memory. */
 TEST_F(pair, cve_2018_7492_register_unbound)
 {
 	int fd = rds_socket();
 	uint64_t cookie;
 
 	ASSERT_LE(0, fd);
-	/* Nobody chooses loopback. */
+	/* Loopback cannot be chosen. */
 	if (variant->transport != RDS_TRANS_LOOP) {
 		ASSERT_EQ(0, rds_set(fd, SOL_RDS, SO_RDS_TRANSPORT,
 				     variant->transport));
@@ -357,7 +363,7 @@ TEST_F(pair, cve_2018_7492_register_unbound)
 	close(fd);
 }
 
-/* There was no path yet that could have been told to connect. */
+/* The first call fails when no path exists that could be asked to connect. */
 TEST_F(pair, cve_2024_27024_cve_2024_35902_map_that_fails_as_first_act)
 {
 	struct rds_name nobody = rds_name(variant->stranger, 4000);
@@ -375,7 +381,7 @@ TEST_F(pair, cve_2024_27024_cve_2024_35902_map_that_fails_as_first_act)
 	EXPECT_TRUE(await_only(0));
 	if (!variant->wire)
 		return;
-	/* And there is none needed. */
+	/* A registration that succeeds needs no path either. */
 	EXPECT_EQ(10, send_map(self->a, &nobody, near, PAGE, &cookie));
 	EXPECT_EQ(0, rds_free_mr(self->a, cookie));
 	EXPECT_EQ(0, ERR(setsockopt(self->a, SOL_RDS, RDS_CANCEL_SENT_TO, NULL,
@@ -383,7 +389,7 @@ TEST_F(pair, cve_2024_27024_cve_2024_35902_map_that_fails_as_first_act)
 	EXPECT_TRUE(await_only(0));
 }
 
-/* Nowhere to put the cookie: the region has had its pages already. */
+/* The cookie cannot be stored, but the region's pages are already pinned. */
 TEST_F(pair, cve_2026_46053_cookie_at_bad_address)
 {
 	uint64_t *bad[] = {
@@ -408,7 +414,7 @@ TEST_F(pair, cve_2026_46053_cookie_at_bad_address)
 	EXPECT_TRUE(await_only(0));
 }
 
-/* It counts as locked, and what has been done does not any more. */
+/* The memory of an operation counts as locked until the operation has ended. */
 TEST_F(pair, more_than_may_be_locked)
 {
 	const struct rlimit limit = { 40 * PAGE, 40 * PAGE };
@@ -470,7 +476,7 @@ static long atomic(int fd, const struct rds_name *to, uint64_t cookie,
 	return ERR(sendmsg(fd, &msg.hdr, 0));
 }
 
-/* CVE-2026-52939: from one end to the other, with the results */
+/* CVE-2026-52939: atomics from one end to the other, with their results */
 TEST_F(pair, cve_2026_52939_atomics)
 {
 	const struct atomic add = { RDS_CMSG_ATOMIC_FADD, 5 };
@@ -501,7 +507,7 @@ TEST_F(pair, cve_2026_52939_atomics)
 	EXPECT_EQ(RDS_RDMA_SUCCESS, await_status(self->a, 3));
 	EXPECT_EQ(1004, mine[0]);
 	EXPECT_EQ(77, there[1]);
-	/* It is not what is expected any more. */
+	/* The value is no longer the expected one. */
 	EXPECT_EQ(0, atomic(self->a, &self->b_name, cookie, 8, mine, &swap,
 			    4));
 	EXPECT_EQ(RDS_RDMA_SUCCESS, await_status(self->a, 4));
@@ -511,7 +517,7 @@ TEST_F(pair, cve_2026_52939_atomics)
 	EXPECT_EQ(2, there[2]);
 	EXPECT_EQ(0, mine[2]);
 
-	/* What the device does not even take harms nobody else. */
+	/* An operation that the device rejects does not affect others. */
 	drops = rds_counter(self->a, "conn_reset");
 	EXPECT_EQ(0, atomic(self->a, &self->b_name, cookie, 9, mine, &add, 6));
 	EXPECT_EQ(variant->transport == RDS_TRANS_IB ? RDS_RDMA_OTHER_ERROR :
@@ -524,14 +530,14 @@ TEST_F(pair, cve_2026_52939_atomics)
 	EXPECT_EQ(drops, rds_counter(self->a, "conn_reset"));
 }
 
-/* Soft-RoCE cannot do those. */
+/* Soft-RoCE has no masked atomics. */
 TEST_F(pair, masked_atomics)
 {
-	/* Two parts of 32 bits, and nothing carries from one to the other. */
+	/* Two fields of 32 bits; no carry passes from one to the other. */
 	const struct atomic add = {
 		RDS_CMSG_MASKED_ATOMIC_FADD, 0x100000001, 0x80000000,
 	};
-	/* Where the lowest byte is 0x34, the next becomes 0x56. */
+	/* If the lowest byte is 0x34, the next byte becomes 0x56. */
 	const struct atomic swap = {
 		RDS_CMSG_MASKED_ATOMIC_CSWP, 0xff34, 0x5678, 0xff, 0xff00,
 	};
@@ -564,7 +570,7 @@ TEST_F(pair, masked_atomics)
 	EXPECT_EQ(0x5634, there[2]);
 }
 
-/* It was freed as if its page had been pinned. */
+/* The CVE: the operation was freed as if its page had been pinned. */
 TEST_F(pair, cve_2018_5333_atomic_at_bad_address)
 {
 	static const int types[] = {
@@ -599,7 +605,7 @@ TEST_F(pair, cve_2018_5333_atomic_at_bad_address)
 	EXPECT_TRUE(await_only(0));
 }
 
-/* What has not begun is cancelled, and its memory let go. */
+/* An operation that has not begun is canceled, and its memory is released. */
 TEST_F(pair, cancelled_before_it_begins)
 {
 	struct rds_name nobody = rds_name(variant->stranger, 4000);
@@ -625,7 +631,7 @@ TEST_F(pair, cancelled_before_it_begins)
 	EXPECT_TRUE(await_only(0));
 }
 
-/* However far they are: cancelled, or left to close(). */
+/* Cancel operations, or leave them to close(), at any stage. */
 TEST_F(pair, given_up_at_any_time)
 {
 	struct rds_iovec vec = { (uintptr_t)near, memory_share(LARGEST) };
@@ -650,7 +656,7 @@ TEST_F(pair, given_up_at_any_time)
 			EXPECT_EQ(0, ERR(setsockopt(fd, SOL_RDS,
 						    RDS_CANCEL_SENT_TO, NULL,
 						    0)));
-			/* Those that had not begun have ended first. */
+			/* Operations that had not begun end first. */
 			for (j = 0; j < 4; j++) {
 				ret = await_any(fd, &token);
 				ASSERT_TRUE(ret == RDS_RDMA_SUCCESS ||
@@ -666,8 +672,9 @@ TEST_F(pair, given_up_at_any_time)
 	EXPECT_TRUE(await_only(0));
 }
 
-/* What the peer can do is not known until it has been heard of: two seconds are
- * spent on that, but not by each message anew.
+/* What the peer supports is unknown until its handshake frame arrives. A send
+ * waits up to two seconds for the frame, but only once per connection, not once
+ * per message.
  */
 TEST(who_is_not_there_is_waited_for_once)
 {

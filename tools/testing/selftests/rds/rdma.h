@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For tests of operations on memory of a peer: socket b has the memory, socket
- * a works on it, and is told.
+ * For tests of RDMA operations. Socket b owns the memory. Socket a operates on
+ * it, and receives the notifications.
  */
 #ifndef RDS_RDMA_H
 #define RDS_RDMA_H
@@ -19,8 +19,8 @@ static unsigned char payload[LARGEST];
 
 struct op {
 	uint64_t cookie;
-	uint64_t off;		/* where in the peer's memory */
-	uint64_t room;		/* how much there is; 0: as much as local */
+	uint64_t off;		/* offset in the peer's memory */
+	uint64_t room;		/* size of the remote range; 0: as local */
 	struct rds_iovec *vec;
 	uint64_t nr;
 	uint64_t flags;
@@ -51,7 +51,7 @@ static inline long send_op(int fd, const struct rds_name *to,
 	return ERR(sendmsg(fd, &msg.hdr, flags));
 }
 
-/* One stretch, and to be told */
+/* Operate on one contiguous range, and request a notification. */
 static inline long rdma(int fd, const struct rds_name *to, uint64_t cookie,
 			uint64_t off, void *mem, size_t len, uint64_t flags,
 			uint64_t token)
@@ -79,7 +79,10 @@ static inline bool read_status(struct cmsghdr *cmsg, uint64_t *token,
 	return true;
 }
 
-/* Waits for news of the next operation alone: its status, or an errno */
+/*
+ * Wait for the notification of the next operation, which must come alone.
+ * Returns the status of the operation, or a negative errno.
+ */
 static inline long await_any(int fd, uint64_t *token)
 {
 	char bytes[16];
@@ -103,7 +106,7 @@ static inline long await_any(int fd, uint64_t *token)
 	return status;
 }
 
-/* And it is that one. */
+/* The same, and check that the operation has the token @want. */
 static inline long await_status(int fd, uint64_t want)
 {
 	uint64_t token;
@@ -112,7 +115,7 @@ static inline long await_status(int fd, uint64_t want)
 	return ret < 0 || token == want ? ret : -EILSEQ;
 }
 
-/* Waits until so many have ended, without taking note of it. */
+/* Wait until @count notifications are queued. They stay queued. */
 static inline bool await_told(int fd, unsigned int count)
 {
 	struct rds_msg msg;
@@ -129,7 +132,9 @@ static inline bool await_told(int fd, unsigned int count)
 	return false;
 }
 
-/* Nobody else here pins any. */
+/*
+ * Wait until exactly @pages are pinned. Nothing else on this host pins pages.
+ */
 static inline bool await_only(long pages)
 {
 	unsigned int left;

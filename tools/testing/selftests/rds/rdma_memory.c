@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations on memory of all kinds, at either end, and on memory that its
- * owner takes away, or shares with a child.
+ * Operations on memory of all kinds at either end, on memory that its owner
+ * takes away, and on memory that its owner shares with a child
  */
 #include "rdma.h"
 
@@ -10,7 +10,10 @@
 #include <sys/mount.h>
 #include <sys/utsname.h>
 
-/* There and back again, and not a byte more */
+/*
+ * Check that data is written to the peer and read back, and that the adjacent
+ * bytes do not change.
+ */
 static bool works_on(FIXTURE_DATA(pair) *self, unsigned char *mine,
 		     unsigned char *there, size_t len)
 {
@@ -32,7 +35,7 @@ static bool works_on(FIXTURE_DATA(pair) *self, unsigned char *mine,
 	       !rds_free_mr(self->b, cookie);
 }
 
-/* A megabyte of each, at either end, that begins and ends within a page */
+/* A megabyte of each kind at either end, which begins and ends within a page */
 TEST_F(pair, memory_of_all_kinds)
 {
 	size_t len = memory_share(LARGEST);
@@ -61,7 +64,7 @@ TEST_F(pair, memory_of_all_kinds)
 	memory_set_huge_pages(huge);
 }
 
-/* A disk for this process alone, which goes with it */
+/* A disk that only this process sees, and that goes away with it */
 #define DISK "/mnt"
 
 #define DISK_IMAGE "/dev/shm/rds-disk"
@@ -101,7 +104,10 @@ static const struct memory_kind disk_private = {
 	.from = MEMORY_FILE, .flags = MAP_PRIVATE, .dir = DISK,
 };
 
-/* At either end; refused is refused with nothing left. */
+/*
+ * Let an operation write to pages of a file, at either end. If the kernel
+ * refuses that, nothing changes and nothing stays pinned.
+ */
 static void write_to_disk(struct __test_metadata *_metadata,
 			  FIXTURE_DATA(pair) *self, uint64_t cookie)
 {
@@ -126,7 +132,7 @@ static void write_to_disk(struct __test_metadata *_metadata,
 	memory_unmap(mem);
 }
 
-/* What is on the disk itself becomes that, sooner or later. */
+/* Wait until the contents of the disk itself are @want. */
 static bool reaches_disk(int fd, const void *want)
 {
 	static unsigned char got[PAGE] __attribute__((aligned(PAGE)));
@@ -142,9 +148,10 @@ static bool reaches_disk(int fd, const void *want)
 }
 
 /*
- * A page that the file system takes for clean is written to behind its back: by
- * a peer, where that is allowed, and for a list. Unless the file system is
- * told, that never reaches the disk. A read by O_DIRECT sees what has.
+ * A page that the file system considers clean is written to without its
+ * knowledge: by a peer, if the kernel allows that, and by getsockopt() for a
+ * list. If the file system is not notified, the data never reaches the disk. A
+ * read with O_DIRECT shows what has reached it.
  */
 static void write_to_clean_pages(struct __test_metadata *_metadata,
 				 FIXTURE_DATA(pair) *self)
@@ -203,9 +210,9 @@ static void read_from_disk(struct __test_metadata *_metadata,
 }
 
 /*
- * A file system that has to know who writes to its pages: a device would do so
- * behind its back, which kernels refuse since 6.5. To read them is no harm, nor
- * is it to write to copies.
+ * A file system that must know of all writes to its pages. A device would write
+ * without its knowledge, which kernels refuse since 6.5. Reading such pages is
+ * harmless, and so is writing to private copies.
  */
 TEST_F(pair, memory_of_a_file_on_a_disk)
 {
@@ -234,13 +241,13 @@ TEST_F(pair, memory_of_a_file_on_a_disk)
 }
 
 /*
- * What an owner may do to private memory while a device has it. Returns where
- * there is something to be seen afterwards.
+ * What an owner may do to private memory while a device uses it. @take returns
+ * the memory to check afterwards, NULL if there is none, or MAP_FAILED.
  */
 struct away {
 	const char *name;
 	unsigned char *(*take)(unsigned char *mem);
-	bool same;	/* it is what the device has, still */
+	bool same;	/* still the memory the device has */
 };
 
 static unsigned char *take_unmap(unsigned char *mem)
@@ -248,7 +255,7 @@ static unsigned char *take_unmap(unsigned char *mem)
 	return munmap(mem, MEMORY_LEN) ? MAP_FAILED : NULL;
 }
 
-/* What comes to that place is another's. */
+/* The new memory at this address must not change. */
 static unsigned char *take_replace(unsigned char *mem)
 {
 	mem = mmap(mem, MEMORY_LEN, PROT_READ | PROT_WRITE,
@@ -285,7 +292,10 @@ static const struct away ways[] = {
 	{ "protected", take_protect, true },
 };
 
-/* Where it is, and @seed was put; or in what is another's, nothing was. */
+/*
+ * Check the memory: if it is still what the device has, it must hold the data
+ * of @seed; other memory must not have changed.
+ */
 static bool is_as_it_should_be(const struct away *way,
 			       const unsigned char *mem, size_t len,
 			       unsigned int seed)
@@ -307,7 +317,7 @@ static bool leave(unsigned char *mem)
 	return !mem || !munmap(mem, MEMORY_LEN);
 }
 
-/* A region is what was registered, whatever is there now. */
+/* A region is the memory that was registered, whatever is mapped there now. */
 TEST_F(pair, region_that_its_owner_takes_away)
 {
 	unsigned char *mem;
@@ -341,7 +351,10 @@ TEST_F(pair, region_that_its_owner_takes_away)
 	}
 }
 
-/* What comes behind that is still to be done when this returns, or begun. */
+/*
+ * Send two large operations, so that the next one is still queued, or has only
+ * begun, when its sendmsg() returns.
+ */
 static bool keep_busy(FIXTURE_DATA(pair) *self, uint64_t cookie)
 {
 	struct rds_iovec vec = { (uintptr_t)near, memory_share(LARGEST / 4) };
@@ -354,7 +367,7 @@ static bool keep_busy(FIXTURE_DATA(pair) *self, uint64_t cookie)
 	       !send_op(self->a, &self->b_name, &op, 0);
 }
 
-/* The local side of an operation is what it was when that was sent. */
+/* An operation uses the local memory that was mapped when it was sent. */
 static bool goes_on_without(FIXTURE_DATA(pair) *self, const struct away *way,
 			    uint64_t cookie, bool write)
 {
@@ -393,7 +406,10 @@ TEST_F(pair, operation_whose_memory_its_owner_takes_away)
 	EXPECT_TRUE(await_only(0));
 }
 
-/* A file may lose pages that a device has: it gets others when it grows. */
+/*
+ * A truncated file loses pages that a device has. When it grows, it gets
+ * others.
+ */
 TEST_F(pair, region_of_a_file_that_is_cut_off)
 {
 	int fd = syscall(SYS_memfd_create, "rds", MFD_CLOEXEC);
@@ -422,7 +438,7 @@ TEST_F(pair, region_of_a_file_that_is_cut_off)
 	EXPECT_TRUE(await_only(0));
 }
 
-/* A byte of each page, which a device leaves alone */
+/* In each page, write the one byte that the device does not use. */
 static void touch(unsigned char *mem, unsigned char byte)
 {
 	size_t i;
@@ -431,7 +447,7 @@ static void touch(unsigned char *mem, unsigned char byte)
 		mem[i] = byte;
 }
 
-/* The rest of each page: pieces, and their bytes */
+/* Describe the rest of each page, one vector per page. */
 static void spare_first_bytes(struct rds_iovec *vec, unsigned char *mem)
 {
 	unsigned int i;
@@ -453,7 +469,9 @@ static bool has_all(const struct rds_iovec *vec, const unsigned char *all)
 	return true;
 }
 
-/* Sees what there was when it was made, until it is told to go */
+/*
+ * Fork a child. When it gets a byte, it checks that its memory has not changed.
+ */
 static pid_t child_that_looks(unsigned char *mem, int *pipefd)
 {
 	pid_t pid = pipe(pipefd) ? -1 : fork();
@@ -464,7 +482,7 @@ static pid_t child_that_looks(unsigned char *mem, int *pipefd)
 	_exit(read(pipefd[0], &byte, 1) != 1 || !rds_check(mem, AREA, 1));
 }
 
-/* What its owner writes, the peer reads; and the other way round. */
+/* Check that the peer reads what the owner writes, and the other way round. */
 static bool both_see_the_same(FIXTURE_DATA(pair) *self, uint64_t cookie,
 			      unsigned char *there, unsigned int seed)
 {
@@ -482,9 +500,9 @@ static bool both_see_the_same(FIXTURE_DATA(pair) *self, uint64_t cookie,
 }
 
 /*
- * Whoever writes first after fork() gets another page, but not if a device has
- * it: so the parent, who writes first to each, and the device go on seeing the
- * same, and the child sees nothing of it.
+ * After fork(), the first process to write to a page gets a copy, unless a
+ * device has the page pinned. So the parent, which writes first to each page,
+ * and the device continue to see the same memory. The child sees no change.
  */
 TEST_F(pair, memory_that_a_child_has_a_copy_of)
 {

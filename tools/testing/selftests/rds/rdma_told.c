@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is told of the ends of operations, and of all else beside messages, and
- * what becomes of it if there is too little room.
+ * Notifications of the end of operations, and all other notifications, and what
+ * happens to them if there is too little room
  */
 #include "rdma.h"
 
 #include <poll.h>
 
-/* As many as there is room for are told at once, in order, and none is lost. */
+/*
+ * One call returns as many notifications as there is room for, in order. The
+ * others stay queued.
+ */
 TEST_F(pair, told_together)
 {
 	struct rds_iovec vec = { (uintptr_t)near, 8 };
@@ -28,13 +31,13 @@ TEST_F(pair, told_together)
 	ASSERT_TRUE(await_told(self->a, 6));
 	ASSERT_LT(0, rds_poll(self->a) & POLLIN);
 
-	/* Who has no room gets on all the same. */
+	/* A reader without room loses the first one, but makes progress. */
 	rds_msg_init(&msg, payload, 10);
 	msg.hdr.msg_control = msg.control;
 	msg.hdr.msg_controllen = CMSG_LEN(sizeof(struct rds_rdma_notify)) - 1;
 	EXPECT_EQ(0, ERR(recvmsg(self->a, &msg.hdr, 0)));
 	EXPECT_EQ(MSG_CTRUNC, msg.hdr.msg_flags);
-	/* For three, twice */
+	/* Room for three: peek, then receive */
 	for (i = 0; i < 2; i++) {
 		rds_msg_init(&msg, payload, 10);
 		msg.hdr.msg_control = msg.control;
@@ -50,7 +53,7 @@ TEST_F(pair, told_together)
 			EXPECT_EQ(RDS_RDMA_SUCCESS, status);
 		}
 	}
-	/* What there is of them goes before messages. */
+	/* Notifications come before messages. */
 	EXPECT_EQ(1, rds_sendto(self->b, "x", 1, 0, &self->a_name));
 	EXPECT_TRUE(rds_await_queued(self->a, 1));
 	EXPECT_EQ(0, rds_msg_recv(self->a, &msg, payload, 10, 0));
@@ -59,7 +62,7 @@ TEST_F(pair, told_together)
 	EXPECT_EQ(0, rds_msg_count(&msg));
 }
 
-/* How much room each takes, to the byte */
+/* The exact room that each of them needs */
 #define STATUS_ROOM	CMSG_LEN(sizeof(struct rds_rdma_notify))
 #define CONG_ROOM	CMSG_LEN(sizeof(uint64_t))
 #define LATENCY_ROOM	CMSG_LEN(sizeof(struct rds_cmsg_rx_trace))
@@ -75,14 +78,16 @@ static long take(int fd, struct rds_msg *msg, size_t room, int flags)
 	return ERR(recvmsg(fd, &msg->hdr, MSG_DONTWAIT | flags));
 }
 
-/* Exactly that, whole */
+/*
+ * Check that @msg has exactly one control message, complete and of type @type.
+ */
 static bool brings(struct rds_msg *msg, int type)
 {
 	return !msg->hdr.msg_flags && rds_msg_count(msg) == 1 &&
 	       rds_msg_find(msg, SOL_RDS, type);
 }
 
-/* In this order */
+/* The same for two control messages, in this order */
 static bool brings_two(struct rds_msg *msg, int first, int second)
 {
 	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg->hdr);
@@ -92,7 +97,10 @@ static bool brings_two(struct rds_msg *msg, int first, int second)
 	       CMSG_NXTHDR(&msg->hdr, cmsg)->cmsg_type == second;
 }
 
-/* A send from user memory that is to be told of, as long as nothing else is */
+/*
+ * Queue the completion of a send from user memory. No other notification may be
+ * queued at this time.
+ */
 static void have_a_completion(struct __test_metadata *_metadata,
 			      FIXTURE_DATA(pair) *self)
 {
@@ -110,7 +118,7 @@ static void have_a_completion(struct __test_metadata *_metadata,
 	ASSERT_TRUE(brings(&msg, RDS_CMSG_ZCOPY_COMPLETION));
 }
 
-/* A port that was full, and is not */
+/* Queue a notification that a congested port is free again. */
 static void have_news_of_congestion(struct __test_metadata *_metadata,
 				    FIXTURE_DATA(pair) *self)
 {
@@ -124,7 +132,7 @@ static void have_news_of_congestion(struct __test_metadata *_metadata,
 	ASSERT_TRUE(pair_await_free(self, &self->b_name));
 }
 
-/* All that a socket is told of at once, with two operations that have ended */
+/* Queue every kind of notification at once, with two for operations. */
 static void have_all_news(struct __test_metadata *_metadata,
 			  FIXTURE_DATA(pair) *self, uint64_t cookie)
 {
@@ -143,7 +151,10 @@ static void have_all_news(struct __test_metadata *_metadata,
 	have_news_of_congestion(_metadata, self);
 }
 
-/* It may come a moment late, and goes before the message, which is there. */
+/*
+ * Wait for the notification of congestion. It may be queued a moment late. It
+ * comes before the message, which is already queued.
+ */
 static bool await_congestion(int fd)
 {
 	struct rds_msg msg;
@@ -158,8 +169,9 @@ static bool await_congestion(int fd)
 }
 
 /*
- * Operations, then congestion, then a message with all that goes with one; what
- * goes alone is never held up by what it might have gone with.
+ * Operations come first, then congestion, then a message with everything that
+ * accompanies one. A notification that comes alone is never delayed by one that
+ * could have accompanied it.
  */
 TEST_F(pair, told_with_just_enough_room)
 {
@@ -181,9 +193,10 @@ TEST_F(pair, told_with_just_enough_room)
 }
 
 /*
- * What is behind the first of its kind, or goes with another, is kept until
- * there is room for it. What comes first is not: its reader would never get to
- * his messages. So is a message, and MSG_CTRUNC says so.
+ * A notification that is not the first of its kind, or that accompanies
+ * another, stays queued until there is room for it. The first one does not
+ * stay: it would keep its reader from the messages behind it. A message does
+ * not stay either. In the last two cases, MSG_CTRUNC reports the loss.
  */
 TEST_F(pair, told_with_a_byte_too_little)
 {
@@ -226,7 +239,10 @@ TEST_F(pair, told_with_a_byte_too_little_for_a_latency)
 	EXPECT_TRUE(rds_silent(self->a));
 }
 
-/* He gets to his message, and can be told of sends still. */
+/*
+ * A reader without any room gets its message, and can still be notified of its
+ * sends later.
+ */
 TEST_F(pair, told_who_has_no_room_at_all)
 {
 	struct rds_msg msg;

@@ -22,7 +22,7 @@
 
 #define LOOPBACK_IFINDEX 1
 
-/* How long a message that should come may take, in milliseconds */
+/* Time limit for an expected message, in milliseconds */
 #define PATIENCE 30000
 
 struct rds_name rds_name(const char *addr, unsigned int port)
@@ -75,7 +75,7 @@ bool rds_name_eq(const struct rds_name *a, const struct rds_name *b)
 	return a->len == b->len && !memcmp(&a->ss, &b->ss, a->len);
 }
 
-/* Switches a network device of the caller's namespace on */
+/* Set a network device of the caller's namespace up. */
 int rds_up(const char *dev)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -90,7 +90,7 @@ int rds_up(const char *dev)
 	return ret;
 }
 
-/* Moves the caller into a network namespace of its own, with lo up */
+/* Move the caller to a new network namespace, with lo up. */
 int rds_netns(void)
 {
 	if (unshare(CLONE_NEWNET))
@@ -98,7 +98,7 @@ int rds_netns(void)
 	return rds_up("lo");
 }
 
-/* Back to the namespace of the machine's first process */
+/* Move the caller to the initial namespace, that of process 1. */
 int rds_initial_netns(void)
 {
 	int fd = open("/proc/1/ns/net", O_RDONLY | O_CLOEXEC);
@@ -167,13 +167,13 @@ static int addr_change(const char *addr, bool add, int ifindex,
 	return addr_transact(&req);
 }
 
-/* Gives @addr to lo as a single address, if it has it not; or takes it away */
+/* Add @addr to lo as a single address, unless lo has it, or remove it. */
 int rds_address(const char *addr, bool add)
 {
 	return addr_change(addr, add, LOOPBACK_IFINDEX, 0);
 }
 
-/* Gives @addr to another device, with the network that it is in */
+/* Add @addr to another device, with the prefix of its network. */
 int rds_address_on(const char *dev, const char *addr, unsigned int prefix)
 {
 	return addr_change(addr, true, if_nametoindex(dev), prefix);
@@ -187,7 +187,7 @@ static int sysctl_open(const char *name, int flags)
 	return open(path, flags | O_CLOEXEC);
 }
 
-/* The text of a sysctl of net.rds, without its newline */
+/* Read the text of a sysctl of net.rds, without its newline. */
 int rds_sysctl_read(const char *name, char *buf, size_t size)
 {
 	int fd = sysctl_open(name, O_RDONLY);
@@ -204,7 +204,7 @@ int rds_sysctl_read(const char *name, char *buf, size_t size)
 	return 0;
 }
 
-/* The permission bits of a sysctl's file */
+/* Return the permission bits of the file of a sysctl. */
 int rds_sysctl_mode(const char *name)
 {
 	int fd = sysctl_open(name, O_RDONLY);
@@ -262,7 +262,7 @@ int rds_connect(int fd, struct rds_name name)
 	return connect(fd, &name.sa, name.len);
 }
 
-/* A new socket bound to @addr; port 0 takes any */
+/* Open a socket bound to @addr. Port 0 means any free port. */
 int rds_bound(const char *addr, unsigned int port)
 {
 	int fd = rds_socket();
@@ -309,7 +309,7 @@ int rds_get(int fd, int level, int option)
 	return value;
 }
 
-/* @option is SO_SNDTIMEO or SO_RCVTIMEO */
+/* @option is SO_SNDTIMEO or SO_RCVTIMEO. */
 int rds_set_timeout(int fd, int option, unsigned int ms)
 {
 	struct timeval tv = {
@@ -320,7 +320,7 @@ int rds_set_timeout(int fd, int option, unsigned int ms)
 	return setsockopt(fd, SOL_SOCKET, option, &tv, sizeof(tv));
 }
 
-/* The FORCE forms are not capped by what the namespace's limits allow */
+/* The FORCE options are not capped by the limits of the namespace. */
 int rds_rcvbuf(int fd, int bytes)
 {
 	return rds_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, bytes);
@@ -345,7 +345,7 @@ static ssize_t recv_patiently(int fd, struct msghdr *hdr, int flags)
 	if (flags & MSG_DONTWAIT)
 		return recvmsg(fd, hdr, flags);
 	rds_set_timeout(fd, SO_RCVTIMEO, PATIENCE);
-	/* The end of a child may be signalled to any thread. */
+	/* SIGCHLD may be delivered to any thread. */
 	do
 		ret = recvmsg(fd, hdr, flags);
 	while (ret < 0 && errno == EINTR);
@@ -408,7 +408,7 @@ int rds_queued(int fd)
 	return count;
 }
 
-/* Waits, in steps of a millisecond, until @what holds */
+/* Wait, in steps of a millisecond, until @what holds. */
 #define AWAIT(what) ({							\
 	unsigned int left_ = PATIENCE;					\
 	bool held_;							\
@@ -461,7 +461,7 @@ void rds_drain(int fd)
 		;
 }
 
-/* Every event that poll() can tell of a socket */
+/* Return every event that poll() can report for a socket. */
 short rds_poll(int fd)
 {
 	struct pollfd pfd = {
@@ -494,7 +494,7 @@ long rds_free_mr(int fd, uint64_t cookie)
 	return ERR(setsockopt(fd, SOL_RDS, RDS_FREE_MR, &args, sizeof(args)));
 }
 
-/* A line of /proc/vmstat */
+/* Return the value of a line of /proc/vmstat. */
 static long vmstat(const char *name)
 {
 	FILE *file = fopen("/proc/vmstat", "r");
@@ -510,7 +510,7 @@ static long vmstat(const char *name)
 	return value;
 }
 
-/* Processors count for themselves, until they are asked. */
+/* Each CPU counts on its own. Reading this file adds up the counts. */
 long rds_pages_pinned(void)
 {
 	FILE *file = fopen("/proc/sys/vm/stat_refresh", "r");
@@ -575,7 +575,7 @@ void rds_msg_to(struct rds_msg *msg, const struct rds_name *to)
 	msg->hdr.msg_namelen = msg->name.len;
 }
 
-/* Appends a control message; returns its data, for calls that write there */
+/* Append a control message. Returns its data, for callers that write there. */
 void *rds_msg_add(struct rds_msg *msg, int level, int type, const void *data,
 		  size_t len)
 {
@@ -679,7 +679,7 @@ int rds_task_poll(struct rds_task *task, int fd, short events)
 	return pthread_create(&task->thread, NULL, task_main, task);
 }
 
-/* The call a sleeping thread is in; -1 while it runs */
+/* Return the system call in which a thread sleeps, or -1 while it runs. */
 static long task_sleeps_in(pid_t tid)
 {
 	char path[64], text[32] = "";
@@ -721,7 +721,7 @@ static void count_signal(int sig)
 	signals++;
 }
 
-/* @sa_flags is 0 or SA_RESTART */
+/* @sa_flags is 0 or SA_RESTART. */
 int rds_signal_setup(int sa_flags)
 {
 	struct sigaction action = {

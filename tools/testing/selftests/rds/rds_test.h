@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What every RDS test needs: addresses, bound sockets, control messages,
- * and calls that block in a thread of their own.
+ * Helpers for all RDS tests: addresses, bound sockets, control messages, and
+ * blocking calls in threads of their own
  */
 #ifndef RDS_TEST_H
 #define RDS_TEST_H
@@ -32,7 +32,7 @@
 #define SO_ZEROCOPY 60
 #endif
 
-/* The result of a system call, or its errno, negative: one value to compare */
+/* The result of a system call, or its negative errno: one value to compare */
 #define ERR(call) ({			\
 	long ret_ = (call);		\
 	ret_ == -1 ? -errno : ret_;	\
@@ -53,10 +53,10 @@ struct rds_name {
 struct rds_name rds_name(const char *addr, unsigned int port);
 unsigned int rds_port(const struct rds_name *name);
 bool rds_name_eq(const struct rds_name *a, const struct rds_name *b);
-/* As lists of the kernel have it: IPv4 in its mapped form */
+/* The address as in the lists of the kernel: IPv4 in its mapped form */
 struct in6_addr rds_addr6(const struct rds_name *name);
 
-/* The state of &struct rds6_info_path that is UP */
+/* The state UP in &struct rds6_info_path */
 #define PATH_UP		3
 
 /* Network namespaces, addresses, sysctls */
@@ -87,39 +87,44 @@ int rds_sndbuf(int fd, int bytes);
 /* Plain messages */
 ssize_t rds_sendto(int fd, const void *buf, size_t len, int flags,
 		   const struct rds_name *to);
-/* Receives what is expected to come; ETIMEDOUT if it does not */
+/* Receive an expected message. Fails with ETIMEDOUT if it does not arrive. */
 ssize_t rds_recv(int fd, void *buf, size_t len);
-/* Waits for a message and leaves it in the queue */
+/* Wait for a message and leave it in the queue. */
 bool rds_arrived(int fd);
-/* Whether the queue is empty now */
+/* Check that the queue is empty now. */
 bool rds_silent(int fd);
-/* Messages in the queue of a bound socket */
+/* Return the number of messages in the queue of a bound socket. */
 int rds_queued(int fd);
-/* Waits until that many are there */
+/* Wait until at least @count messages are in the queue. */
 bool rds_await_queued(int fd, int count);
-/* Waits until everything sent is acknowledged */
+/* Wait until everything sent is acknowledged. */
 bool rds_await_acked(int fd);
 void rds_drain(int fd);
 short rds_poll(int fd);
 
-/* A counter of the namespace of @fd, or -1 if it has no such counter */
+/*
+ * Return a counter of the namespace of @fd, or -1 if there is no such counter.
+ */
 int64_t rds_counter(int fd, const char *name);
-/* Waits until it is at least @value */
+/* Wait until the counter is at least @value. */
 bool rds_await_counter(int fd, const char *name, int64_t value);
 
-/* Let peers reach memory, and no longer. Both return 0 or an errno. */
+/*
+ * Register memory for access by peers, and free the registration. Both return 0
+ * or a negative errno.
+ */
 long rds_get_mr(int fd, const void *memory, size_t len, uint64_t flags,
 		uint64_t *cookie);
 long rds_free_mr(int fd, uint64_t cookie);
 
-/* Pages of user memory that are pinned for long, or -1 */
+/* Return how many pages of user memory are pinned, or -1. */
 long rds_pages_pinned(void);
 
-/* Contents that tell one message from another */
+/* Fill and check a buffer. @seed distinguishes one message from another. */
 void rds_fill(void *buf, size_t len, unsigned int seed);
 bool rds_check(const void *buf, size_t len, unsigned int seed);
 
-/* A page that can be touched, followed by one that cannot */
+/* Map a page that can be accessed, followed by one that cannot. */
 char *rds_guarded_page(void);
 
 /* A msghdr with room for everything it can point to */
@@ -134,7 +139,7 @@ void rds_msg_init(struct rds_msg *msg, void *buf, size_t len);
 void rds_msg_to(struct rds_msg *msg, const struct rds_name *to);
 void *rds_msg_add(struct rds_msg *msg, int level, int type, const void *data,
 		  size_t len);
-/* Sets @msg up for a name and control messages too, and does as rds_recv() */
+/* Like rds_recv(), but prepare @msg for a name and control messages, too. */
 ssize_t rds_msg_recv(int fd, struct rds_msg *msg, void *buf, size_t len,
 		     int flags);
 struct cmsghdr *rds_msg_find(struct rds_msg *msg, int level, int type);
@@ -159,12 +164,16 @@ int rds_task_send(struct rds_task *task, int fd, void *buf, size_t len,
 		  const struct rds_name *to);
 int rds_task_recv(struct rds_task *task, int fd, void *buf, size_t len);
 int rds_task_poll(struct rds_task *task, int fd, short events);
-/* Waits until the thread sleeps in its call; false if the call returned */
+/*
+ * Wait until the thread sleeps in its call. Returns false if the call returned.
+ */
 bool rds_task_blocked(struct rds_task *task);
-/* What the call returned, or its errno, negative */
+/*
+ * Wait for the thread. Returns the result of its call, or its negative errno.
+ */
 long rds_task_join(struct rds_task *task);
 
-/* SIGUSR1 only interrupts: counted, and nothing else */
+/* SIGUSR1 interrupts a call, and is counted; it has no other effect. */
 int rds_signal_setup(int sa_flags);
 unsigned int rds_signal_count(void);
 

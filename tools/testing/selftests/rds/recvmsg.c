@@ -9,7 +9,7 @@
 static char payload[65536];
 static char received[65536];
 
-/* Leaves one more message of @len bytes in the queue of socket b */
+/* Queue one more message of @len bytes at socket b. */
 #define QUEUE(len, seed) do {						\
 	int queued_ = rds_queued(self->b);				\
 	rds_fill(payload, len, seed);					\
@@ -75,7 +75,7 @@ TEST_F(pair, truncated)
 	EXPECT_EQ(MSG_TRUNC, msg.hdr.msg_flags);
 	EXPECT_TRUE(rds_check(received, 30, 1));
 	EXPECT_EQ((char)0xa5, received[30]);
-	/* The rest is gone */
+	/* The rest of the message is gone. */
 	EXPECT_EQ(50, ERR(rds_msg_recv(self->b, &msg, received, 100, 0)));
 	EXPECT_EQ(0, msg.hdr.msg_flags);
 	EXPECT_TRUE(rds_check(received, 50, 2));
@@ -156,7 +156,7 @@ TEST_F(pair, name_of_the_sender)
 			    self->a_name.len));
 }
 
-/* Nothing beyond the address may reach user space (CVE-2012-3430) */
+/* Only the address may be copied to user space (CVE-2012-3430). */
 TEST_F(pair, name_buffer_is_not_filled_further)
 {
 	struct rds_name name = { .len = sizeof(name.ss) };

@@ -13,14 +13,17 @@
 
 static pid_t maker;
 
-/* The RDMA device goes with the interface. */
+/* If the interface is deleted, the RDMA device is removed, too. */
 static void remove_device(void)
 {
 	if (getpid() == maker && !roce_enter())
 		system("ip link del " ROCE_DEV);
 }
 
-/* The module may be built in. */
+/*
+ * Create the interface and its RDMA device. modprobe may fail, because the
+ * module may be built in.
+ */
 static int make_device(void)
 {
 	maker = getpid();
@@ -54,7 +57,7 @@ static int set_up_addresses(void)
 	return 0;
 }
 
-/* Nothing but a request by name loads the module. */
+/* The module is loaded only when a socket asks for this transport. */
 static int load_transport(void)
 {
 	int fd = rds_socket();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* sendmsg(2): its checks in their order, and what it delivers */
+/* sendmsg(2): its checks, their order, and what it delivers */
 #include "pair.h"
 #include "solo.h"
 
@@ -182,8 +182,8 @@ TEST_F(solo, link_local_to_link_local)
 }
 
 /*
- * On loopback nothing can be on its way to a host that is elsewhere; over a
- * wire it waits for as long as it takes.
+ * Loopback cannot send a message to another host. Over a wire, the message
+ * waits without a time limit.
  */
 TEST_F(pair, name_of_another_host)
 {
@@ -225,7 +225,7 @@ TEST_F(pair, larger_than_the_send_buffer)
 				       &self->b_name)));
 }
 
-/* The limit is half of what getsockopt() shows */
+/* The limit is half of the value that getsockopt() returns. */
 TEST_F(pair, larger_than_the_default_send_buffer)
 {
 	int limit = rds_get(self->a, SOL_SOCKET, SO_SNDBUF) / 2;
@@ -268,7 +268,7 @@ TEST_F(pair, payload_that_ends_badly)
 	EXPECT_EQ(size, ERR(rds_recv(self->b, received, 8192)));
 }
 
-/* What failed must not stay charged to the send buffer */
+/* A send that failed must not stay charged to the send buffer. */
 TEST_F(pair, failed_sends_take_no_room)
 {
 	int i;
@@ -324,7 +324,7 @@ TEST_F(pair, to_a_port_without_a_socket)
 	EXPECT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &to)));
 	EXPECT_TRUE(rds_await_counter(other, "recv_drop_no_sock", drops + 1));
 	close(other);
-	/* Dropped, not kept for a later socket */
+	/* The message was dropped, not queued for a later socket. */
 	self->b = pair_far_bound(variant, rds_port(&to));
 	ASSERT_LE(0, self->b);
 	EXPECT_TRUE(rds_silent(self->b));
@@ -333,8 +333,9 @@ TEST_F(pair, to_a_port_without_a_socket)
 }
 
 /*
- * The very first message of a connection included. Only what finds somebody
- * else sending, which is then its sender, too, may take until that one is done.
+ * A message arrives before its send returns, even the first one of a
+ * connection. There is one exception: if another context is already sending on
+ * the path, that context sends this message, too, and it may arrive later.
  */
 static void arrive_at_once(struct __test_metadata *_metadata, const char *from,
 			   const char *to)
@@ -428,7 +429,9 @@ TEST_F(pair, gathers_its_iovec)
 	EXPECT_TRUE(rds_check(received, 10 * UIO_MAXIOV, 4));
 }
 
-/* What was sent is not what the buffer holds when it is received. */
+/*
+ * Overwrite the buffer after each send. The receiver must get the old contents.
+ */
 static void reuse(struct __test_metadata *_metadata, FIXTURE_DATA(pair) *self,
 		  size_t len, unsigned int count)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* socket(2) for RDS, and the calls that an RDS socket does not know */
+/* socket(2) for RDS, and the calls that an RDS socket does not support */
 #include "solo.h"
 
 #include <sys/mman.h>
@@ -52,7 +52,7 @@ TEST(no_capability_needed)
 	fd = rds_bound("127.0.0.1", 4000);
 	EXPECT_LE(0, fd);
 	close(fd);
-	/* Nor is any port privileged */
+	/* No port is privileged either. */
 	fd = rds_bound("127.0.0.1", 2);
 	EXPECT_LE(0, fd);
 	close(fd);
@@ -116,7 +116,7 @@ TEST_F(solo, mmap_unsupported)
 	EXPECT_EQ(ENODEV, errno);
 }
 
-/* The same defaults as any other socket's: net.core.{w,r}mem_default */
+/* The defaults of every socket: net.core.{w,r}mem_default */
 TEST_F(solo, default_buffers)
 {
 	int udp = socket(AF_INET, SOCK_DGRAM, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The fixture of tests about one socket, unbound at first */
+/* The fixture of tests with one socket, which is unbound at first */
 #ifndef RDS_SOLO_H
 #define RDS_SOLO_H
 
@@ -9,7 +9,10 @@ FIXTURE(solo) {
 	int fd;
 };
 
-/* For tests that need a namespace without connections, or change sysctls */
+/*
+ * Reopen the socket in a new namespace, for tests that need a namespace without
+ * connections, or that change sysctls.
+ */
 static inline void solo_move(struct __test_metadata *_metadata,
 			     FIXTURE_DATA(solo) *self)
 {

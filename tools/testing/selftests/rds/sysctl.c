@@ -57,7 +57,7 @@ TEST_F(solo, modes)
 	}
 }
 
-/* A program reads them to learn what to pass to socket(2) and setsockopt(2) */
+/* Programs read them to learn the values for socket(2) and setsockopt(2). */
 TEST_F(solo, family_and_level_work)
 {
 	int fd = socket(rds_sysctl_get("pf_rds"), SOCK_SEQPACKET, 0);
@@ -129,7 +129,10 @@ TEST_F(solo, bounds)
 	}
 }
 
-/* It is the host's memory, whoever owns the namespace */
+/*
+ * The memory is the host's, whoever owns the namespace. So a namespace cannot
+ * exceed the limits of the host.
+ */
 TEST_F(solo, limits_on_memory_are_the_hosts)
 {
 	static const char * const names[] = { "rx_held_max", "pongs_max" };
@@ -184,7 +187,7 @@ TEST_F(solo, both_names_are_the_same_value)
 	EXPECT_EQ(-EINVAL, rds_sysctl_set("reconnect_delay_min_ms", "889"));
 }
 
-/* Reading one value must show no more than that one (CVE-2015-2042) */
+/* Reading one sysctl must show only its own value (CVE-2015-2042). */
 TEST_F(solo, each_file_holds_one_number)
 {
 	char text[64];
@@ -197,7 +200,7 @@ TEST_F(solo, each_file_holds_one_number)
 		EXPECT_EQ(strlen(text), strspn(text, "0123456789"))
 			TH_LOG("%s: %s", defaults[i].name, text);
 	}
-	/* Nor can a second number reach a neighbour */
+	/* A second number must not reach the next sysctl either. */
 	rds_sysctl_set("max_unacked_packets", "7 7 7 7");
 	EXPECT_EQ(16777216, rds_sysctl_get("max_unacked_bytes"));
 	EXPECT_EQ(1, rds_sysctl_get("ping_enable"));
@@ -215,7 +218,7 @@ TEST_F(solo, namespaces_do_not_share_values)
 	EXPECT_EQ(1000, rds_sysctl_get("reconnect_max_delay_ms"));
 }
 
-/* The file belongs to the namespace it was opened in (CVE-2025-21635) */
+/* A file belongs to the namespace in which it was opened (CVE-2025-21635). */
 TEST_F(solo, an_open_file_keeps_its_namespace)
 {
 	FILE *file;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is TCP's own: its lists, its counters and its sysctls, and how
- * connections come, go and are found to be dead.
+ * Tests of the TCP transport: its lists, counters and sysctls, and how
+ * connections are made, end, and are detected as dead
  */
 #include "pair.h"
 
@@ -32,7 +32,7 @@ FIXTURE(tcp) {
 FIXTURE_VARIANT(tcp) {
 	const char *near;
 	const char *far;
-	bool dials;		/* the near end does */
+	bool dials;		/* the near end dials */
 };
 
 FIXTURE_VARIANT_ADD(tcp, ipv4) {
@@ -46,7 +46,7 @@ FIXTURE_VARIANT_ADD(tcp, ipv6) {
 	.far = VETH_FAR_IPV6,
 };
 
-/* By the names that the variants over TCP have in pair.h */
+/* pair.h has the same variants over TCP, named with the prefix "tcp_". */
 static bool tcp_wants(const char *variant)
 {
 	char name[32];
@@ -71,7 +71,10 @@ static void tcp_open(struct __test_metadata *_metadata, FIXTURE_DATA(tcp) *self,
 	self->b_name = rds_sockname(self->b);
 }
 
-/* For tests that change sysctls or the link, or need their first contact */
+/*
+ * Reopen the sockets in new namespaces, for tests that change sysctls or the
+ * link, or that need a first contact.
+ */
 static void tcp_move(struct __test_metadata *_metadata, FIXTURE_DATA(tcp) *self,
 		     const FIXTURE_VARIANT(tcp) *variant)
 {
@@ -101,7 +104,7 @@ static bool works(int from, int to)
 	       rds_recv(to, buf, sizeof(buf)) == 3 && !memcmp(buf, "abc", 3);
 }
 
-/* The lanes from @laddr to @faddr; how many there are */
+/* Get the paths from @laddr to @faddr. Returns their number, or -1. */
 static int paths(int fd, const struct rds_name *laddr,
 		 const struct rds_name *faddr, struct rds6_info_path *path)
 {
@@ -121,7 +124,10 @@ static int paths(int fd, const struct rds_name *laddr,
 	return count;
 }
 
-/* How often the lanes of one end have been UP; -1 while one is not */
+/*
+ * Return how often the paths of one end have come UP in total, or -1 while one
+ * of them is not UP.
+ */
 static long established(FIXTURE_DATA(tcp) *self, int fd)
 {
 	bool near = fd == self->a;
@@ -139,7 +145,10 @@ static long established(FIXTURE_DATA(tcp) *self, int fd)
 	return count == LANES ? sum : -1;
 }
 
-/* Waits until each lane is UP, and they were more often than @before */
+/*
+ * Wait until all paths are UP and have come UP more than @before times in
+ * total.
+ */
 static bool await_established(FIXTURE_DATA(tcp) *self, int fd, long before)
 {
 	unsigned int left;
@@ -152,7 +161,7 @@ static bool await_established(FIXTURE_DATA(tcp) *self, int fd, long before)
 	return false;
 }
 
-/* Sysctls of the namespace that the caller is in */
+/* Sysctls of the namespace of the caller */
 static long set(const char *name, long value)
 {
 	char path[64], text[32];
@@ -215,7 +224,10 @@ TEST_F(tcp, paths_tell_how_they_were_dropped)
 		EXPECT_EQ(before[i].index, after[i].index);
 		EXPECT_LT(before[i].resets, after[i].resets);
 		EXPECT_LT(before[i].attempts, after[i].attempts);
-		/* Who does not dial may have asked to be called, since. */
+		/*
+		 * An end that does not dial may since have connected only to
+		 * ask the peer to dial.
+		 */
 		EXPECT_TRUE(after[i].drop_reason == TUNED ||
 			    (!variant->dials && after[i].drop_reason == YIELD))
 			TH_LOG("reason %u", after[i].drop_reason);
@@ -232,7 +244,10 @@ static bool is_idle(const struct rds6_info_tcp_socket *sock)
 	       sock->last_seen_una == sock->last_expected_una;
 }
 
-/* The records of sockets between two addresses, when all are idle */
+/*
+ * Get the records of the idle sockets between two addresses. Returns their
+ * number, or -1.
+ */
 static int idle_sockets(int fd, const struct rds_name *laddr,
 			const struct rds_name *faddr,
 			struct rds6_info_tcp_socket *sock)
@@ -253,7 +268,7 @@ static int idle_sockets(int fd, const struct rds_name *laddr,
 	return count;
 }
 
-/* Every lane has its socket, and the dialling end's port names the lane. */
+/* Every path has a socket, and the port of the dialing end names the path. */
 TEST_F(tcp, socket_records_ipv6_form)
 {
 	struct rds6_info_tcp_socket sock[LANES];
@@ -278,7 +293,9 @@ TEST_F(tcp, socket_records_ipv6_form)
 	EXPECT_EQ(0xff, lanes);
 }
 
-/* Only IPv4 is listed there, and it is listed as it is in the other list. */
+/*
+ * This list has IPv4 sockets only, with the same values as in the other list.
+ */
 TEST_F(tcp, socket_records_ipv4_form)
 {
 	struct rds_info_tcp_socket all[64];
@@ -344,7 +361,7 @@ TEST_F(tcp, full_send_buffers_are_counted)
 	EXPECT_LT(full, rds_counter(self->a, "tcp_sndbuf_full"));
 }
 
-/* The answer may be the end already. */
+/* The peer may reset the connection at once. */
 static bool tcp_dial(int fd, const char *to)
 {
 	struct rds_name name = rds_name(to, TCP_PORT);
@@ -352,7 +369,7 @@ static bool tcp_dial(int fd, const char *to)
 	return !connect(fd, &name.sa, name.len) || errno == ECONNRESET;
 }
 
-/* This host's own connections are nobody's. */
+/* No path takes a connection of this host to itself. */
 TEST_F(tcp, connections_without_a_place_are_counted)
 {
 	int64_t stale = rds_counter(self->a, "tcp_listen_closed_stale");
@@ -366,7 +383,7 @@ TEST_F(tcp, connections_without_a_place_are_counted)
 	close(fd);
 }
 
-/* On a slow link both dial before either knows of the other. */
+/* On a slow link, both ends dial before either notices the other's attempt. */
 TEST_F(tcp, duels_are_counted_and_end)
 {
 	int64_t raced;
@@ -388,11 +405,13 @@ TEST_F(tcp, duels_are_counted_and_end)
 }
 
 #define CROWD	100	/* senders to one port */
-#define OTHERS	16	/* of other sockets */
+#define OTHERS	16	/* pairs of other sockets */
 #define LARGE	100000
 #define SHORT	20	/* short messages of each pair */
 
-/* What @fd has room for, until the port is known to be congested */
+/*
+ * Send until the buffer of @fd is full, or the port is known to be congested.
+ */
 static void send_large(int fd, const struct rds_name *to)
 {
 	while (rds_sendto(fd, buf, LARGE, MSG_DONTWAIT, to) == LARGE)
@@ -400,9 +419,10 @@ static void send_large(int fd, const struct rds_name *to)
 }
 
 /*
- * What many have queued for one who does not read waits at their end when they
- * hear of it, and keeps nobody else's messages. On a slow link that is a while
- * after they have begun.
+ * Many senders queue messages for a receiver that does not read. When the
+ * senders learn of the congestion, these messages are parked at their end and
+ * do not delay messages of other sockets. On a slow link the senders learn of
+ * it some time after they have begun.
  */
 TEST_F(tcp, incast_keeps_nobody_else)
 {
@@ -495,7 +515,10 @@ TEST_F(tcp, sysctls_have_bounds)
 	}
 }
 
-/* 0 leaves buffers to TCP; from there to what it can do with is a gap. */
+/*
+ * 0 lets TCP choose the size. Sizes from 1 up to the least size that TCP can
+ * use are refused.
+ */
 TEST_F(tcp, buffers_have_a_least_size)
 {
 	ASSERT_EQ(0, rds_netns());
@@ -522,7 +545,7 @@ TEST_F(tcp, sysctls_are_of_one_namespace)
 		EXPECT_EQ(sysctls[i].value, get(sysctls[i].name));
 }
 
-/* What `ss` shows of the sockets here: the smallest and largest @field */
+/* Get the smallest and the largest @field that `ss` shows for sockets here. */
 static void socket_memory(const char *field, long *least, long *most)
 {
 	FILE *ss = popen("ss -tmnH state established", "r");
@@ -543,7 +566,10 @@ static void socket_memory(const char *field, long *least, long *most)
 		pclose(ss);
 }
 
-/* Connections that are about to be replaced, or taken, have another one yet. */
+/*
+ * Wait until all sockets have the size @wanted. Connections that are about to
+ * be replaced, or to be taken by a path, may still have another size.
+ */
 static bool await_socket_memory(const char *field, long wanted)
 {
 	unsigned int tries = 100;
@@ -559,7 +585,10 @@ static bool await_socket_memory(const char *field, long wanted)
 	return false;
 }
 
-/* Upstream the one for receiving set the other, for five years. */
+/*
+ * In the upstream kernel, the sysctl for receiving set the size for sending,
+ * for five years.
+ */
 TEST_F(tcp, buffers_have_the_size_that_was_set)
 {
 	long before;
@@ -577,8 +606,8 @@ TEST_F(tcp, buffers_have_the_size_that_was_set)
 	EXPECT_TRUE(works(self->b, self->a));
 }
 
-/* A connection that the peer has made since the first write, and that has no
- * place yet at the second, is not dropped by that.
+/* The second write does not drop a connection that the peer has made since the
+ * first write, and that no path has taken yet.
  */
 TEST_F(tcp, buffers_have_the_size_that_was_set_last)
 {
@@ -593,13 +622,13 @@ TEST_F(tcp, buffers_have_the_size_that_was_set_last)
 		ASSERT_EQ(0, set("rds_tcp_sndbuf", size));
 		ASSERT_TRUE(await_socket_memory(",tb", size));
 	}
-	/* And what nobody sets any more is the kernel's choice again */
+	/* With 0 the kernel chooses the size again. */
 	ASSERT_EQ(0, set("rds_tcp_sndbuf", 0));
 	EXPECT_TRUE(works(self->a, self->b));
 	EXPECT_TRUE(works(self->b, self->a));
 }
 
-/* A write is applied by connecting anew, also when it changes nothing. */
+/* A write takes effect by reconnecting, even if it changes nothing. */
 TEST_F(tcp, writing_a_buffer_size_reconnects)
 {
 	static const char *const names[] = {
@@ -620,14 +649,17 @@ TEST_F(tcp, writing_a_buffer_size_reconnects)
 		EXPECT_TRUE(await_established(self, self->b, far + LANES - 1));
 		EXPECT_TRUE(works(self->a, self->b));
 	}
-	/* And one that fails does not */
+	/* A write that fails does not reconnect. */
 	near = established(self, self->a);
 	ASSERT_EQ(-EINVAL, set("rds_tcp_rcvbuf", 1));
 	EXPECT_TRUE(works(self->a, self->b));
 	EXPECT_EQ(near, established(self, self->a));
 }
 
-/* Waits until one end has @count lanes, all of them UP, and never sees more. */
+/*
+ * Wait until one end has @count paths, all of them UP. Returns false if it ever
+ * has more.
+ */
 static bool await_lanes(int fd, const struct rds_name *laddr,
 			const struct rds_name *faddr, int count)
 {
@@ -657,7 +689,10 @@ TEST_F(tcp, max_paths_bounds_the_lanes)
 	EXPECT_TRUE(await_lanes(self->b, &self->b_name, &self->a_name, 2));
 }
 
-/* The far end has no connection any more that its sockets did not use. */
+/*
+ * Wait until the far end has forgotten the connection, which its sockets did
+ * not use.
+ */
 static bool await_forgotten(FIXTURE_DATA(tcp) *self)
 {
 	struct rds6_info_path path[LANES];
@@ -671,7 +706,7 @@ static bool await_forgotten(FIXTURE_DATA(tcp) *self)
 	return false;
 }
 
-/* Each of 16 pairs of sockets gets its messages through, by whatever lanes. */
+/* Check that 16 pairs of sockets get their messages through, on any paths. */
 static bool all_pairs_work(const FIXTURE_VARIANT(tcp) *variant)
 {
 	enum { PAIRS = 16, TIMES = 5 };
@@ -696,8 +731,9 @@ static bool all_pairs_work(const FIXTURE_VARIANT(tcp) *variant)
 	return good;
 }
 
-/* One end, whose sockets did not use it, forgets a connection, and by then it
- * would have other lanes than there are, or the one that goes on would.
+/* The far end, whose sockets did not use the connection, forgets it. By then,
+ * one end would use fewer paths than the connection has: the far end if
+ * @lower_far, or else the near end, which keeps the connection.
  */
 static bool lanes_outlast(FIXTURE_DATA(tcp) *self,
 			  const FIXTURE_VARIANT(tcp) *variant, bool lower_far)
@@ -731,7 +767,10 @@ TEST_F(tcp, lanes_outlast_what_we_would_offer)
 	EXPECT_TRUE(lanes_outlast(self, variant, false));
 }
 
-/* A peer that does not answer is given up, and found again. */
+/*
+ * The connection of a peer that does not answer is dropped, and made again when
+ * the peer answers.
+ */
 TEST_F(tcp, user_timeout_finds_a_dead_peer)
 {
 	struct rds6_info_path path[LANES];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Many threads on one socket, and calls that race each other */
+/* Many threads on one socket, and calls that race with each other */
 #include "pair.h"
 
 #include <sched.h>
@@ -53,7 +53,7 @@ static void account(const struct body *body, size_t len)
 	crowd.received++;
 }
 
-/* How many of the first @threads threads' messages never came */
+/* Count the messages of the first @threads threads that never arrived. */
 static unsigned int missing(unsigned int threads)
 {
 	unsigned int i, j, count = 0;
@@ -65,8 +65,9 @@ static unsigned int missing(unsigned int threads)
 }
 
 /*
- * Sends to its own socket and reads from it in turn. Whoever reads has sent
- * one message more than it has read, so that somebody's is always there.
+ * Send to the shared socket itself and read from it, in turn. A thread that
+ * reads has sent one message more than it has read, so there is always a
+ * message to read.
  */
 static void *send_and_receive(void *data)
 {
@@ -138,7 +139,7 @@ TEST_F(pair, everybody_sends_and_receives_on_one_socket)
 	EXPECT_TRUE(rds_silent(self->a));
 }
 
-/* A small receive buffer keeps the senders waiting for the receivers */
+/* With a small receive buffer, the senders must wait for the receivers. */
 TEST_F(pair, half_send_and_half_receive_blocking)
 {
 	pthread_t thread[THREADS];
@@ -228,7 +229,10 @@ static void *race_bind(void *data)
 	return NULL;
 }
 
-/* Runs the racers; how many of them returned 0, -1 if one gave another errno */
+/*
+ * Run the racers. Returns how many of them returned 0, or -1 if one returned an
+ * errno other than @losers_errno.
+ */
 static int run_race(struct race *race, int losers_errno)
 {
 	pthread_barrier_t start;
@@ -299,7 +303,7 @@ static void *send_until_bound(void *data)
 	return NULL;
 }
 
-/* CVE-2015-6937 and CVE-2015-7990: a send sees a whole binding or none */
+/* CVE-2015-6937 and CVE-2015-7990: a send sees a complete binding or none. */
 TEST_F(pair, sending_while_being_bound)
 {
 	pthread_barrier_t start;
@@ -342,7 +346,10 @@ static void *send_until_stopped(void *data)
 	return NULL;
 }
 
-/* The receiver comes and goes, full or not; the sender only loses messages */
+/*
+ * The receiver is closed and reopened, congested or not. The sender only loses
+ * messages.
+ */
 TEST_F(pair, sending_while_the_receiver_comes_and_goes)
 {
 	struct race race = { .fd = self->a, .name = self->b_name };
@@ -378,7 +385,7 @@ static void *receive_until_stopped(void *data)
 	return NULL;
 }
 
-/* Options and ioctls while messages come in */
+/* Use options and ioctls while messages arrive. */
 TEST_F(pair, asking_while_receiving)
 {
 	struct race race = { .fd = self->b };

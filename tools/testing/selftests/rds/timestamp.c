@@ -7,7 +7,7 @@
 
 static char received[4096];
 
-/* What a timestamp of the new form is made of, on 64-bit and 32-bit alike */
+/* The layout of a timestamp of the new form, the same on 64-bit and 32-bit */
 struct new_timeval {
 	int64_t sec;
 	int64_t usec;
@@ -82,7 +82,7 @@ TEST_F(pair, timestamp_switched_off)
 	EXPECT_EQ(0, rds_msg_count(&msg));
 }
 
-/* The stamp is of the arrival, so looking twice gives the same */
+/* The timestamp is that of the arrival, so two reads return the same. */
 TEST_F(pair, timestamp_of_a_peeked_message)
 {
 	struct rds_msg peeked, msg;
@@ -106,7 +106,9 @@ TEST_F(pair, no_room_for_the_timestamp)
 	EXPECT_EQ(MSG_CTRUNC, hdr.msg_flags);
 }
 
-/* The data was there: a bad control buffer must not leak it or crash */
+/*
+ * A bad control buffer must not leak the received message, or crash the kernel.
+ */
 TEST_F(pair, bad_control_buffer)
 {
 	struct iovec iov = { received, 100 };
@@ -153,7 +155,7 @@ TEST_F(pair, latency_of_every_point)
 	EXPECT_EQ(3, trace.rx_traces);
 	for (i = 0; i < 3; i++) {
 		EXPECT_EQ(i, trace.rx_trace_pos[i]);
-		/* A difference of two stamps, not a stamp: below an hour */
+		/* It is a difference of two timestamps, so below an hour. */
 		EXPECT_GT(3600ull * 1000000000, trace.rx_trace[i]);
 	}
 }
@@ -173,7 +175,7 @@ TEST_F(pair, latency_of_chosen_points)
 	EXPECT_EQ(2, trace.rx_traces);
 	EXPECT_EQ(2, trace.rx_trace_pos[0]);
 	EXPECT_EQ(0, trace.rx_trace_pos[1]);
-	/* What was not asked for is zero, not what was in memory */
+	/* Points that were not requested are zero, not stale memory. */
 	EXPECT_EQ(0, trace.rx_trace_pos[2]);
 	EXPECT_EQ(0, trace.rx_trace[2]);
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Messages over a wire to somebody who is not there: they wait in the send
- * buffer for as long as it takes, unless they are taken back. No error is
- * ever reported.
+ * Messages over a wire to a host that is absent. They wait in the send buffer
+ * without a time limit, unless they are canceled. No error is ever reported.
  */
 #include "pair.h"
 
@@ -22,7 +21,7 @@ FIXTURE_VARIANT(unreachable) {
 	const char *from;
 	const char *to;
 	const char *other;
-	const char *late;	/* on no host until a test has it come up */
+	const char *late;	/* on no host until a test adds it */
 	bool roce;
 };
 
@@ -34,7 +33,7 @@ FIXTURE_VARIANT_ADD(unreachable, no_route) {
 	.late = "10.1.0.8",
 };
 
-/* Nobody answers. */
+/* No host answers. */
 FIXTURE_VARIANT_ADD(unreachable, no_host) {
 	.from = VETH_NEAR_IPV6,
 	.to = "fd01::8",
@@ -92,14 +91,14 @@ static long cancel(int fd, const struct rds_name *to)
 			      to ? &to->sa : NULL, to ? to->len : 0));
 }
 
-/* Fills the send buffer to the last byte */
+/* Fill the send buffer to the last byte. */
 static void fill(struct __test_metadata *_metadata,
 		 FIXTURE_DATA(unreachable) *self)
 {
 	ASSERT_EQ(SNDBUF, try_send(self->fd, SNDBUF, &self->to));
 }
 
-/* How many messages from the port of @fd wait to be sent */
+/* Count the messages from the port of @fd that wait to be sent. */
 static int waiting(int fd)
 {
 	struct rds_name name = rds_sockname(fd);
@@ -132,7 +131,10 @@ TEST_F(unreachable, a_full_send_buffer_takes_no_more)
 	EXPECT_EQ(1, waiting(self->fd));
 }
 
-/* Room is looked for before a message is added, not for the message. */
+/*
+ * A message is accepted if the buffer is not full, even if the message does not
+ * fit.
+ */
 TEST_F(unreachable, the_last_message_may_overshoot)
 {
 	EXPECT_EQ(SNDBUF - 1, try_send(self->fd, SNDBUF - 1, &self->to));
@@ -191,7 +193,7 @@ TEST_F(unreachable, cancelling_takes_back)
 
 	ASSERT_EQ(100, try_send(self->fd, 100, &self->to));
 	ASSERT_EQ(50, try_send(self->fd, 50, &self->other));
-	/* Address and port must be the same. */
+	/* Only messages to the same address and port are canceled. */
 	if (port.sa.sa_family == AF_INET)
 		port.in.sin_port++;
 	else
@@ -240,7 +242,7 @@ static int reachable_socket(const FIXTURE_VARIANT(unreachable) *variant)
 	return veth_far_bound(ipv4 ? VETH_FAR_IPV4 : VETH_FAR_IPV6, 0);
 }
 
-/* Who is not there is in nobody's way. */
+/* Messages to an absent host do not delay messages to other hosts. */
 TEST_F(unreachable, others_are_reached)
 {
 	int fd = reachable_socket(variant);
@@ -257,7 +259,7 @@ TEST_F(unreachable, others_are_reached)
 	close(fd);
 }
 
-/* Has the address come up, with a socket */
+/* Add the late address, and open a socket there. */
 static int late_socket(const FIXTURE_VARIANT(unreachable) *variant)
 {
 	const char *dev = variant->roce ? ROCE_DEV : VETH_DEV;
@@ -273,7 +275,9 @@ static int late_socket(const FIXTURE_VARIANT(unreachable) *variant)
 	return fd;
 }
 
-/* It was only away: when it comes, it is given what waited, in order. */
+/*
+ * When an absent host appears, it receives the messages that waited, in order.
+ */
 TEST_F(unreachable, who_comes_later_is_given_what_waited)
 {
 	struct rds_name name;
@@ -291,7 +295,10 @@ TEST_F(unreachable, who_comes_later_is_given_what_waited)
 		ASSERT_EQ(4, ERR(rds_recv(fd, &seen, 4)));
 		EXPECT_EQ(i, seen);
 	}
-	/* Over RDMA the last of it may wait for a message back, which tells. */
+	/*
+	 * Over RDMA the last ack may wait for a message in the other direction,
+	 * which carries it.
+	 */
 	name = rds_sockname(self->fd);
 	ASSERT_EQ(0, ERR(rds_sendto(fd, NULL, 0, 0, &name)));
 	ASSERT_EQ(0, ERR(rds_recv(self->fd, buf, sizeof(buf))));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * io_uring: it sends with MSG_NOSIGNAL, tries without blocking first, and
- * waits by polling. Raw system calls, one request at a time.
+ * io_uring sends with MSG_NOSIGNAL, tries without blocking first, and waits by
+ * polling. The tests use raw system calls, one request at a time.
  */
 #include "pair.h"
 
@@ -69,7 +69,7 @@ static int ring_submit(struct ring *ring, const struct io_uring_sqe *sqe)
 	return ERR(syscall(SYS_io_uring_enter, ring->fd, 1, 0, 0, NULL, 0));
 }
 
-/* Waits for the one completion that is outstanding */
+/* Wait for the one completion that is outstanding. */
 static int ring_wait(struct ring *ring)
 {
 	unsigned int head = *ring->cq_head;
@@ -98,7 +98,7 @@ static struct io_uring_sqe request(int op, int fd, const void *addr, int len)
 	};
 }
 
-/* A kernel without io_uring is the one thing that excuses these tests */
+/* Skip a test only if the kernel has no io_uring. */
 #define RING_SETUP(ring) do {						\
 	int ret_ = ring_setup(ring);					\
 									\
@@ -155,7 +155,7 @@ TEST_F(pair, recv_before_the_message)
 	struct ring ring;
 
 	RING_SETUP(&ring);
-	/* A first poll may report map updates from before */
+	/* The first poll may report earlier map updates. */
 	rds_poll(self->b);
 	sqe = request(IORING_OP_RECV, self->b, buf, sizeof(buf));
 	ASSERT_EQ(1, ring_submit(&ring, &sqe));

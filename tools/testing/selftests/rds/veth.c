@@ -29,7 +29,7 @@ struct link_request {
 	char attrs[512];
 };
 
-/* Appends an attribute, which may be one that others are put in */
+/* Append an attribute, in which others may be nested until link_close(). */
 static struct rtattr *link_add(struct link_request *req, int type,
 			       const void *data, size_t len)
 {
@@ -44,7 +44,7 @@ static struct rtattr *link_add(struct link_request *req, int type,
 	return attr;
 }
 
-/* What was appended since is inside of @attr */
+/* Nest in @attr all attributes that were appended after it. */
 static void link_close(struct link_request *req, struct rtattr *attr)
 {
 	attr->rta_len = (char *)req + req->nlh.nlmsg_len - (char *)attr;
@@ -72,7 +72,7 @@ static int link_transact(struct link_request *req)
 	return ret;
 }
 
-/* A pair of devices of the same name, one here and one in @peer_ns */
+/* Create a pair of devices of the same name, one here and one in @peer_ns. */
 static int link_make(int peer_ns)
 {
 	struct link_request req = {
@@ -166,7 +166,7 @@ int veth_far_bound(const char *addr, unsigned int port)
 	return fd;
 }
 
-/* Lanes of the namespace of @fd that are UP */
+/* Count the TCP paths that are UP in the namespace of @fd. */
 static unsigned int lanes_up(int fd)
 {
 	struct rds6_info_path path[64];
@@ -181,7 +181,7 @@ static unsigned int lanes_up(int fd)
 	return up;
 }
 
-/* Every lane begins with a congestion map in each direction. */
+/* Every path begins with a congestion map in each direction. */
 bool veth_lanes_up(int near, int far)
 {
 	unsigned int left;

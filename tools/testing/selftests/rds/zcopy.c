@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Sends from user memory (MSG_ZEROCOPY): what arrives, and when the sender is
- * told that its memory is its own again. Loopback copies, which only the clock
- * can tell.
+ * notified that its memory is free again. Loopback copies the payload, which
+ * only the time and the counters show.
  */
 #include "memory.h"
 #include "pair.h"
@@ -44,7 +44,7 @@ static void zcopy_on(struct __test_metadata *_metadata, int fd)
 	ASSERT_EQ(0, rds_sndbuf(fd, 4 * LARGEST));
 }
 
-/* What a completion has told; false if there is none in @msg */
+/* Get the cookies of the completion in @msg. Returns false if there is none. */
 static bool told(struct rds_msg *msg, struct rds_zcopy_cookies *cookies)
 {
 	struct cmsghdr *cmsg = rds_msg_find(msg, SOL_RDS,
@@ -57,9 +57,9 @@ static bool told(struct rds_msg *msg, struct rds_zcopy_cookies *cookies)
 	return cookies->num && cookies->num <= RDS_MAX_ZCOOKIES;
 }
 
-/* Waits for a completion, which stays to be told. That poll() tells of input
- * does not mean that there is one: it may be news of congestion, of the first
- * maps of a connection, too.
+/* Wait for a completion, which stays queued. That poll() reports input does not
+ * mean that there is one: poll() also reports congestion updates, such as the
+ * first maps of a connection.
  */
 static bool await_completion(int fd)
 {
@@ -70,7 +70,10 @@ static bool await_completion(int fd)
 	       told(&msg, &cookies);
 }
 
-/* News of congestion are told once; a completion, until it is taken. */
+/*
+ * Wait until there is no input. An update is reported once, a completion until
+ * it is taken.
+ */
 static bool await_no_input(int fd)
 {
 	unsigned int tries;
@@ -83,7 +86,10 @@ static bool await_no_input(int fd)
 	return false;
 }
 
-/* Waits for a completion, alone; how many cookies it has, or an errno */
+/*
+ * Wait for a completion that comes alone. Returns how many cookies it has, or a
+ * negative errno.
+ */
 static long await_cookies(int fd, struct rds_zcopy_cookies *cookies)
 {
 	struct rds_msg msg;
@@ -98,7 +104,7 @@ static long await_cookies(int fd, struct rds_zcopy_cookies *cookies)
 	return cookies->num;
 }
 
-/* Waits until exactly @cookie has been told */
+/* Wait for a completion with exactly @cookie. */
 static bool await_cookie(int fd, uint32_t cookie)
 {
 	struct rds_zcopy_cookies cookies;
@@ -116,7 +122,9 @@ TEST_F(pair, arrives_and_is_told)
 
 	zcopy_on(_metadata, self->a);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		/* Neither end is at a boundary. */
+		/*
+		 * Neither end is at a page boundary, except in the first round.
+		 */
 		rds_fill(sent + 13 * i, sizes[i], i);
 		ASSERT_EQ((long)sizes[i],
 			  zcopy_send(self->a, &self->b_name, sent + 13 * i,
@@ -131,7 +139,10 @@ TEST_F(pair, arrives_and_is_told)
 	EXPECT_TRUE(rds_silent(self->b));
 }
 
-/* Whoever was told may write at once, whether it has been read or not. */
+/*
+ * After the notification, the sender may write to the memory at once, whether
+ * the message has been read or not.
+ */
 TEST_F(pair, memory_is_free_when_told)
 {
 	unsigned int i, count = 20;
@@ -152,7 +163,7 @@ TEST_F(pair, memory_is_free_when_told)
 		EXPECT_TRUE(rds_check(received, len, i));
 	}
 
-	/* And many at once, each in a place of its own */
+	/* The same for many sends at once, each from memory of its own */
 	for (i = 0; i < count; i++) {
 		rds_fill(sent + i * len, len, 50 + i);
 		ASSERT_EQ((long)len, zcopy_send(self->a, &self->b_name,
@@ -181,7 +192,7 @@ TEST_F(pair, eight_cookies_at_a_time_in_order)
 		ASSERT_EQ(100, zcopy_send(self->a, &self->b_name, sent, 100, i,
 					  0));
 	ASSERT_TRUE(rds_await_acked(self->a));
-	/* What was acknowledged may be held by TCP a moment longer. */
+	/* TCP may hold the memory for a moment after the ack. */
 	usleep(300000);
 	while (seen < 20) {
 		ASSERT_EQ(seen < 16 ? 8 : 4, await_cookies(self->a, &cookies));
@@ -193,7 +204,7 @@ TEST_F(pair, eight_cookies_at_a_time_in_order)
 	EXPECT_TRUE(rds_silent(self->a));
 }
 
-/* With a message, behind what else comes with it */
+/* A completion may come with a message, after all other control messages. */
 TEST_F(pair, told_with_a_message)
 {
 	struct rds_zcopy_cookies cookies;
@@ -207,7 +218,7 @@ TEST_F(pair, told_with_a_message)
 	ASSERT_TRUE(rds_arrived(self->a));
 	usleep(300000);
 
-	/* Not to who only looks */
+	/* A peek at the message does not return the completion. */
 	ASSERT_EQ(3, rds_msg_recv(self->a, &msg, received, 10, MSG_PEEK));
 	EXPECT_FALSE(told(&msg, &cookies));
 	ASSERT_EQ(3, rds_msg_recv(self->a, &msg, received, 10, 0));
@@ -219,7 +230,7 @@ TEST_F(pair, told_with_a_message)
 	EXPECT_TRUE(rds_silent(self->a));
 }
 
-/* Nothing is told, and lost, where it does not fit. */
+/* A completion that does not fit is not reported, and not lost. */
 TEST_F(pair, no_room_to_be_told)
 {
 	struct rds_zcopy_cookies cookies;
@@ -238,7 +249,7 @@ TEST_F(pair, no_room_to_be_told)
 					       MSG_DONTWAIT)));
 	}
 	EXPECT_EQ(-EAGAIN, ERR(recv(self->a, received, 1, MSG_DONTWAIT)));
-	/* A message is given to who has no room, too. */
+	/* A reader that has no room for it still gets a message. */
 	ASSERT_EQ(3, rds_sendto(self->b, "abc", 3, 0, &self->a_name));
 	ASSERT_EQ(3, rds_recv(self->a, received, 10));
 
@@ -249,7 +260,7 @@ TEST_F(pair, no_room_to_be_told)
 
 	EXPECT_EQ(POLLIN | POLLRDNORM,
 		  rds_poll(self->a) & (POLLIN | POLLRDNORM));
-	/* Who looks is told, and told again. */
+	/* A peek returns the completion, and leaves it queued. */
 	ASSERT_EQ(0, rds_msg_recv(self->a, &msg, received, 10, MSG_PEEK));
 	EXPECT_TRUE(told(&msg, &cookies));
 	EXPECT_TRUE(await_cookie(self->a, 9));
@@ -264,7 +275,7 @@ static void *send_a_little_later(void *arg)
 	return (void *)zcopy_send(self->a, &self->b_name, sent, 4000, 77, 0);
 }
 
-/* Stock tells those only who do not wait. */
+/* The stock kernel notifies only readers that do not block. */
 TEST_F(pair, blocked_readers_are_told)
 {
 	struct rds_task other;
@@ -272,7 +283,7 @@ TEST_F(pair, blocked_readers_are_told)
 	void *ret;
 
 	zcopy_on(_metadata, self->a);
-	/* One that has no room for it, and sleeps on */
+	/* A reader that has no room for the completion sleeps on. */
 	ASSERT_EQ(0, rds_task_recv(&other, self->a, received, 10));
 	ASSERT_TRUE(rds_task_blocked(&other));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, send_a_little_later, self));
@@ -309,7 +320,7 @@ TEST_F(pair, what_is_refused)
 	EXPECT_TRUE(await_cookie(self->a, 1));
 }
 
-/* "PinTheft": the first pages can be had, a later one cannot. */
+/* "PinTheft": the first pages can be pinned, a later one cannot. */
 TEST_F(pair, cve_2026_43494_memory_that_ends_part_way)
 {
 	char *pages = mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE,
@@ -367,7 +378,10 @@ TEST_F(pair, many_pieces)
 	}
 }
 
-/* Only loopback copies all; over RDMA what is in one stretch is not. */
+/*
+ * Loopback copies every payload. RDMA copies a payload that is not contiguous.
+ * TCP copies none.
+ */
 TEST_F(pair, what_is_copied)
 {
 	bool loop = variant->transport == RDS_TRANS_LOOP;
@@ -413,8 +427,8 @@ static bool is_told_nothing(int fd)
 }
 
 /*
- * What is still on its way through a slow network is not free, nor has it been
- * copied when it was handed over.
+ * While data is on its way through a slow network, its memory is not free. So
+ * the data was not copied when it was sent.
  */
 TEST_F(pair, held_by_a_slow_network)
 {
@@ -422,7 +436,7 @@ TEST_F(pair, held_by_a_slow_network)
 		return;
 	zcopy_on(_metadata, self->a);
 	rds_fill(sent, 30000, 1);
-	/* The first one has the connection made. */
+	/* The first message establishes the connection. */
 	ASSERT_EQ(10, zcopy_send(self->a, &self->b_name, sent, 10, 1, 0));
 	ASSERT_EQ(10, rds_recv(self->b, received, sizeof(received)));
 	EXPECT_TRUE(await_cookie(self->a, 1));
@@ -439,7 +453,7 @@ TEST_F(pair, held_by_a_slow_network)
 	EXPECT_TRUE(rds_check(received, 30000, 1));
 }
 
-/* It is gone from the process before anybody has read it. */
+/* The process unmaps the memory before the message is read. */
 TEST_F(pair, memory_that_is_unmapped)
 {
 	size_t len = 70000;
@@ -472,7 +486,7 @@ static bool comes_from(FIXTURE_DATA(pair) *self, char *from, size_t len,
 	       !memcmp(received, from, len);
 }
 
-/* A megabyte of each, that begins and ends within a page */
+/* A megabyte of each kind, which begins and ends within a page */
 TEST_F(pair, memory_of_all_kinds)
 {
 	long huge = memory_need_huge_pages(4);
@@ -497,7 +511,7 @@ TEST_F(pair, memory_of_all_kinds)
 	memory_set_huge_pages(huge);
 }
 
-/* Of a file that is only read, and of nothing at all */
+/* Memory of a file that is only read, and anonymous memory without contents */
 TEST_F(pair, memory_that_is_only_read)
 {
 	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -517,7 +531,7 @@ TEST_F(pair, memory_that_is_only_read)
 	}
 }
 
-/* What is given up is told like what has arrived. */
+/* A send that is canceled is reported like one that has arrived. */
 TEST_F(pair, cancelled_and_told)
 {
 	struct rds_name nobody = rds_name(variant->stranger, 4000);
@@ -538,14 +552,20 @@ TEST_F(pair, cancelled_and_told)
 	EXPECT_TRUE(rds_await_acked(self->a));
 }
 
-/* Nobody is there to be told any more. */
+/*
+ * The socket is closed at various stages of its sends. Then no reader is left
+ * for their completions.
+ */
 TEST_F(pair, closed_at_every_stage)
 {
 	struct rds_name nobody = rds_name(variant->stranger, 4000);
 	unsigned int i;
 	int fd;
 
-	/* A device may take its time, and nobody else would read. */
+	/*
+	 * A device may deliver a message after the drain below, and nothing
+	 * else reads it. So make room for all messages.
+	 */
 	ASSERT_EQ(0, rds_rcvbuf(self->b, 20 * 60000));
 	for (i = 0; i < 20; i++) {
 		fd = rds_bound(variant->a, 0);
@@ -556,7 +576,10 @@ TEST_F(pair, closed_at_every_stage)
 		zcopy_send(fd, &nobody, sent, 9000, 2, 0);
 		usleep(i * 100);
 		close(fd);
-		/* It has come, or it never will. */
+		/*
+		 * Take the message if it has arrived. If close() has canceled
+		 * it, it never will.
+		 */
 		rds_drain(self->b);
 	}
 	zcopy_on(_metadata, self->a);
@@ -564,7 +587,7 @@ TEST_F(pair, closed_at_every_stage)
 	EXPECT_TRUE(await_cookie(self->a, 3));
 }
 
-/* What is full refuses this too, and tells nothing of it. */
+/* A full send buffer refuses these sends, too, and reports no completion. */
 TEST_F(pair, a_full_send_buffer)
 {
 	struct rds_name nobody = rds_name(variant->stranger, 4000);
@@ -582,7 +605,10 @@ TEST_F(pair, a_full_send_buffer)
 	EXPECT_TRUE(rds_silent(self->a));
 }
 
-/* May lock a megabyte, and no more; what has been told no longer counts. */
+/*
+ * A user may lock a megabyte and no more. Memory that was reported free no
+ * longer counts.
+ */
 static int send_without_rights(FIXTURE_DATA(pair) *self)
 {
 	struct __user_cap_header_struct head = {
@@ -612,7 +638,7 @@ static int send_without_rights(FIXTURE_DATA(pair) *self)
 	if (setrlimit(RLIMIT_MEMLOCK, &limit) ||
 	    zcopy_send(self->a, &self->b_name, sent, 1, 1, 0) != -ENOMEM)
 		return 6;
-	/* A byte of each of many pages is that many pages. */
+	/* One byte of each of many pages counts as that many pages. */
 	limit.rlim_cur = 20 * PAGE;
 	for (i = 0; i < ARRAY_SIZE(iov); i++)
 		iov[i] = (struct iovec) { sent + i * PAGE, 1 };
@@ -641,8 +667,9 @@ TEST_F(pair, memory_that_may_be_locked)
 }
 
 /*
- * Who never asks is told to, in the end: each send leaves something behind.
- * Once, for it is the same with all, and takes long where a kernel is slow.
+ * If a socket never reads its completions, sends fail in the end, because each
+ * leaves one behind. Test one variant only: all are alike, and a slow kernel
+ * takes long.
  */
 TEST_F(pair, nobody_asks)
 {
@@ -668,7 +695,10 @@ TEST_F(pair, nobody_asks)
 	EXPECT_EQ(1, zcopy_send(self->a, &self->b_name, sent, 1, 1, 0));
 }
 
-/* What fails leaves nothing behind: more of that than there is room for. */
+/*
+ * A send that fails leaves no completion behind. So more sends may fail than
+ * there is room for completions.
+ */
 TEST_F(pair, failed_sends_take_no_room)
 {
 	unsigned int i, failed = 0;
