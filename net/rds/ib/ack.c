@@ -126,7 +126,7 @@ static int rds_ib_ack_post(struct rds_ib_conn *ic, u8 news)
 
 	/* Pairs with the release in rds_ib_tx_is_posted(). */
 	ic->ic_ack.ak_covers = smp_load_acquire(&ic->ic_tx.tx_posted);
-	hdr = rds_ib_tx_header(ic, ic->ic_tx.tx_ring.rg_size, &sge.addr);
+	hdr = rds_ib_tx_header(ic, ic->ic_tx.tx_ring.rg_slots, &sge.addr);
 	memset(hdr, 0, sizeof(*hdr));
 	hdr->h_ack = cpu_to_be64(rds_ib_ack_say(ic));
 	hdr->h_credit = news;

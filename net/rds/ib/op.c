@@ -189,7 +189,7 @@ static int rds_ib_op_refused(struct rds_ib_conn *ic, struct rds_op *op, int err)
 static int rds_ib_op_step(struct rds_ib_conn *ic, struct rds_message *msg)
 {
 	struct rds_ib_tx *tx = &ic->ic_tx;
-	u32 nr = tx->tx_ring.rg_head % tx->tx_ring.rg_size;
+	u32 nr = rds_ib_ring_next(&tx->tx_ring);
 	struct rds_ib_tx_slot *slot = &tx->tx_slots[nr];
 	const struct rds_op *op = msg->m_op;
 	struct ib_sge sge[RDS_IB_SEND_PIECES];

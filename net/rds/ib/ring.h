@@ -4,7 +4,9 @@
  *
  * The send ring hands slots out in order and takes them back in order. One task
  * may hand out while another task, or softirq, takes back. Both counters run
- * freely and do not wrap at the size: head - tail slots are in use.
+ * freely and do not wrap at the size: head - tail slots are in use. As they
+ * wrap at 2^32, the number of slots is a power of two; no more than the size of
+ * the queue are in use.
  *
  * The receive queue has no order of its own. All there is to decide is how many
  * buffers to post: few for a peer that sends little.
@@ -13,6 +15,7 @@
 #define _RDS_IB_RING_H
 
 #include <linux/compiler.h>
+#include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/types.h>
 #include <asm/barrier.h>
@@ -22,13 +25,15 @@
 
 /**
  * struct rds_ib_ring - a ring of slots
- * @rg_size: number of slots
+ * @rg_size: number of slots that may be in use
+ * @rg_slots: number of slots, a power of two
  * @rg_head: slots handed out so far; written only by the context that hands out
  * @rg_tail: slots taken back so far; written only by the context that takes
  *	back
  */
 struct rds_ib_ring {
 	u32	rg_size;
+	u32	rg_slots;
 	u32	rg_head;
 	u32	rg_tail;
 };
@@ -36,13 +41,14 @@ struct rds_ib_ring {
 /**
  * rds_ib_ring_init() - Initialize an empty ring
  * @rg: the ring
- * @size: number of slots, at least 1
+ * @size: number of slots that may be in use, from 1 to 2^31
  *
  * Context: Any context.
  */
 static inline void rds_ib_ring_init(struct rds_ib_ring *rg, u32 size)
 {
 	rg->rg_size = size;
+	rg->rg_slots = roundup_pow_of_two(size);
 	rg->rg_head = 0;
 	rg->rg_tail = 0;
 }
@@ -75,15 +81,27 @@ static inline u32 rds_ib_ring_room(const struct rds_ib_ring *rg)
 }
 
 /**
+ * rds_ib_ring_next() - Get the slot that is to be handed out next
+ * @rg: the ring
+ *
+ * Context: Same as rds_ib_ring_get().
+ * Return: the number of the slot, below &rds_ib_ring.rg_slots.
+ */
+static inline u32 rds_ib_ring_next(const struct rds_ib_ring *rg)
+{
+	return rg->rg_head & (rg->rg_slots - 1);
+}
+
+/**
  * rds_ib_ring_get() - Hand out a slot
  * @rg: the ring; it has room
  *
  * Context: Any context; calls are serialized.
- * Return: the number of the slot, below &rds_ib_ring.rg_size.
+ * Return: the number of the slot, below &rds_ib_ring.rg_slots.
  */
 static inline u32 rds_ib_ring_get(struct rds_ib_ring *rg)
 {
-	u32 slot = rg->rg_head % rg->rg_size;
+	u32 slot = rds_ib_ring_next(rg);
 
 	WRITE_ONCE(rg->rg_head, rg->rg_head + 1);
 	return slot;
@@ -109,7 +127,7 @@ static inline void rds_ib_ring_unget(struct rds_ib_ring *rg)
  */
 static inline u32 rds_ib_ring_oldest(const struct rds_ib_ring *rg)
 {
-	return rg->rg_tail % rg->rg_size;
+	return rg->rg_tail & (rg->rg_slots - 1);
 }
 
 /**
@@ -137,13 +155,11 @@ static inline void rds_ib_ring_put(struct rds_ib_ring *rg)
  */
 static inline u32 rds_ib_ring_covers(const struct rds_ib_ring *rg, u32 slot)
 {
-	u32 oldest = rds_ib_ring_oldest(rg);
 	u32 nr;
 
-	if (slot >= rg->rg_size)
+	if (slot >= rg->rg_slots)
 		return 0;
-	nr = (slot >= oldest ? slot - oldest :
-	      slot + rg->rg_size - oldest) + 1;
+	nr = ((slot - rg->rg_tail) & (rg->rg_slots - 1)) + 1;
 	return nr <= rds_ib_ring_used(rg) ? nr : 0;
 }
 

@@ -152,7 +152,7 @@ static struct rds_ib_tx_slot *rds_ib_tx_add(struct rds_ib_conn *ic,
 	struct rds_ib_tx *tx = &ic->ic_tx;
 	struct ib_send_wr *wr = &tx->tx_wr[tx->tx_nr];
 	struct ib_sge *sge = tx->tx_sge[tx->tx_nr];
-	u32 nr = tx->tx_ring.rg_head % tx->tx_ring.rg_size;
+	u32 nr = rds_ib_ring_next(&tx->tx_ring);
 	int flags;
 
 	flags = rds_ib_tx_elements(ic, sge, nr, hdr, cg);

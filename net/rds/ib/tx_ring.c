@@ -25,19 +25,20 @@ int rds_ib_tx_init(struct rds_ib_conn *ic, u32 size)
 	struct ib_device *dev = ic->ic_dev->dv_dev;
 	u32 signal = READ_ONCE(rds_ib_sysctl.max_unsignaled_wr);
 	struct rds_ib_tx *tx = &ic->ic_tx;
-	u32 i;
+	u32 slots, i;
 
-	tx->tx_slots = kvcalloc(size, sizeof(*tx->tx_slots), GFP_KERNEL);
+	rds_ib_ring_init(&tx->tx_ring, size);
+	slots = tx->tx_ring.rg_slots;
+	tx->tx_slots = kvcalloc(slots, sizeof(*tx->tx_slots), GFP_KERNEL);
 	if (!tx->tx_slots)
 		return -ENOMEM;
-	for (i = 0; i < size; i++) {
+	for (i = 0; i < slots; i++) {
 		tx->tx_slots[i].ts_cqe.done = rds_ib_send_done;
 		tx->tx_slots[i].ts_conn = ic;
 	}
-	rds_ib_ring_init(&tx->tx_ring, size);
 	tx->tx_signal = rds_ib_signal_every(signal, size);
 
-	tx->tx_hdrs_len = (size + 1) * RDS_IB_HDR_STRIDE;
+	tx->tx_hdrs_len = (slots + 1) * RDS_IB_HDR_STRIDE;
 	tx->tx_hdrs = alloc_pages_exact(tx->tx_hdrs_len,
 					GFP_KERNEL | __GFP_ZERO);
 	if (!tx->tx_hdrs)
@@ -57,7 +58,7 @@ ALLOW_ERROR_INJECTION(rds_ib_tx_init, ERRNO);
 /**
  * rds_ib_tx_header() - Locate the header of a slot
  * @ic: the connection
- * @slot: number of the slot; the size of the ring for an ack
+ * @slot: number of the slot; &rds_ib_ring.rg_slots for an ack
  * @dma: set to the DMA address of the header
  *
  * Context: Any context.

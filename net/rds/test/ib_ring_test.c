@@ -15,40 +15,46 @@ static void size_desc(const u32 *size, char *desc)
 
 KUNIT_ARRAY_PARAM(sizes, sizes, size_desc);
 
-/* All of it out and back, often, over the point where the counts wrap */
+/* Hand out all slots and take them back: from the start, from the middle, and
+ * across the point where the counters wrap. The numbers of the slots follow
+ * each other there, too.
+ */
 static void fill_and_drain(struct kunit *test)
 {
 	u32 size = *(const u32 *)test->param_value;
-	u32 start[] = { 0, 5, U32_MAX / size * size - size };
+	u32 start[] = { 0, 5, U32_MAX - size / 2, U32_MAX };
 	struct rds_ib_ring rg;
-	u32 i, s, first;
+	u32 i, s, first, mask;
 
 	for (s = 0; s < ARRAY_SIZE(start); s++) {
 		rds_ib_ring_init(&rg, size);
 		rg.rg_head = start[s];
 		rg.rg_tail = start[s];
 		KUNIT_EXPECT_EQ(test, rds_ib_ring_used(&rg), 0U);
-		first = start[s] % size;
+		mask = rg.rg_slots - 1;
+		first = start[s] & mask;
 		for (i = 0; i < size; i++) {
 			KUNIT_ASSERT_EQ(test, rds_ib_ring_room(&rg), size - i);
 			KUNIT_ASSERT_EQ(test, rds_ib_ring_get(&rg),
-					(first + i) % size);
+					(first + i) & mask);
 		}
 		KUNIT_EXPECT_EQ(test, rds_ib_ring_room(&rg), 0U);
 		rds_ib_ring_unget(&rg);
 		KUNIT_EXPECT_EQ(test, rds_ib_ring_room(&rg), 1U);
 		KUNIT_EXPECT_EQ(test, rds_ib_ring_get(&rg),
-				(first + size - 1) % size);
+				(first + size - 1) & mask);
 		for (i = 0; i < size; i++) {
 			KUNIT_ASSERT_EQ(test, rds_ib_ring_oldest(&rg),
-					(first + i) % size);
+					(first + i) & mask);
 			rds_ib_ring_put(&rg);
 			KUNIT_ASSERT_EQ(test, rds_ib_ring_room(&rg), i + 1);
 		}
 	}
 }
 
-/* A completion covers what is as old or older, and never more than is out. */
+/* A completion covers its slot and all older ones, if its slot is in use; also
+ * when the counters wrap.
+ */
 static void covers(struct kunit *test)
 {
 	u32 size = *(const u32 *)test->param_value;
@@ -56,6 +62,8 @@ static void covers(struct kunit *test)
 	u32 run, out, slot, i;
 
 	rds_ib_ring_init(&rg, size);
+	rg.rg_head = -50 * size;
+	rg.rg_tail = rg.rg_head;
 	for (run = 0; run < 200; run++) {
 		out = 1 + get_random_u32() % size;
 		for (i = 0; i < out; i++) {
@@ -63,11 +71,12 @@ static void covers(struct kunit *test)
 			KUNIT_ASSERT_EQ(test, rds_ib_ring_covers(&rg, slot),
 					i + 1);
 		}
-		if (out < size)
+		if (out < rg.rg_slots)
 			KUNIT_ASSERT_EQ(test, 0U,
-					rds_ib_ring_covers(&rg, (slot + 1) %
-							   size));
-		KUNIT_ASSERT_EQ(test, rds_ib_ring_covers(&rg, size), 0U);
+					rds_ib_ring_covers(&rg, (slot + 1) &
+							   (rg.rg_slots - 1)));
+		KUNIT_ASSERT_EQ(test, rds_ib_ring_covers(&rg, rg.rg_slots),
+				0U);
 		KUNIT_ASSERT_EQ(test, rds_ib_ring_covers(&rg, U32_MAX), 0U);
 		for (i = 0; i < out; i++)
 			rds_ib_ring_put(&rg);
@@ -111,7 +120,7 @@ static void rx_decay(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rds_ib_rx_decay(4, 0, 4), 4U);
 }
 
-/* What has decayed does not have to grow again at once. */
+/* After a decay, the same use does not make the target grow again. */
 static void rx_decay_lasts(struct kunit *test)
 {
 	u32 target, used, less;
