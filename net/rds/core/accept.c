@@ -150,7 +150,7 @@ static int rds_accept_wait(struct rds_cpath *cp,
 {
 	if (rds_cpath_state(cp) == RDS_PATH_UP &&
 	    !rds_accept_is_alive(cp, peer))
-		rds_probe_verify(cp);
+		rds_probe_soon(cp);
 	return -EAGAIN;
 }
 
@@ -326,7 +326,7 @@ int rds_path_knock(struct net *net, const struct rds_transport *trans,
 	ret = rds_cpath_state(cp) == RDS_PATH_UP ||
 	      rds_cpath_state(cp) == RDS_PATH_CONNECTING;
 	if (rds_cpath_state(cp) == RDS_PATH_UP)
-		rds_probe_verify(cp);
+		rds_probe_soon(cp);
 	else
 		rds_cpath_connect_now(cp);
 	rds_conn_put(conn);

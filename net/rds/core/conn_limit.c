@@ -117,8 +117,10 @@ int rds_conn_limit(struct rds_net *rn, kuid_t uid)
 static struct rds_conn_user *rds_conn_user_get(struct rds_net *rn, kuid_t uid)
 	__must_hold(&rn->rn_lock)
 {
-	struct rds_conn_user *user = rds_conn_user_find(rn, uid);
+	struct rds_conn_user *user;
 
+	lockdep_assert_held(&rn->rn_lock);
+	user = rds_conn_user_find(rn, uid);
 	if (user)
 		return user;
 	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);

@@ -263,6 +263,7 @@ void rds_park_release(struct rds_cpath *cp)
 void rds_park_release_all(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
+	lockdep_assert_held(&cp->cp_xmit_lock);
 	clear_bit(RDS_PF_UNPARK, &cp->cp_flags);
 	rds_park_look(cp, true);
 }

@@ -97,7 +97,7 @@ static void rds_path_reconnect(struct rds_cpath *cp)
 	 * other paths are dialed afterwards: see rds_path_may_dial().
 	 */
 	if (cp != first && rds_cpath_state(first) == RDS_PATH_UP)
-		rds_probe_verify(first);
+		rds_probe_soon(first);
 	if (rds_path_is_agreed(cp) &&
 	    (rds_path_dials(cp) || rds_path_is_wanted(cp)))
 		rds_cpath_connect_later(cp);
@@ -255,7 +255,7 @@ static void rds_path_remind(struct rds_cpath *cp)
 	    time_before(jiffies, cp->cp_remind_at))
 		return;
 	cp->cp_remind_at = jiffies + RDS_REMIND_DELAY;
-	rds_probe_verify(rds_conn_path(cp->cp_conn, 0));
+	rds_probe_soon(rds_conn_path(cp->cp_conn, 0));
 }
 
 /* A connection made by the peer is taken without back-off. But a path that has

@@ -44,7 +44,7 @@ unsigned int rds_probe_offer(const struct rds_conn *conn)
 static bool rds_probe_in_use(const struct rds_conn *conn)
 {
 	return READ_ONCE(conn->c_npaths_wanted) > 1 &&
-	READ_ONCE(conn->c_peer_hs.ours);
+	       READ_ONCE(conn->c_peer_hs.ours);
 }
 
 /**
@@ -98,27 +98,22 @@ void rds_probe_write_reply(struct rds_cpath *cp, struct rds_message *msg)
 	rds_probe_write_frame(cp->cp_conn, msg, true, READ_ONCE(cp->cp_rx_tag));
 }
 
-/* Only a peer that runs our implementation understands unnumbered frames. */
-static void rds_probe_soon(struct rds_cpath *cp)
+/**
+ * rds_probe_soon() - Schedule a probe
+ * @cp: the path, UP
+ *
+ * Only a peer that runs our implementation understands unnumbered frames. If
+ * the peer has lost the connection, its host responds with a reset.
+ *
+ * Context: Any context.
+ */
+void rds_probe_soon(struct rds_cpath *cp)
 {
 	if (READ_ONCE(cp->cp_conn->c_peer_hs.ours))
 		set_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);
 	else
 		set_bit(RDS_PF_PROBE, &cp->cp_flags);
 	rds_cpath_kick(cp, 0);
-}
-
-/**
- * rds_probe_verify() - Check with a probe whether the peer has the connection
- * @cp: the path, UP
- *
- * If the peer has lost the connection, its host responds with a reset.
- *
- * Context: Any.
- */
-void rds_probe_verify(struct rds_cpath *cp)
-{
-	rds_probe_soon(cp);
 }
 
 /* Merge a frame with the previous one of the same sender. A frame that the peer
@@ -346,8 +341,7 @@ void rds_probe_queue_replies(struct rds_cpath *cp)
 }
 
 /**
- * rds_probe_offer_again() - Send a probe if the last frame offered something
- * else
+ * rds_probe_offer_again() - Send a probe if our offer has changed
  * @conn: the connection
  *
  * To be called after the replies are queued, which may carry the present offer

@@ -17,7 +17,7 @@ void rds_probe_write(struct rds_cpath *cp, struct rds_message *msg);
 void rds_probe_write_reply(struct rds_cpath *cp, struct rds_message *msg);
 unsigned int rds_probe_offer(const struct rds_conn *conn);
 void rds_probe_offer_again(struct rds_conn *conn);
-void rds_probe_verify(struct rds_cpath *cp);
+void rds_probe_soon(struct rds_cpath *cp);
 bool rds_probe_receive(struct rds_cpath *cp, struct rds_incoming *inc,
 		       bool *turn);
 struct rds_message *rds_probe_new(struct rds_cpath *cp);

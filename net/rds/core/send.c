@@ -92,6 +92,7 @@ static bool rds_send_may_pick(struct rds_cpath *cp)
 {
 	unsigned long ahead = READ_ONCE(cp->cp_flags) & RDS_PF_AHEAD;
 
+	lockdep_assert_held(&cp->cp_lock);
 	if (unlikely(cp->cp_map_yields))
 		ahead &= ~BIT(RDS_PF_CONG);
 	if (unlikely(cp->cp_sw.so_yields))
@@ -264,6 +265,7 @@ static int rds_send_ahead(struct rds_cpath *cp)
 {
 	int ret = 0;
 
+	lockdep_assert_held(&cp->cp_xmit_lock);
 	if (unlikely(test_bit(RDS_PF_UNPARK, &cp->cp_flags)))
 		rds_park_release(cp);
 	if (unlikely(cp->cp_sw.so_response))
@@ -291,6 +293,7 @@ static bool rds_send_gives_way(struct rds_cpath *cp,
 			       const struct rds_message *msg)
 	__must_hold(&cp->cp_xmit_lock)
 {
+	lockdep_assert_held(&cp->cp_xmit_lock);
 	return !msg || (rds_send_has_sw_op(cp, msg) &&
 			rds_sw_waits(cp, msg));
 }
@@ -396,9 +399,10 @@ static int rds_send_messages(struct rds_cpath *cp, unsigned int *budget)
 static int rds_send_batch(struct rds_cpath *cp, unsigned int *budget)
 	__must_hold(&cp->cp_xmit_lock)
 {
-	int ret = rds_send_messages(cp, budget);
-	int flushed;
+	int flushed, ret;
 
+	lockdep_assert_held(&cp->cp_xmit_lock);
+	ret = rds_send_messages(cp, budget);
 	if (ret >= 0) {
 		flushed = rds_send_flush_out(cp);
 		if (flushed < 0)

@@ -297,6 +297,7 @@ struct rds_message *rds_send_new_control(struct rds_cpath *cp)
 void rds_send_enqueue_control(struct rds_cpath *cp, struct rds_message *msg)
 	__must_hold(&cp->cp_lock)
 {
+	lockdep_assert_held(&cp->cp_lock);
 	rds_send_register(cp, msg);
 	list_add_tail(&msg->m_path_item, &cp->cp_send_queue);
 }

@@ -138,8 +138,10 @@ struct rds_message *rds_sw_new_frame(const struct rds_sw_frame *says,
 int rds_sw_send(struct rds_cpath *cp, struct rds_message **frame)
 	__must_hold(&cp->cp_xmit_lock)
 {
-	int ret = cp->cp_trans->data->xmit(&cp->cp_pub, *frame, true);
+	int ret;
 
+	lockdep_assert_held(&cp->cp_xmit_lock);
+	ret = cp->cp_trans->data->xmit(&cp->cp_pub, *frame, true);
 	if (ret < 0)
 		return ret;
 	rds_message_put(*frame);

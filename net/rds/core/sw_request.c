@@ -217,8 +217,10 @@ static int rds_sw_wait(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
 	const struct rds_data_ops *ops = cp->cp_trans->data;
-	int ret = ops->flush ? ops->flush(&cp->cp_pub) : 0;
+	int ret;
 
+	lockdep_assert_held(&cp->cp_xmit_lock);
+	ret = ops->flush ? ops->flush(&cp->cp_pub) : 0;
 	return ret ?: -EAGAIN;
 }
 
@@ -229,6 +231,7 @@ static int rds_sw_wait(struct rds_cpath *cp)
 static int rds_sw_send_handshake(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
+	lockdep_assert_held(&cp->cp_xmit_lock);
 	set_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);
 	rds_cpath_kick(cp, 0);
 	return rds_sw_wait(cp);
@@ -243,6 +246,7 @@ static int rds_sw_begin(struct rds_cpath *cp, struct rds_message *msg)
 	struct rds_sw_request *sc;
 	int ret;
 
+	lockdep_assert_held(&cp->cp_xmit_lock);
 	ret = rds_sw_check_peer(cp);
 	if (ret)
 		return ret == -EAGAIN ? rds_sw_wait(cp) :
@@ -275,6 +279,7 @@ static int rds_sw_send_request(struct rds_cpath *cp, struct rds_message *msg)
 	struct rds_sw *so = &cp->cp_sw;
 	int ret = 0;
 
+	lockdep_assert_held(&cp->cp_xmit_lock);
 	if (!so->so_request)
 		ret = rds_sw_begin(cp, msg);
 	if (!ret)

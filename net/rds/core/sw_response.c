@@ -323,8 +323,10 @@ static bool rds_sw_turn_ends(struct rds_cpath *cp)
 int rds_sw_go_on(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
 {
-	int ret = rds_sw_send(cp, &cp->cp_sw.so_response);
+	int ret;
 
+	lockdep_assert_held(&cp->cp_xmit_lock);
+	ret = rds_sw_send(cp, &cp->cp_sw.so_response);
 	if (!ret)
 		cp->cp_sw.so_in_turn++;
 	return ret;
@@ -340,6 +342,7 @@ static int rds_sw_respond_some(struct rds_cpath *cp)
 	struct rds_sw_response *job;
 	int ret;
 
+	lockdep_assert_held(&cp->cp_xmit_lock);
 	while (!rds_sw_turn_ends(cp)) {
 		if (rds_cpath_state(cp) != RDS_PATH_UP)
 			return -ENOTCONN;

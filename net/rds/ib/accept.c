@@ -55,8 +55,7 @@ static void rds_ib_accept_work_fn(struct work_struct *work)
 	rds_ib_accept_end_refused();
 	while ((ic = rds_ib_accept_next())) {
 		if (rds_path_accept(&init_net, &rds_ib_transport,
-				    &ic->ic_request,
-				    ic))
+				    &ic->ic_request, ic))
 			rds_ib_conn_free(ic);
 		rds_ib_accept_end_refused();
 	}

@@ -285,12 +285,12 @@ static void rds_ib_conn_part(struct rds_ib_conn *ic, enum rds_ib_state state)
 void rds_ib_conn_free(struct rds_ib_conn *ic)
 {
 	enum rds_ib_state state = RDS_IB_IDLE;
-	bool linger = false;
+	bool defer = false;
 
 	if (ic->ic_id) {
 		state = rds_ib_conn_close(ic);
-		linger = rds_ib_cm_must_defer(ic, state);
-		if (!linger)
+		defer = rds_ib_cm_must_defer(ic, state);
+		if (!defer)
 			rds_ib_conn_part(ic, state);
 		if (ic->ic_id->qp) {
 			rds_ib_drain(ic);
@@ -301,7 +301,7 @@ void rds_ib_conn_free(struct rds_ib_conn *ic)
 		ib_free_cq(ic->ic_cq);
 	rds_ib_tx_release(ic);
 	rds_ib_rx_release(ic);
-	if (linger)
+	if (defer)
 		rds_ib_cm_defer(ic);
 	else
 		rds_ib_conn_end(ic);

@@ -173,6 +173,7 @@ static void rds_tcp_accepted(struct rds_tcp_net *tn, struct socket *sock)
 	struct rds_conn_request peer;
 	int order;
 
+	lockdep_assert_held(&tn->tn_lock);
 	rds_tcp_hold_net(sock->sk);
 	rds_tcp_peer_of(sock->sk, &peer);
 	order = memcmp(&peer.laddr, &peer.faddr, sizeof(peer.laddr));
@@ -243,6 +244,7 @@ static bool rds_tcp_pending_place(struct rds_tcp_pending *pa)
 	struct rds_tcp_net *tn = pa->pa_tn;
 	int ret;
 
+	lockdep_assert_held(&tn->tn_lock);
 	if (!pa->pa_valid) {
 		ret = rds_tcp_pending_peek(pa);
 		if (ret < 0)

@@ -115,8 +115,7 @@ static int rds_tcp_dial(struct rds_tcp_path *tp)
 	return ret;
 }
 
-static struct rds_tcp_pending *rds_tcp_take_offer(struct rds_tcp_path *tp,
-						  bool *more)
+static struct rds_tcp_pending *rds_tcp_take_offer(struct rds_tcp_path *tp)
 {
 	struct rds_tcp_pending *pa;
 
@@ -127,7 +126,6 @@ static struct rds_tcp_pending *rds_tcp_take_offer(struct rds_tcp_path *tp,
 		list_del(&pa->pa_item);
 		WRITE_ONCE(tp->tp_noffers, tp->tp_noffers - 1);
 	}
-	*more = !list_empty(&tp->tp_offers);
 	spin_unlock_bh(&tp->tp_lock);
 	return pa;
 }
@@ -136,7 +134,7 @@ static struct rds_tcp_pending *rds_tcp_take_offer(struct rds_tcp_path *tp,
  * read, too, even if the peer has closed the connection already. In that case
  * the path comes UP and is dropped at once.
  */
-static int rds_tcp_take(struct rds_tcp_path *tp, struct socket *sock, bool more)
+static int rds_tcp_take(struct rds_tcp_path *tp, struct socket *sock)
 {
 	struct rds_path *path = tp->tp_path;
 	struct sock *sk = sock->sk;
@@ -175,13 +173,12 @@ int rds_tcp_path_connect(struct rds_path *path)
 	struct rds_tcp_path *tp = path->data;
 	struct rds_tcp_pending *pa;
 	struct socket *sock;
-	bool more;
 
-	pa = rds_tcp_take_offer(tp, &more);
+	pa = rds_tcp_take_offer(tp);
 	if (pa) {
 		sock = pa->pa_sock;
 		kfree(pa);
-		return rds_tcp_take(tp, sock, more);
+		return rds_tcp_take(tp, sock);
 	}
 
 	if (path->index && rds_tcp_is_higher(path))

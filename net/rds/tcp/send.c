@@ -183,8 +183,7 @@ static int rds_tcp_tx_user(struct rds_tcp_path *tp, struct sock *sk,
 	while (tp->tp_tx_off < sizeof(struct rds_header) + payload->len) {
 		skip = tp->tp_tx_off - sizeof(struct rds_header);
 		iov_iter_bvec(&mh.msg_iter, ITER_SOURCE, payload->bvec,
-			      payload->nr,
-			      payload->len);
+			      payload->nr, payload->len);
 		iov_iter_advance(&mh.msg_iter, skip);
 		ret = tcp_sendmsg_locked(sk, &mh, payload->len - skip);
 		if (ret == -EAGAIN)

@@ -777,7 +777,7 @@ static u32 stranger_address(unsigned int n)
 	return 0xc0000100 - 1 - n;
 }
 
-static int stranger(struct kunit *test, unsigned int n)
+static int unused(struct kunit *test, unsigned int n)
 {
 	rig_of(test)->peer = stranger_address(n);
 	return rig_offer_only(test, 0, offers);
@@ -805,10 +805,10 @@ static void strangers_are_bounded(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < UNUSED_MAX; i++)
-		KUNIT_ASSERT_EQ(test, 0, stranger(test, i));
+		KUNIT_ASSERT_EQ(test, 0, unused(test, i));
 	KUNIT_EXPECT_EQ(test, live_paths(test), UNUSED_MAX);
 	for (; i < UNUSED_MAX + 5; i++)
-		KUNIT_EXPECT_EQ(test, 0, stranger(test, i));
+		KUNIT_EXPECT_EQ(test, 0, unused(test, i));
 
 	KUNIT_EXPECT_TRUE(test, paths_become(test, UNUSED_MAX));
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_FREE), 5U);
@@ -838,15 +838,15 @@ static void stranger_is_bounded(struct kunit *test)
 {
 	unsigned int i;
 
-	KUNIT_ASSERT_EQ(test, 0, stranger(test, 1));
+	KUNIT_ASSERT_EQ(test, 0, unused(test, 1));
 	for (i = 1; i <= UNUSED_OF_PEER; i++) {
 		rig_of(test)->tos = i;
-		KUNIT_ASSERT_EQ(test, 0, stranger(test, 0));
+		KUNIT_ASSERT_EQ(test, 0, unused(test, 0));
 	}
 	KUNIT_EXPECT_EQ(test, live_paths(test), UNUSED_OF_PEER + 1);
 	for (; i <= UNUSED_OF_PEER + 5; i++) {
 		rig_of(test)->tos = i;
-		KUNIT_EXPECT_EQ(test, 0, stranger(test, 0));
+		KUNIT_EXPECT_EQ(test, 0, unused(test, 0));
 	}
 
 	KUNIT_EXPECT_TRUE(test, paths_become(test, UNUSED_OF_PEER + 1));

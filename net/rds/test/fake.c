@@ -329,8 +329,7 @@ static bool fake_bag_is_intact(const struct rds_payload *payload)
 		for (i = 0; i < payload->nr; i++) {
 			bv = &payload->bvec[i];
 			if (!fake_is_pattern(page_address(bv->bv_page) +
-					     bv->bv_offset, offset,
-					     bv->bv_len))
+					     bv->bv_offset, offset, bv->bv_len))
 				return false;
 			offset += bv->bv_len;
 		}

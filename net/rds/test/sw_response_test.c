@@ -47,7 +47,7 @@ static void ask_again(struct rds_path *path, struct rds_message *msg)
 }
 
 /* Both ends have sent handshake frames, and nothing is left to send. */
-static struct socket *greeted(struct kunit *test)
+static struct socket *known(struct kunit *test)
 {
 	struct socket *sock = rig_socket(test, RIG_PORT);
 
@@ -103,7 +103,7 @@ static unsigned int sent_before(struct kunit *test)
 
 static void answers_go_before_messages(struct kunit *test)
 {
-	struct socket *sock = greeted(test);
+	struct socket *sock = known(test);
 
 	block(test);
 	rig_send(test, sock, 1);
@@ -122,7 +122,7 @@ static void expect_turns(struct kunit *test,
 			 void (*in_xmit)(struct rds_path *path,
 					 struct rds_message *msg))
 {
-	struct socket *sock = greeted(test);
+	struct socket *sock = known(test);
 
 	block(test);
 	rig_send(test, sock, 1);
@@ -159,7 +159,7 @@ static void slow_transport_gives_all_a_turn(struct kunit *test)
 
 static void as_many_as_are_allowed(struct kunit *test)
 {
-	greeted(test);
+	known(test);
 	block(test);
 	while (asked < WAITING + ONE)
 		ask(rig_path(test));
@@ -171,7 +171,7 @@ static void as_many_as_are_allowed(struct kunit *test)
 
 static void one_more_is_too_much(struct kunit *test)
 {
-	greeted(test);
+	known(test);
 	block(test);
 	while (asked < WAITING + ONE + 1)
 		ask(rig_path(test));
