@@ -142,18 +142,18 @@ list_kernels() {
 	say
 }
 
-# summary: what failed, what was skipped and why, on which kernels, the table, and
-# the last line.
+# summary: what was skipped and why, on which kernels, the table, what failed,
+# and the last line: the end of a log tells most.
 # Returns non-zero if anything failed.
 summary() {
 	say
-	list_results Failed '^not ok '
 	list_results Skipped '^ok .*# SKIP'
 	list_kernels
 	printf '%-16s %6s %6s %7s %5s %7s %7s %6s %8s\n' \
 		stage passed failed skipped boots booting running took budget
 	printf '%s\n' "${TABLE[@]}"
 	say
+	list_results Failed '^not ok '
 	say "$PASSED passed, $FAILED failed, $SKIPPED skipped"
 	[ "$FAILED" -eq 0 ]
 }
