@@ -46,8 +46,8 @@ static int rds_cmsg_read_args(const struct cmsghdr *cmsg,
 /* Mask of the types of which a message may carry only one in all */
 static u32 rds_cmsg_kind(int type)
 {
-	if (BIT(type) & RDS_CMSG_ATOMICS)
-		return RDS_CMSG_ATOMICS;
+	if (BIT(type) & RDS_CMSG_OPS)
+		return RDS_CMSG_OPS;
 	return BIT(type) & RDS_CMSG_COOKIES ? RDS_CMSG_COOKIES : BIT(type);
 }
 
@@ -202,10 +202,11 @@ static int rds_cmsg_can_run(const struct rds_send_cmsgs *cmsgs,
  * @timeo: see rds_sw_admit()
  *
  * Context: Process context, may sleep.
- * Return: 0 if all is done; -EINVAL if a control message is repeated, or names
- * a key that no MR has; -EFAULT if the local address of an operation is bad;
- * -EOPNOTSUPP if the connection or the peer cannot do the operation; or as
- * rds_sw_admit(), rds_mr_register(), rds_op_add_rdma() and rds_op_add_atomic().
+ * Return: 0 if all is done; -EINVAL if there are two operations or two cookies,
+ * or if a cookie has a key that no MR has; -EFAULT if the local address of an
+ * operation is bad; -EOPNOTSUPP if the connection or the peer cannot do the
+ * operation; or as rds_sw_admit(), rds_mr_register(), rds_op_add_rdma() and
+ * rds_op_add_atomic().
  */
 int rds_cmsg_run_all(const struct rds_send_cmsgs *cmsgs, struct rds_sock *rs,
 		     struct rds_conn *conn, struct rds_message *rm,

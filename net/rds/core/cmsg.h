@@ -10,7 +10,7 @@
 /**
  * struct rds_send_cmsgs - the requests in the control messages of a sendmsg()
  * @seen: bit N is set if a control message of type N was present
- * @twice: a control message that may come only once came again
+ * @twice: there are two operations, two MR cookies, or two zerocopy cookies
  * @args_err: errno for a malformed header or for an RDS_CMSG_RDMA_ARGS that is
  *	too short; otherwise 0
  * @err: errno for anything else that is wrong; otherwise 0

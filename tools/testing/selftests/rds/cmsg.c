@@ -347,6 +347,24 @@ TEST_F(refused, duplicates)
 	EXPECT_EQ(-EINVAL, msg_send(self->fd, &msg));
 }
 
+/* A message cannot have two operations of different kinds either. */
+TEST_F(refused, two_operations)
+{
+	struct rds_rdma_args rdma = rdma_args();
+	struct rds_atomic_args atomic = atomic_args();
+	struct rds_msg msg;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(atomics); i++) {
+		msg_init(&msg, &self->name);
+		rds_msg_add(&msg, SOL_RDS, RDS_CMSG_RDMA_ARGS, &rdma,
+			    sizeof(rdma));
+		rds_msg_add(&msg, SOL_RDS, atomics[i], &atomic,
+			    sizeof(atomic));
+		EXPECT_EQ(-EINVAL, msg_send(self->fd, &msg));
+	}
+}
+
 /* A message cannot have both an operation and a key or a registration. */
 TEST_F(refused, mixtures)
 {
