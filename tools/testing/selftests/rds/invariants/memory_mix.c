@@ -11,7 +11,7 @@
  * RDS_SEED, which is printed, repeats a run; each variant takes a third of
  * RDS_SECONDS, or five seconds.
  */
-#include "../pair.h"
+#include "pair.h"
 
 #include <stdarg.h>
 #include <sys/mman.h>

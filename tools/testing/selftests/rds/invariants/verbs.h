@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * For the tests of RDS over RDMA devices, which are in software: the fixture is
- * two sockets at a device that is connected to itself (../roce.h). A second
+ * two sockets at a device that is connected to itself (roce.h). A second
  * device, on an interface of its own, comes and goes as a test wants it.
  */
 #ifndef RDS_VERBS_H
