@@ -86,6 +86,71 @@ tap_await() {
 	TAP_ASIDE=()
 }
 
+# tap_results WHERE: what programs print in TAP becomes results of this stage,
+# named after where they come from. A line "# program NAME" precedes the output
+# of a program, and "# status STATUS [BEGIN END]" follows it, with times in
+# seconds; without these lines, all is the output of one program. A program that
+# stopped early is one failure more. Returns non-zero if anything failed.
+tap_results() {
+	awk -v where="$1" '
+	function result(good, text) {
+		print (good ? "ok - " : "not ok - ") name ": " text
+		fflush()
+		seen++
+		bad += !good
+		failed += !good
+	}
+	# The harness leaves out the name of a test that was skipped.
+	function text_from(field,   text) {
+		text = substr($0, index($0, $field))
+		sub(/^- /, "", text)
+		return (text ~ /^# SKIP/ ? test " " : "") text
+	}
+	function ended(status) {
+		if (!plan || seen != plan || (status && !bad))
+			result(0, "stopped after " seen + 0 " of " plan + 0 \
+			       " tests, status " status)
+		running = 0
+	}
+	BEGIN { name = where; running = 1 }
+	/^# program / {
+		name = where " " $3
+		plan = seen = bad = 0
+		running = 1
+		next
+	}
+	/^# status / {
+		ended($3)
+		if (NF >= 5)
+			print "# " name " took " $5 - $4 " s"
+		next
+	}
+	/^1\.\./ { plan = substr($1, 4); next }
+	/^ok / { result(1, text_from(3)); next }
+	/^not ok / { result(0, text_from(4)); next }
+	/^# +RUN / { test = $3; next }
+	/^TAP version/ || /^# +(OK|FAIL) / { next }
+	/^# (Starting|PASSED|FAILED|Totals)/ { next }
+	{ sub(/^(# )?/, "# "); print; fflush() }
+	END {
+		if (running)
+			ended(0)
+		exit failed > 0
+	}
+	'
+}
+
+# tap_from WHERE WHAT COMMAND...: COMMAND prints what tap_results takes; one
+# result more is whether it, WHAT, ended well.
+tap_from() {
+	local where=$1 what=$2 status=0
+
+	shift 2
+	{ "$@" || status=$?; } > >(tap_results "$where") 2>&1
+	wait "$!" || TAP_FAILED=$((TAP_FAILED + 1))
+	tap_is "$where: $what ended well" 0 "$status"
+}
+
 # tap_done: the plan. Returns non-zero if anything failed.
 tap_done() {
 	say "1..$TAP_NUMBER"

@@ -16,15 +16,12 @@ build_peers() {
 # peers WHERE OPTIONS PROGRAM...: run programs in a guest with a device that
 # reaches itself. $RDS_RDMA, if set, is its kind: rxe, or in the debug kernel siw.
 peers() {
-	local where=$1 options=$2 status=0
+	local where=$1 options=$2
 
 	shift 2
 	[ -z "${RDS_RDMA-}" ] || options+=" --env RDS_RDMA=$RDS_RDMA"
 	tap_say "$where"
 	# shellcheck disable=SC2086 # words are wanted
-	{ "$RDS_TOP/scripts/vm/run" $options -- "$IBPEER/guest" \
-		"${@/#/$PROGRAMS/}" || status=$?; } > >(results "$where") 2>&1
-	# shellcheck disable=SC2034 # tap.sh's
-	wait "$!" || TAP_FAILED=1
-	tap_is "$where: the guest ended well" 0 "$status"
+	tap_from "$where" "the guest" "$RDS_TOP/scripts/vm/run" $options -- \
+		"$IBPEER/guest" "$PROGRAMS" "$@"
 }

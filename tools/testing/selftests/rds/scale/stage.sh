@@ -11,16 +11,13 @@ build_scale() {
 		KSRC="$RDS_CACHE/src/linux-6.1"
 }
 
-# scale_guest KERNEL OPTIONS...: the program's results, which it prints as
-# TAP, become this stage's.
+# scale_guest KERNEL OPTIONS...: the program's results become this stage's.
 scale_guest() {
-	local kernel=$1 status=0
+	local kernel=$1
 
 	shift
 	tap_say "$kernel $*"
-	"$RDS_TOP/scripts/vm/run" --kernel "$kernel" --modules "rds rds_tcp" \
-		"$@" -- "$SCALE_BUILT/scale" || status=$?
-	# shellcheck disable=SC2034 # tap.sh's
-	[ "$status" = 0 ] || TAP_FAILED=1
-	tap_is "$kernel: the guest ended well" 0 "$status"
+	tap_from "$kernel" "the guest" "$RDS_TOP/scripts/vm/run" \
+		--kernel "$kernel" --modules "rds rds_tcp" "$@" -- \
+		"$SCALE_BUILT/scale"
 }
