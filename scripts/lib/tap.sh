@@ -107,34 +107,38 @@ tap_results() {
 		return (text ~ /^# SKIP/ ? test " " : "") text
 	}
 	function ended(status) {
-		if (!plan || seen != plan || (status && !bad))
+		if (!plan || seen != plan || (status != "0" && !bad))
 			result(0, "stopped after " seen + 0 " of " plan + 0 \
 			       " tests, status " status)
 		running = 0
 	}
 	BEGIN { name = where; running = 1 }
 	/^# program / {
+		# The status of the one before is lost.
+		if (running && tagged)
+			ended("unknown")
+		tagged = 1
 		name = where " " $3
 		plan = seen = bad = 0
 		running = 1
 		next
 	}
-	/^# status / {
-		ended($3)
+	/^# status/ {
+		ended(NF < 3 ? "unknown" : $3)
 		if (NF >= 5)
 			print "# " name " took " $5 - $4 " s"
 		next
 	}
-	/^1\.\./ { plan = substr($1, 4); next }
+	/^1\.\./ { plan = substr($1, 4) + 0; next }
 	/^ok / { result(1, text_from(3)); next }
 	/^not ok / { result(0, text_from(4)); next }
 	/^# +RUN / { test = $3; next }
-	/^TAP version/ || /^# +(OK|FAIL) / { next }
+	/^$/ || /^TAP version/ || /^# +(OK|FAIL) / { next }
 	/^# (Starting|PASSED|FAILED|Totals)/ { next }
 	{ sub(/^(# )?/, "# "); print; fflush() }
 	END {
 		if (running)
-			ended(0)
+			ended(tagged ? "unknown" : 0)
 		exit failed > 0
 	}
 	'
