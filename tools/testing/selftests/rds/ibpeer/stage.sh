@@ -13,6 +13,11 @@ build_peers() {
 		KSRC="$RDS_CACHE/src/linux-6.1"
 }
 
+# peer_programs LIST...: those of some lists of the Makefile.
+peer_programs() {
+	make -s -C "$IBPEER" KSRC="$RDS_CACHE/src/linux-6.1" programs LISTS="$*"
+}
+
 # peers WHERE OPTIONS PROGRAM...: run programs in a guest with a device that
 # reaches itself. $RDS_RDMA, if set, is its kind: rxe, or in the debug kernel siw.
 peers() {

@@ -18,6 +18,19 @@ build_programs() {
 	done
 }
 
+# socket_programs LIST...: those of the directory above, of the socket interface,
+# that are in some lists of its Makefile.
+socket_programs() {
+	make -s -C "$SELFTESTS" KSRC="$RDS_CACHE/src/linux-6.1" programs \
+		LISTS="$*"
+}
+
+# themes LIST...: those of this directory.
+themes() {
+	make -s -C "$SELFTESTS/invariants" KSRC="$RDS_CACHE/src/linux-6.1" \
+		programs LISTS="$*"
+}
+
 # build_programs_32 PROGRAM...: some of the directory above for 32-bit callers.
 # The kselftest header takes addresses for 64-bit numbers.
 build_programs_32() {
@@ -30,11 +43,6 @@ build_programs_32() {
 	make -s -j"$(nproc)" -C "$SELFTESTS" OUTPUT="$PROGRAMS-32" \
 		USERCFLAGS="-m32 -Werror -Wno-pointer-to-int-cast" \
 		KSRC="$RDS_CACHE/src/linux-6.1" "${targets[@]}"
-}
-
-# socket_programs: those of the directory above, of the socket interface.
-socket_programs() {
-	make -s -C "$SELFTESTS" KSRC="$RDS_CACHE/src/linux-6.1" programs
 }
 
 # guest WHERE OPTIONS PROGRAM...: run programs in one guest; what they go by in

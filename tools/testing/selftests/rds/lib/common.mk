@@ -5,6 +5,10 @@
 #
 #   HELPERS   C files of the folder that are linked to each of its programs
 #
+# A Makefile may also name lists of its programs, by the guests that they need.
+# The stages that run the programs (scripts/check.d, scripts/soak.d) ask for
+# lists: make programs LISTS="...".
+#
 # In a kernel tree nothing needs to be given. Elsewhere the kselftest headers
 # and lib.mk are used from the kernel source at KSRC.
 
@@ -42,3 +46,11 @@ $(helper_objs): $(OUTPUT)/%.o: %.c $(LOCAL_HDRS)
 	$(compile)
 
 $(TEST_GEN_PROGS) $(TEST_GEN_PROGS_EXTENDED): $(helper_objs) $(lib_objs)
+
+# A list without programs is a mistake.
+LISTS ?= TEST_GEN_PROGS
+
+.PHONY: programs
+programs:
+	@echo $(notdir $(foreach list,$(LISTS),$(or $($(list)),\
+		$(error $(CURDIR) has no programs in the list $(list)))))
