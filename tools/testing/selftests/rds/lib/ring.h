@@ -3,6 +3,8 @@
 #ifndef RDS_RING_H
 #define RDS_RING_H
 
+#include "rds_test.h"
+
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -13,6 +15,7 @@
 struct ring {
 	int fd;
 	unsigned int *sq_tail;
+	unsigned int *sq_mask;
 	unsigned int *sq_array;
 	unsigned int *cq_head;
 	unsigned int *cq_tail;
@@ -45,6 +48,7 @@ static inline int ring_setup(struct ring *ring)
 	if (sq == MAP_FAILED || cq == MAP_FAILED || ring->sqes == MAP_FAILED)
 		return -ENOMEM;
 	ring->sq_tail = (void *)(sq + p.sq_off.tail);
+	ring->sq_mask = (void *)(sq + p.sq_off.ring_mask);
 	ring->sq_array = (void *)(sq + p.sq_off.array);
 	ring->cq_head = (void *)(cq + p.cq_off.head);
 	ring->cq_tail = (void *)(cq + p.cq_off.tail);
@@ -53,24 +57,43 @@ static inline int ring_setup(struct ring *ring)
 	return 0;
 }
 
-/* The result of @sqe; what else completes with it is swallowed. */
-static inline int ring_run(struct ring *ring, const struct io_uring_sqe *sqe)
+/* Returns 1, or a negative errno. */
+static inline int ring_submit(struct ring *ring, const struct io_uring_sqe *sqe)
 {
-	unsigned int tail = *ring->sq_tail, head = *ring->cq_head;
-	unsigned int slot = tail % RING_ENTRIES;
-	int ret;
+	unsigned int tail = *ring->sq_tail;
+	unsigned int slot = tail & *ring->sq_mask;
 
 	ring->sqes[slot] = *sqe;
 	ring->sq_array[slot] = slot;
 	__atomic_store_n(ring->sq_tail, tail + 1, __ATOMIC_RELEASE);
-	if (syscall(SYS_io_uring_enter, ring->fd, 1, 1, IORING_ENTER_GETEVENTS,
-		    NULL, 0) != 1)
-		return -errno;
+	return ERR(syscall(SYS_io_uring_enter, ring->fd, 1, 0, 0, NULL, 0));
+}
+
+/*
+ * Wait for the outstanding completion, and return its result. Any further
+ * completions that are there by then are dropped.
+ */
+static inline int ring_wait(struct ring *ring)
+{
+	unsigned int head = *ring->cq_head;
+	int ret;
+
+	ret = ERR(syscall(SYS_io_uring_enter, ring->fd, 0, 1,
+			  IORING_ENTER_GETEVENTS, NULL, 0));
+	if (ret < 0)
+		return ret;
 	ret = ring->cqes[head & *ring->cq_mask].res;
 	__atomic_store_n(ring->cq_head,
 			 __atomic_load_n(ring->cq_tail, __ATOMIC_ACQUIRE),
 			 __ATOMIC_RELEASE);
 	return ret;
+}
+
+static inline int ring_run(struct ring *ring, const struct io_uring_sqe *sqe)
+{
+	int ret = ring_submit(ring, sqe);
+
+	return ret == 1 ? ring_wait(ring) : ret < 0 ? ret : -EIO;
 }
 
 #endif /* RDS_RING_H */
