@@ -3,24 +3,7 @@
  * A peer that becomes deaf without a word, in ways that take the kernel long to
  * find out. How long depends on the device.
  */
-#include "test.h"
-
-#define WAITING 10
-
-FIXTURE(asked) {
-	struct site site;
-};
-
-FIXTURE_SETUP(asked)
-{
-	ASSERT_EQ(0, site_set_up_listening(&self->site, true));
-	ASSERT_TRUE(site_send(&self->site, 0, WAITING));
-}
-
-FIXTURE_TEARDOWN(asked)
-{
-	site_tear_down(&self->site);
-}
+#include "asked.h"
 
 /* Until the kernel has sent its messages often enough, or waited so long */
 TEST_F(asked, and_deaf_after_the_answer_it_is_asked_again)

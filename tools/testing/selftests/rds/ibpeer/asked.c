@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A peer that the kernel connects to, and that says no, answers late or not at
+ * all, or is lost. The kernel tries again, and as soon as the peer behaves, it
+ * gets every message once.
+ */
+#include "asked.h"
+
+/* Manners to say no, each three times before the answer is yes */
+FIXTURE(refusal) {
+	struct site site;
+};
+
+FIXTURE_VARIANT(refusal) {
+	/* What it says: so many bytes, alike but for a number in front */
+	unsigned int len;
+	uint32_t number;
+	unsigned char byte;
+	/* Says nothing, but goes */
+	bool goes;
+};
+
+FIXTURE_VARIANT_ADD(refusal, for_incompatible_versions) {
+	.len = 4, .number = 1,
+};
+
+FIXTURE_VARIANT_ADD(refusal, for_incompatible_versions_in_network_order) {
+	.len = 4, .number = 1U << 24,
+};
+
+FIXTURE_VARIANT_ADD(refusal, without_a_reason) { .len = 0 };
+FIXTURE_VARIANT_ADD(refusal, for_reason_0) { .len = 4 };
+FIXTURE_VARIANT_ADD(refusal, for_unknown_reasons) { .len = 4, .number = -1 };
+FIXTURE_VARIANT_ADD(refusal, for_half_a_reason) { .len = 2, .number = 1 };
+FIXTURE_VARIANT_ADD(refusal, with_all_that_fits) {
+	.len = 148, .number = -1, .byte = 0xff,
+};
+
+FIXTURE_VARIANT_ADD(refusal, by_going) { .goes = true };
+
+FIXTURE_SETUP(refusal)
+{
+	ASSERT_EQ(0, site_set_up_listening(&self->site, true));
+}
+
+FIXTURE_TEARDOWN(refusal)
+{
+	site_tear_down(&self->site);
+}
+
+TEST_F(refusal, is_survived)
+{
+	struct site *site = &self->site;
+	unsigned char data[148];
+	unsigned int i;
+
+	memset(data, variant->byte, sizeof(data));
+	memcpy(data, &variant->number, sizeof(variant->number));
+	ASSERT_TRUE(site_send(site, 0, WAITING));
+	for (i = 0; i < 3; i++) {
+		ASSERT_TRUE(peer_asked(&site->ear, &site->peer));
+		if (!variant->goes)
+			EXPECT_TRUE(peer_reject(&site->peer, data,
+						variant->len));
+		peer_free(&site->peer);
+		EXPECT_FALSE(site_is_up(site));
+	}
+	EXPECT_TRUE(site_honest(site));
+	ASSERT_TRUE(site_answer(site, 0, false));
+	EXPECT_CURED(0);
+}
+
+/* Five seconds, until the kernel gives up */
+TEST_F(asked, and_silent_it_is_asked_again)
+{
+	struct site *site = &self->site;
+	struct peer first;
+
+	ASSERT_TRUE(peer_asked(&site->ear, &first));
+	EXPECT_TRUE(site_honest(site));
+	ASSERT_TRUE(site_answer(site, 0, false));
+	EXPECT_CURED(0);
+	/* What comes so late is not heeded. */
+	EXPECT_FALSE(first.over);
+	peer_reject(&first, NULL, 0);
+	peer_free(&first);
+	EXPECT_TRUE(site_talks(site, 10));
+	EXPECT_TRUE(site_is_up(site));
+}
+
+/* Completions of the device for so many messages */
+static int64_t completions(struct site *site, unsigned int count,
+			   unsigned int len)
+{
+	int64_t before = rds_counter(site->fd, "ib_tx_cq_event");
+	unsigned char payload[PEER_SLOT] = {};
+	struct frame heard, ack = {};
+
+	while (count--) {
+		if (rds_sendto(site->fd, payload, len, 0,
+			       &site->name) != (ssize_t)len ||
+		    !site_hear(site, &heard, payload))
+			return -1;
+		ack.ack = heard.seq;
+		frame_seal(&ack);
+		if (!peer_send(&site->peer, &ack, NULL, 0))
+			return -1;
+	}
+	return rds_counter(site->fd, "ib_tx_cq_event") - before;
+}
+
+/* There is one now and then: but not so seldom that much memory would wait. */
+TEST_F(asked, there_are_few_completions_of_small_messages)
+{
+	struct site *site = &self->site;
+	int64_t small, larger;
+
+	ASSERT_TRUE(site_answer(site, 0, false));
+	EXPECT_CURED(0);
+	small = completions(site, 64, 1024);
+	EXPECT_LE(64 / 16, small);
+	EXPECT_GE(64 / 8, small);
+	larger = completions(site, 40, 4096);
+	EXPECT_LE(40 / 5, larger);
+	EXPECT_GE(40 / 4, larger);
+}
+
+TEST_F(asked, and_gone_with_the_answer_it_is_asked_again)
+{
+	struct site *site = &self->site;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		ASSERT_TRUE(site_answer(site, 0, true));
+		peer_free(&site->peer);
+	}
+	EXPECT_TRUE(site_honest(site));
+	ASSERT_TRUE(site_answer(site, 0, false));
+	EXPECT_CURED(0);
+}
+
+/*
+ * The peer asks, too, before it answers. If it marks its request, it knows
+ * whose connection is kept: the one of the lower address. If not, it may take a
+ * request for news of a lost connection when its own is up, so the kernel has
+ * an answer to its own request before it gives one.
+ */
+FIXTURE(duel) {
+	struct site site;
+	struct hello6 hello;
+	/* The kernel's request */
+	struct peer asked;
+};
+
+FIXTURE_VARIANT(duel) {
+	bool below;
+	bool marked;
+	/* It takes the kernel's request. */
+	bool yields;
+};
+
+FIXTURE_VARIANT_ADD(duel, from_above_and_no) { };
+FIXTURE_VARIANT_ADD(duel, from_above_and_yes) { .yields = true };
+FIXTURE_VARIANT_ADD(duel, from_below_and_no) { .below = true };
+FIXTURE_VARIANT_ADD(duel, from_below_and_yes) {
+	.below = true, .yields = true,
+};
+
+FIXTURE_VARIANT_ADD(duel, marked_from_below) { .below = true, .marked = true };
+
+FIXTURE_SETUP(duel)
+{
+	struct site *site = &self->site;
+
+	ASSERT_EQ(0, variant->below ? site_set_up_below(site) :
+				      site_set_up_listening(site, true));
+	self->hello = hello6_honest(site->address, SITE_NEAR6);
+	if (variant->marked)
+		self->hello.tail.reserved = 0xa1;
+	ASSERT_TRUE(site_send(site, 0, WAITING));
+	ASSERT_TRUE(peer_asked(&site->ear, &self->asked));
+	ASSERT_TRUE(peer_ask(&site->peer, site->address, SITE_NEAR6,
+			     &self->hello, sizeof(self->hello), false, false));
+}
+
+FIXTURE_TEARDOWN(duel)
+{
+	peer_free(&self->asked);
+	site_tear_down(&self->site);
+}
+
+TEST_F(duel, is_decided)
+{
+	struct site *site = &self->site;
+
+	if (variant->marked) {
+		EXPECT_EQ(PEER_UP, peer_await_answer(&site->peer, 4000));
+		EXPECT_CURED(0);
+		return;
+	}
+	EXPECT_EQ(PEER_WAITS, peer_await_answer(&site->peer, 1000));
+	if (!variant->yields) {
+		ASSERT_TRUE(peer_reject(&self->asked, NULL, 0));
+		ASSERT_EQ(PEER_UP, peer_await_answer(&site->peer,
+						     PEER_PATIENCE));
+	} else {
+		ASSERT_EQ(PEER_UP, peer_accept(&self->asked, &self->hello,
+					       sizeof(self->hello), false,
+					       false));
+		EXPECT_EQ(PEER_REFUSED, peer_await_answer(&site->peer,
+							  PEER_PATIENCE));
+		peer_free(&site->peer);
+		site->peer = self->asked;
+		self->asked = (struct peer){};
+	}
+	EXPECT_CURED(0);
+}
+
+/* Messages that have been sent are sent again, but for those that the peer has
+ * got.
+ */
+FIXTURE(again) {
+	struct site site;
+};
+
+FIXTURE_VARIANT(again) {
+	uint64_t ack;
+	unsigned int first;
+};
+
+FIXTURE_VARIANT_ADD(again, all) { .ack = 0, .first = 0 };
+FIXTURE_VARIANT_ADD(again, what_it_has_not_got) { .ack = 4, .first = 4 };
+FIXTURE_VARIANT_ADD(again, nothing) { .ack = WAITING, .first = WAITING };
+/* It speaks of somebody who had this address before the kernel was started. */
+FIXTURE_VARIANT_ADD(again, all_if_it_speaks_of_another_life) {
+	.ack = 500, .first = 0,
+};
+
+FIXTURE_VARIANT_ADD(again, all_if_it_speaks_of_the_far_future) {
+	.ack = -1, .first = 0,
+};
+
+FIXTURE_SETUP(again)
+{
+	ASSERT_EQ(0, site_set_up_listening(&self->site, true));
+	ASSERT_TRUE(site_send(&self->site, 0, WAITING));
+}
+
+FIXTURE_TEARDOWN(again)
+{
+	site_tear_down(&self->site);
+}
+
+/* Without receive buffers it has got nothing, for all that the kernel knows. */
+TEST_F(again, is_sent)
+{
+	struct site *site = &self->site;
+
+	ASSERT_TRUE(site_answer(site, 0, true));
+	usleep(100000);
+	peer_hang_up(&site->peer);
+	EXPECT_TRUE(peer_await_end(&site->peer));
+	peer_free(&site->peer);
+	ASSERT_TRUE(site_answer(site, variant->ack, false));
+	EXPECT_CURED(variant->first);
+	/* The numbers go on. */
+	ASSERT_TRUE(site_send(site, WAITING, 3));
+	EXPECT_TRUE(site_hear_all(site, WAITING, 3));
+}
+
+/* Messages of the peer's have come by an earlier connection. A peer that keeps
+ * the last number it was told of does not heed it a second time, when it has
+ * sent once more what that acknowledges.
+ */
+FIXTURE(back) {
+	struct site site;
+};
+
+FIXTURE_SETUP(back)
+{
+	struct site *site = &self->site;
+	unsigned int i;
+
+	ASSERT_EQ(0, site_set_up_listening(site, true));
+	ASSERT_TRUE(site_send(site, 0, 1));
+	ASSERT_TRUE(site_answer(site, 0, false));
+	ASSERT_TRUE(site_hear_all(site, 0, 1));
+	for (i = 0; i < 4; i++)
+		ASSERT_TRUE(site_talks(site, 10));
+	peer_hang_up(&site->peer);
+	ASSERT_TRUE(peer_await_end(&site->peer));
+	peer_free(&site->peer);
+	ASSERT_TRUE(peer_asked(&site->ear, &site->peer));
+}
+
+FIXTURE_TEARDOWN(back)
+{
+	site_tear_down(&self->site);
+}
+
+/* What the kernel acknowledges by frames that carry nothing else */
+static uint64_t hear_ack(struct site *site)
+{
+	unsigned char payload[PEER_SLOT];
+	struct frame frame;
+
+	do {
+		if (peer_hear(&site->peer, &frame, payload, PEER_PATIENCE) < 0)
+			return -1;
+	} while (frame.flags || frame.dport);
+	return be64toh(frame.ack);
+}
+
+static bool say_again(struct site *site, uint64_t seq)
+{
+	struct frame frame = frame_data(seq, 0, SITE_PEER_PORT, SITE_PORT);
+
+	frame.flags = FRAME_AGAIN | FRAME_ACK;
+	frame_seal(&frame);
+	return peer_send(&site->peer, &frame, NULL, 0);
+}
+
+TEST_F(back, it_is_told_of_what_has_come_since)
+{
+	struct site *site = &self->site;
+	struct hello6 said, hello = hello6_honest(site->address, SITE_NEAR6);
+	unsigned char payload[PEER_SLOT];
+	struct frame frame;
+
+	memcpy(&said, site->peer.answer, sizeof(said));
+	EXPECT_EQ(0, said.tail.ack);
+	ASSERT_EQ(PEER_UP, peer_accept(&site->peer, &hello, sizeof(hello),
+				       false, false));
+	ASSERT_TRUE(site_send(site, 1, 1));
+	ASSERT_TRUE(site_hear(site, &frame, payload));
+	EXPECT_EQ(0, frame.ack);
+
+	ASSERT_TRUE(say_again(site, 3));
+	EXPECT_EQ(3, hear_ack(site));
+	ASSERT_TRUE(say_again(site, 4));
+	EXPECT_EQ(4, hear_ack(site));
+	EXPECT_TRUE(rds_silent(site->fd));
+	EXPECT_TRUE(site_talks(site, 10));
+}
+
+/* At an address where nobody is, and then somebody */
+FIXTURE(nobody) {
+	struct site site;
+};
+
+FIXTURE_SETUP(nobody)
+{
+	ASSERT_EQ(0, site_set_up_listening(&self->site, false));
+	ASSERT_TRUE(site_send(&self->site, 0, WAITING));
+}
+
+FIXTURE_TEARDOWN(nobody)
+{
+	site_tear_down(&self->site);
+}
+
+TEST_F(nobody, is_asked_until_somebody_is_there)
+{
+	struct site *site = &self->site;
+
+	sleep(1);
+	EXPECT_FALSE(site_is_up(site));
+	EXPECT_TRUE(site_honest(site));
+	ASSERT_EQ(0, rdma_listen(site->ear.id, 1));
+	ASSERT_TRUE(site_answer(site, 0, false));
+	EXPECT_CURED(0);
+}
+
+TEST_HARNESS_MAIN

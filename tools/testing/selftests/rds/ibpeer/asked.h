@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A peer that the kernel connects to, because there are messages for it.
+ *
+ * The addresses are IPv6 ones: the kernel listens to each one of them by
+ * itself, which leaves some to others, and to all IPv4 addresses at once.
+ */
+#ifndef ASKED_H
+#define ASKED_H
+
+#include "test.h"
+
+/* Messages that wait for the peer */
+#define WAITING 10
+
+/* Once the peer behaves, all is as it should be. */
+#define EXPECT_CURED(FIRST) do {					\
+	EXPECT_TRUE(site_hear_all(&self->site, FIRST,			\
+				  WAITING - (FIRST)));			\
+	EXPECT_TRUE(site_talks(&self->site, 5000));			\
+	EXPECT_TRUE(site_honest(&self->site));				\
+} while (0)
+
+FIXTURE(asked) {
+	struct site site;
+};
+
+FIXTURE_SETUP(asked)
+{
+	ASSERT_EQ(0, site_set_up_listening(&self->site, true));
+	ASSERT_TRUE(site_send(&self->site, 0, WAITING));
+}
+
+FIXTURE_TEARDOWN(asked)
+{
+	site_tear_down(&self->site);
+}
+
+#endif /* ASKED_H */

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RDMA operations of the kernel's, to a peer that is lost, or is another one
+ * than before
+ */
+#include "test.h"
+
+#define PAGE	4096
+
+/* What an operation of the kernel's becomes when the peer is not there */
+FIXTURE(lost) {
+	struct site site;
+	unsigned char bytes[PAGE];
+};
+
+FIXTURE_SETUP(lost)
+{
+	ASSERT_EQ(0, site_set_up_listening(&self->site, true));
+	ASSERT_TRUE(site_send(&self->site, 0, 1));
+	ASSERT_TRUE(site_answer(&self->site, 0, false));
+	ASSERT_TRUE(site_hear_all(&self->site, 0, 1));
+}
+
+FIXTURE_TEARDOWN(lost)
+{
+	site_tear_down(&self->site);
+}
+
+static ssize_t send_read(struct site *site, void *bytes, uint64_t token)
+{
+	struct rds_iovec vec = { (uintptr_t)bytes, PAGE };
+	struct rds_rdma_args args = {
+		.cookie = 1234,
+		.remote_vec = { 0, PAGE },
+		.local_vec_addr = (uintptr_t)&vec,
+		.nr_local = 1,
+		.flags = RDS_RDMA_NOTIFY_ME,
+		.user_token = token,
+	};
+	struct rds_msg msg;
+
+	rds_msg_init(&msg, bytes, 5);
+	rds_msg_to(&msg, &site->name);
+	rds_msg_add(&msg, SOL_RDS, RDS_CMSG_RDMA_ARGS, &args, sizeof(args));
+	return sendmsg(site->fd, &msg.hdr, 0);
+}
+
+/* Of the operation that send_read() has sent, or -1 */
+static int await_status(struct site *site, uint64_t token)
+{
+	struct rds_rdma_notify notify;
+	struct cmsghdr *cmsg;
+	struct rds_msg msg;
+	char none;
+
+	if (rds_msg_recv(site->fd, &msg, &none, 1, 0))
+		return -1;
+	cmsg = rds_msg_find(&msg, SOL_RDS, RDS_CMSG_RDMA_STATUS);
+	if (!cmsg)
+		return -1;
+	memcpy(&notify, CMSG_DATA(cmsg), sizeof(notify));
+	return notify.user_token == token ? notify.status : -1;
+}
+
+/* It may or may not have been done, so it is given up, with its message. What
+ * was sent before and behind it is not.
+ */
+TEST_F(lost, operation_is_dropped_and_not_repeated)
+{
+	struct site *site = &self->site;
+
+	peer_vanish(&site->peer);
+	ASSERT_EQ(5, send_read(site, self->bytes, 77));
+	ASSERT_TRUE(site_send(site, 1, 1));
+	EXPECT_EQ(RDS_RDMA_DROPPED, await_status(site, 77));
+	peer_free(&site->peer);
+
+	ASSERT_TRUE(site_answer(site, 0, false));
+	EXPECT_TRUE(site_hear_all(site, 0, 2));
+	EXPECT_TRUE(rds_silent(site->fd));
+	EXPECT_TRUE(site_honest(site));
+}
+
+/*
+ * What waits for a peer that has lost the connection goes to the next that is
+ * there. But not an operation, if that is another peer: it may give the key to
+ * other memory.
+ */
+FIXTURE(next) {
+	struct site site;
+	unsigned char bytes[PAGE];
+};
+
+/* Epochs; 0: of another implementation, which has none */
+FIXTURE_VARIANT(next) {
+	uint32_t before;
+	uint32_t after;
+	/* Of an operation with a key that no peer has ever given */
+	int status;
+};
+
+FIXTURE_VARIANT_ADD(next, peer_is_the_same) { 7, 7, RDS_RDMA_REMOTE_ERROR };
+FIXTURE_VARIANT_ADD(next, peer_is_not_known) { 0, 0, RDS_RDMA_REMOTE_ERROR };
+FIXTURE_VARIANT_ADD(next, peer_has_restarted) { 7, 8, RDS_RDMA_DROPPED };
+FIXTURE_VARIANT_ADD(next, peer_is_no_relative) { 7, 0, RDS_RDMA_DROPPED };
+FIXTURE_VARIANT_ADD(next, peer_is_a_relative) { 0, 7, RDS_RDMA_DROPPED };
+
+static bool answer_as(struct site *site, uint32_t epoch)
+{
+	struct hello6 hello = hello6_honest(site->address, SITE_NEAR6);
+
+	hello.tail.reserved = epoch ? HELLO_OURS : 0;
+	hello.tail.last = htonl(epoch);
+	return peer_asked(&site->ear, &site->peer) &&
+	       peer_accept(&site->peer, &hello, sizeof(hello), false,
+			   false) == PEER_UP;
+}
+
+FIXTURE_SETUP(next)
+{
+	struct site *site = &self->site;
+
+	ASSERT_EQ(0, site_set_up_listening(site, true));
+	ASSERT_TRUE(site_send(site, 0, 1));
+	ASSERT_TRUE(answer_as(site, variant->before));
+	ASSERT_TRUE(site_hear_all(site, 0, 1));
+	peer_free(&site->peer);
+	ASSERT_TRUE(site_await_none(site));
+}
+
+FIXTURE_TEARDOWN(next)
+{
+	site_tear_down(&self->site);
+}
+
+TEST_F(next, is_asked_for_what_it_has_given)
+{
+	struct site *site = &self->site;
+
+	ASSERT_EQ(5, send_read(site, self->bytes, 77));
+	ASSERT_TRUE(site_send(site, 1, 1));
+	ASSERT_TRUE(answer_as(site, variant->after));
+	EXPECT_EQ(variant->status, await_status(site, 77));
+	/* An operation that fails ends the connection. */
+	if (variant->status == RDS_RDMA_DROPPED)
+		EXPECT_TRUE(site_hear_all(site, 0, 2));
+	EXPECT_TRUE(site_honest(site));
+}
+
+TEST_HARNESS_MAIN
