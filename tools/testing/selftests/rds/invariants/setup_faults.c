@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * As faults.c, for what is set up once: a network namespace, and the modules.
+ */
+#include "sweep.h"
+
+#include <sched.h>
+#include <sys/syscall.h>
+
+/* How many allocations and copies a call makes when none fails */
+static long count_faults(struct scene *scene, const struct faulty_call *call)
+{
+	long left;
+
+	if (call->prepare)
+		call->prepare(scene);
+	faults_arm(MANY);
+	call->run(scene);
+	left = faults_disarm();
+	if (call->verify)
+		call->verify(scene, 0);
+	return MANY - left;
+}
+
+/*
+ * Where to begin, if most of the work is not ours: at the tail, which is.
+ * Before it the kernel has errnos that are not plain, and warns where the
+ * fields of trace events cannot be allocated. What one call has to fetch from
+ * the page allocator, the next may find: the least of some counts is the one
+ * that will be reached.
+ */
+static long first_fault(struct scene *scene, const struct faulty_call *call,
+			long tail)
+{
+	long least = MANY, count, i;
+
+	for (i = 0; i < 4; i++) {
+		count = count_faults(scene, call);
+		if (count < least)
+			least = count;
+	}
+	return least <= tail ? 1 : least - tail;
+}
+
+static int home;
+
+static void prepare_namespace(struct scene *scene)
+{
+	home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+}
+
+static long run_namespace(struct scene *scene)
+{
+	return ERR(unshare(CLONE_NEWNET));
+}
+
+/* In a new namespace all of it is there. */
+static bool verify_namespace(struct scene *scene, long ret)
+{
+	bool ok = ret || rds_sysctl_get("max_unacked_packets") == 16;
+	int fd;
+
+	if (!ret) {
+		fd = rds_bound("127.0.0.1", 4000);
+		ok = ok && fd >= 0;
+		close(fd);
+	}
+	ok = !setns(home, CLONE_NEWNET) && ok;
+	close(home);
+	return ok;
+}
+
+#define NAMESPACE_TAIL 45
+
+TEST_F_TIMEOUT(loop, i19_new_namespace, LONG)
+{
+	static const struct faulty_call call = {
+		.prepare = prepare_namespace, .run = run_namespace,
+		.verify = verify_namespace,
+	};
+	struct scene scene = {};
+
+	ASSERT_TRUE(faults_setup());
+	EXPECT_TRUE(sweep(&scene, &call,
+			  first_fault(&scene, &call, NAMESPACE_TAIL)));
+	EXPECT_LT(10, scene.failures);
+	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
+}
+
+/* Modules that are in use cannot be loaded: this one has no sockets. */
+static char module_path[256];
+
+static bool find_module(const char *name)
+{
+	FILE *modinfo;
+
+	snprintf(module_path, sizeof(module_path), "modinfo -n %s", name);
+	modinfo = popen(module_path, "r");
+	if (!modinfo || !fgets(module_path, sizeof(module_path), modinfo))
+		return false;
+	module_path[strcspn(module_path, "\n")] = '\0';
+	return !pclose(modinfo);
+}
+
+static void prepare_module(struct scene *scene)
+{
+	scene->fd = open(module_path, O_RDONLY | O_CLOEXEC);
+	if (scene->fd < 0)
+		abort();
+}
+
+static long run_module(struct scene *scene)
+{
+	return ERR(syscall(SYS_finit_module, scene->fd, "", 0));
+}
+
+/* Loaded is of use, and can be unloaded; what failed has left nothing. */
+static bool verify_rds(struct scene *scene, long ret)
+{
+	int fd = rds_socket();
+
+	close(scene->fd);
+	if (ret)
+		return fd < 0 && module_users("rds") < 0;
+	close(fd);
+	return fd >= 0 && module_users_fall_to("rds", 0) &&
+	       !syscall(SYS_delete_module, "rds", O_NONBLOCK);
+}
+
+#define KMEMLEAK "/sys/kernel/debug/kmemleak"
+
+/*
+ * Linux 6.1 loses the name of a slab cache whose entry in sysfs cannot be
+ * made. Those are forgotten, if nothing else has leaked: then all of it stays
+ * to be reported.
+ */
+static bool forget_lost_names(void)
+{
+	unsigned int leaks = 0, names = 0;
+	char line[256];
+	FILE *file;
+
+	if (!write_file(KMEMLEAK, "scan"))
+		return false;
+	sleep(6);	/* what is younger is not believed to have leaked */
+	if (!write_file(KMEMLEAK, "scan"))
+		return false;
+	file = fopen(KMEMLEAK, "r");
+	while (file && fgets(line, sizeof(line), file)) {
+		leaks += !!strstr(line, "unreferenced object");
+		names += !!strstr(line, " sysfs_slab_add+");
+	}
+	if (file)
+		fclose(file);
+	return leaks == names && write_file(KMEMLEAK, "clear");
+}
+
+#define MODULE_TAIL 50
+
+#define MODPROBE "/proc/sys/kernel/modprobe"
+
+FIXTURE(module) {
+	char modprobe[256];
+};
+
+FIXTURE_SETUP(module)
+{
+	FILE *file = fopen(MODPROBE, "r");
+
+	ASSERT_TRUE(file && fgets(self->modprobe, sizeof(self->modprobe),
+				  file));
+	fclose(file);
+}
+
+FIXTURE_TEARDOWN(module)
+{
+	EXPECT_TRUE(write_file(MODPROBE, self->modprobe));
+}
+
+TEST_F_TIMEOUT(module, i19_init, LONG)
+{
+	static const struct faulty_call call = {
+		.prepare = prepare_module, .run = run_module,
+		.verify = verify_rds,
+	};
+	struct scene scene = {};
+
+	ASSERT_TRUE(faults_setup());
+	ASSERT_TRUE(find_module("rds"));
+	ASSERT_TRUE(module_users_fall_to("rds_tcp", 0));
+	ASSERT_TRUE(module_users_fall_to("rds_loop", 0));
+	system("rmmod rds_rdma rds_tcp rds_loop 2>/dev/null");
+	ASSERT_TRUE(module_users_fall_to("rds", 0));
+	ASSERT_EQ(0, syscall(SYS_delete_module, "rds", O_NONBLOCK));
+	/* To look for what is not there takes seconds each time. */
+	ASSERT_TRUE(write_file(MODPROBE, "\n"));
+	EXPECT_TRUE(sweep(&scene, &call,
+			  first_fault(&scene, &call, MODULE_TAIL)));
+	EXPECT_LT(10, scene.failures);
+	EXPECT_EQ(0, system("modprobe rds && modprobe rds_tcp"));
+}
+
+/* The same with rds_rdma, on what the RDMA stack keeps loaded */
+static bool verify_rds_rdma(struct scene *scene, long ret)
+{
+	close(scene->fd);
+	if (ret)
+		return module_users("rds_rdma") < 0;
+	return module_users_fall_to("rds_rdma", 0) &&
+	       !syscall(SYS_delete_module, "rds_rdma", O_NONBLOCK);
+}
+
+#define RDMA_TAIL 15
+
+TEST_F_TIMEOUT(module, i19_init_over_rdma, LONG)
+{
+	static const struct faulty_call call = {
+		.prepare = prepare_module, .run = run_module,
+		.verify = verify_rds_rdma,
+	};
+	struct scene scene = {};
+
+	ASSERT_TRUE(faults_setup());
+	ASSERT_TRUE(find_module("rds_rdma"));
+	ASSERT_EQ(0, system("modprobe rdma_cm && modprobe rds"));
+	EXPECT_TRUE(sweep(&scene, &call,
+			  first_fault(&scene, &call, RDMA_TAIL)));
+	EXPECT_LT(5, scene.failures);
+	/* Of both modules */
+	EXPECT_TRUE(forget_lost_names());
+}
+
+TEST_HARNESS_MAIN
