@@ -4,23 +4,16 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <net/if.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
-#include <linux/netlink.h>
-#include <linux/rtnetlink.h>
 
 #include "rds_test.h"
-
-#define LOOPBACK_IFINDEX 1
 
 /* Time limit for an expected message, in milliseconds */
 #define PATIENCE 30000
@@ -73,110 +66,6 @@ struct in6_addr rds_addr6(const struct rds_name *name)
 bool rds_name_eq(const struct rds_name *a, const struct rds_name *b)
 {
 	return a->len == b->len && !memcmp(&a->ss, &b->ss, a->len);
-}
-
-/* Set a network device of the caller's namespace up. */
-int rds_up(const char *dev)
-{
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq ifr = { .ifr_flags = IFF_UP };
-	int ret;
-
-	if (fd < 0)
-		return -1;
-	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", dev);
-	ret = ioctl(fd, SIOCSIFFLAGS, &ifr);
-	close(fd);
-	return ret;
-}
-
-/* Move the caller to a new network namespace, with lo up. */
-int rds_netns(void)
-{
-	if (unshare(CLONE_NEWNET))
-		return -1;
-	return rds_up("lo");
-}
-
-/* Move the caller to the initial namespace, that of process 1. */
-int rds_initial_netns(void)
-{
-	int fd = open("/proc/1/ns/net", O_RDONLY | O_CLOEXEC);
-	int ret;
-
-	if (fd < 0)
-		return -1;
-	ret = setns(fd, CLONE_NEWNET);
-	close(fd);
-	return ret;
-}
-
-struct addr_request {
-	struct nlmsghdr nlh;
-	struct ifaddrmsg ifa;
-	struct rtattr attr;
-	unsigned char addr[sizeof(struct in6_addr)];
-};
-
-static int addr_transact(struct addr_request *req)
-{
-	struct {
-		struct nlmsghdr nlh;
-		struct nlmsgerr err;
-		char echo[sizeof(*req)];
-	} reply;
-	int ret = -1;
-	int fd;
-
-	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	if (fd < 0)
-		return -1;
-	if (send(fd, req, req->nlh.nlmsg_len, 0) < 0 ||
-	    recv(fd, &reply, sizeof(reply), 0) < 0)
-		goto out;
-	errno = -reply.err.error;
-	ret = errno && errno != EEXIST ? -1 : 0;
-out:
-	close(fd);
-	return ret;
-}
-
-static int addr_change(const char *addr, bool add, int ifindex,
-		       unsigned int prefix)
-{
-	struct rds_name name = rds_name(addr, 0);
-	bool ipv4 = name.sa.sa_family == AF_INET;
-	size_t len = ipv4 ? sizeof(struct in_addr) : sizeof(struct in6_addr);
-	struct addr_request req = {
-		.nlh.nlmsg_type = add ? RTM_NEWADDR : RTM_DELADDR,
-		.nlh.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK |
-				   (add ? NLM_F_CREATE | NLM_F_EXCL : 0),
-		.ifa.ifa_family = name.sa.sa_family,
-		.ifa.ifa_prefixlen = prefix ?: len * 8,
-		.ifa.ifa_flags = IFA_F_NODAD,
-		.ifa.ifa_index = ifindex,
-		.attr.rta_type = IFA_LOCAL,
-		.attr.rta_len = RTA_LENGTH(len),
-	};
-
-	req.nlh.nlmsg_len = offsetof(struct addr_request, addr) + len;
-	if (ipv4)
-		memcpy(req.addr, &name.in.sin_addr, len);
-	else
-		memcpy(req.addr, &name.in6.sin6_addr, len);
-	return addr_transact(&req);
-}
-
-/* Add @addr to lo as a single address, unless lo has it, or remove it. */
-int rds_address(const char *addr, bool add)
-{
-	return addr_change(addr, add, LOOPBACK_IFINDEX, 0);
-}
-
-/* Add @addr to another device, with the prefix of its network. */
-int rds_address_on(const char *dev, const char *addr, unsigned int prefix)
-{
-	return addr_change(addr, true, if_nametoindex(dev), prefix);
 }
 
 static int sysctl_open(const char *name, int flags)
@@ -624,115 +513,4 @@ unsigned int rds_msg_count(struct rds_msg *msg)
 	     cmsg = CMSG_NXTHDR(&msg->hdr, cmsg))
 		count++;
 	return count;
-}
-
-static long task_call(struct rds_task *task)
-{
-	struct pollfd pfd = { .fd = task->fd, .events = task->events };
-	long ret;
-
-	switch (task->nr) {
-	case SYS_sendto:
-		return syscall(SYS_sendto, task->fd, task->buf, task->len,
-			       task->flags, &task->to.sa, task->to.len);
-	case SYS_recvfrom:
-		return syscall(SYS_recvfrom, task->fd, task->buf, task->len,
-			       task->flags, NULL, NULL);
-	default:
-		ret = syscall(SYS_ppoll, &pfd, 1, NULL, NULL, 0);
-		return ret > 0 ? pfd.revents : ret;
-	}
-}
-
-static void *task_main(void *data)
-{
-	struct rds_task *task = data;
-
-	task->tid = gettid();
-	task->ret = ERR(task_call(task));
-	task->done = true;
-	return NULL;
-}
-
-int rds_task_send(struct rds_task *task, int fd, void *buf, size_t len,
-		  const struct rds_name *to)
-{
-	*task = (struct rds_task) {
-		.fd = fd, .buf = buf, .len = len, .to = *to, .nr = SYS_sendto,
-	};
-	return pthread_create(&task->thread, NULL, task_main, task);
-}
-
-int rds_task_recv(struct rds_task *task, int fd, void *buf, size_t len)
-{
-	*task = (struct rds_task) {
-		.fd = fd, .buf = buf, .len = len, .nr = SYS_recvfrom,
-	};
-	return pthread_create(&task->thread, NULL, task_main, task);
-}
-
-int rds_task_poll(struct rds_task *task, int fd, short events)
-{
-	*task = (struct rds_task) {
-		.fd = fd, .events = events, .nr = SYS_ppoll,
-	};
-	return pthread_create(&task->thread, NULL, task_main, task);
-}
-
-/* Return the system call in which a thread sleeps, or -1 while it runs. */
-static long task_sleeps_in(pid_t tid)
-{
-	char path[64], text[32] = "";
-	ssize_t len;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	len = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (len <= 0 || text[0] < '0' || text[0] > '9')
-		return -1;
-	return strtol(text, NULL, 10);
-}
-
-bool rds_task_blocked(struct rds_task *task)
-{
-	while (!task->done) {
-		if (task->tid && task_sleeps_in(task->tid) == task->nr)
-			return true;
-		sched_yield();
-	}
-	return false;
-}
-
-long rds_task_join(struct rds_task *task)
-{
-	pthread_join(task->thread, NULL);
-	return task->ret;
-}
-
-static atomic_uint signals;
-
-static void count_signal(int sig)
-{
-	(void)sig;
-	signals++;
-}
-
-/* @sa_flags is 0 or SA_RESTART. */
-int rds_signal_setup(int sa_flags)
-{
-	struct sigaction action = {
-		.sa_handler = count_signal,
-		.sa_flags = sa_flags,
-	};
-
-	return sigaction(SIGUSR1, &action, NULL);
-}
-
-unsigned int rds_signal_count(void)
-{
-	return signals;
 }
