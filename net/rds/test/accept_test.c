@@ -6,7 +6,7 @@
  */
 #include <linux/iopoll.h>
 
-#include "rig.h"
+#include "rig_peer.h"
 
 /* The limits of conn_reap.c */
 #define UNUSED_MAX	1024

@@ -6,7 +6,7 @@
 #include <linux/poll.h>
 
 #include "../core/send.h"
-#include "rig.h"
+#include "rig_peer.h"
 
 /* Bit of the peer's port in masks of port groups */
 #define PEER_GROUP	BIT_ULL(RIG_PEER_PORT % 64)

@@ -6,7 +6,7 @@
 #include "../core/conn_idle.h"
 #include "../core/conn_reap.h"
 #include "../core/sw_admit.h"
-#include "rig.h"
+#include "rig_peer.h"
 
 #define OTHER_PEER	0xc0000203	/* 192.0.2.3 */
 

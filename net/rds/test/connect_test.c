@@ -8,7 +8,7 @@
 
 #include "../core/path.h"
 #include "../core/path_work.h"
-#include "rig.h"
+#include "rig_peer.h"
 
 /* Longer than any test takes, in jiffies */
 #define NOT_SOON	(24 * 3600 * HZ)

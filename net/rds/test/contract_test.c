@@ -7,7 +7,7 @@
 #include <linux/module.h>
 
 #include "../core/path.h"
-#include "rig.h"
+#include "rig_peer.h"
 
 /* Faults of a transport that is to be registered */
 enum fault {

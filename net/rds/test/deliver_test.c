@@ -5,7 +5,7 @@
  */
 #include <linux/poll.h>
 
-#include "rig.h"
+#include "rig_peer.h"
 
 #define RETRANS		RDS_FLAG_RETRANSMITTED
 #define MAX_STEPS	8

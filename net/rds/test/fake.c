@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A fake transport for tests; see fake.h. */
-#include <linux/ctype.h>
 #include <linux/module.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/uio.h>
 #include <net/ipv6.h>
 
 #include "../core/conn.h"
 #include "fake.h"
-
-/* The debug kernel under emulation is slow, and its host may be busy. */
-#define FAKE_PATIENCE	(120 * HZ)
 
 /* Longer than any test takes */
 #define FAKE_AGES	(24 * 3600 * HZ)
@@ -30,16 +24,9 @@ struct fake_path {
 	void			*offer;
 };
 
-struct fake_incoming {
-	struct rds_incoming	inc;
-	u8			data[];
-};
-
 const struct in6_addr fake_laddr = {
 	.s6_addr = { [10] = 0xff, 0xff, 192, 0, 2, 1 },
 };
-
-static atomic_t fake_live_incomings = ATOMIC_INIT(0);
 
 /* The registered transport. Core passes no pointer to it to the ops. */
 static struct fake *the_fake;
@@ -53,27 +40,11 @@ static void fake_enter(struct rds_path *path)
 		the_fake->broken = "ops of one path overlap";
 }
 
-static void fake_log(struct rds_path *path, const struct fake_call *call)
-{
-	struct fake *fake = the_fake;
-
-	spin_lock(&fake->lock);
-	if (fake->nr_calls < FAKE_MAX_CALLS) {
-		fake->calls[fake->nr_calls] = *call;
-		fake->calls[fake->nr_calls].index = path->index;
-		fake->calls[fake->nr_calls].task = current;
-		fake->nr_calls++;
-	} else {
-		fake->broken = "more calls than the log can hold";
-	}
-	spin_unlock(&fake->lock);
-}
-
 static void fake_leave(struct rds_path *path, const struct fake_call *call)
 {
 	struct fake_path *fp = path->data;
 
-	fake_log(path, call);
+	fake_log(the_fake, path, call);
 	atomic_dec(&fp->inside);
 	wake_up_all(&the_fake->wait);
 }
@@ -116,7 +87,7 @@ static int fake_path_alloc(struct rds_path *path)
 		if (!fp)
 			call.ret = -ENOMEM;
 	}
-	fake_log(path, &call);
+	fake_log(the_fake, path, &call);
 	wake_up_all(&the_fake->wait);
 	if (!fp)
 		return call.ret;
@@ -173,7 +144,7 @@ static int fake_path_offer(struct rds_path *path, void *offer)
 		the_fake->offered_by = NULL;
 	}
 	spin_unlock(&the_fake->lock);
-	fake_log(path, &call);
+	fake_log(the_fake, path, &call);
 	wake_up_all(&the_fake->wait);
 	return call.ret;
 }
@@ -291,53 +262,6 @@ static unsigned long fake_path_shutdown(struct rds_path *path, bool abort)
 	return call.ret;
 }
 
-/**
- * fake_pattern() - Compute a byte of the payload that tests use
- * @offset: offset in the payload
- *
- * Return: the byte.
- */
-u8 fake_pattern(u32 offset)
-{
-	return offset % 251;
-}
-
-static bool fake_is_pattern(const u8 *data, u32 offset, u32 len)
-{
-	u32 i;
-
-	for (i = 0; i < len; i++) {
-		if (data[i] != fake_pattern(offset + i))
-			return false;
-	}
-	return true;
-}
-
-static bool fake_bag_is_intact(const struct rds_payload *payload)
-{
-	const struct bio_vec *bv;
-	unsigned int i;
-	u32 offset = 0;
-
-	switch (payload->kind) {
-	case RDS_PAYLOAD_EMPTY:
-		return !payload->len;
-	case RDS_PAYLOAD_INLINE:
-		return fake_is_pattern(payload->data, 0, payload->len);
-	case RDS_PAYLOAD_KERNEL:
-	case RDS_PAYLOAD_USER:
-		for (i = 0; i < payload->nr; i++) {
-			bv = &payload->bvec[i];
-			if (!fake_is_pattern(page_address(bv->bv_page) +
-					     bv->bv_offset, offset, bv->bv_len))
-				return false;
-			offset += bv->bv_len;
-		}
-		return offset == payload->len;
-	}
-	return false;
-}
-
 /* Called by the ops that core calls before it checks the gate. */
 static void fake_hold_gate(struct rds_path *path)
 {
@@ -360,7 +284,7 @@ static int fake_xmit(struct rds_path *path, struct rds_message *msg, bool more)
 		.len	= msg->m_payload.len,
 		.flags	= msg->m_flags,
 		.more	= more,
-		.intact	= fake_bag_is_intact(&msg->m_payload),
+		.intact	= fake_payload_is_intact(&msg->m_payload),
 	};
 
 	fake_enter(path);
@@ -402,7 +326,7 @@ static void fake_rx_resume(struct rds_path *path)
 	struct fake_call call = { .op = FAKE_RESUME };
 
 	might_sleep();
-	fake_log(path, &call);
+	fake_log(the_fake, path, &call);
 	wake_up_all(&the_fake->wait);
 }
 
@@ -510,83 +434,6 @@ void fake_unblock(struct fake *fake)
 	rds_path_kick(fake->path);
 }
 
-/**
- * fake_forget() - Clear the log
- * @fake: the transport
- */
-void fake_forget(struct fake *fake)
-{
-	spin_lock(&fake->lock);
-	fake->nr_calls = 0;
-	fake->nr_backoff = 0;
-	spin_unlock(&fake->lock);
-}
-
-static bool fake_is(const struct fake_call *call, enum fake_op op)
-{
-	return call->op == tolower(op) && (islower(op) || call->ret >= 0);
-}
-
-/**
- * fake_nth() - Look up a call in the log
- * @fake: the transport
- * @op: count calls of this op only
- * @n: number of the call, from 0
- *
- * Return: the call, or NULL if the log has fewer.
- */
-const struct fake_call *fake_nth(struct fake *fake, enum fake_op op,
-				 unsigned int n)
-{
-	const struct fake_call *call = NULL;
-	unsigned int i;
-
-	spin_lock(&fake->lock);
-	for (i = 0; i < fake->nr_calls && !call; i++) {
-		if (fake_is(&fake->calls[i], op) && !n--)
-			call = &fake->calls[i];
-	}
-	spin_unlock(&fake->lock);
-	return call;
-}
-
-/**
- * fake_count() - Count the calls of an op in the log
- * @fake: the transport
- * @op: the op
- *
- * Return: the number of calls.
- */
-unsigned int fake_count(struct fake *fake, enum fake_op op)
-{
-	unsigned int i, count = 0;
-
-	spin_lock(&fake->lock);
-	for (i = 0; i < fake->nr_calls; i++)
-		count += fake_is(&fake->calls[i], op);
-	spin_unlock(&fake->lock);
-	return count;
-}
-
-/**
- * fake_await() - Wait for calls, and for core to process their results
- * @fake: the transport
- * @op: the op
- * @count: number of calls
- *
- * Return: true if the log has at least @count calls; false if they took too
- * long.
- */
-bool fake_await(struct fake *fake, enum fake_op op, unsigned int count)
-{
-	bool done;
-
-	done = wait_event_timeout(fake->wait, fake_count(fake, op) >= count,
-				  FAKE_PATIENCE);
-	fake_settle(fake);
-	return done;
-}
-
 /* Return the n-th existing path with a reference to its connection, or NULL. */
 static struct rds_cpath *fake_hold_path(struct fake *fake, unsigned int n)
 {
@@ -623,176 +470,4 @@ void fake_settle(struct fake *fake)
 			rds_path_put(&cp->cp_pub);
 		}
 	}
-}
-
-/**
- * fake_ops() - Format the log
- * @fake: the transport
- * @failed: include calls that failed
- * @buf: the output buffer
- * @size: size of @buf
- *
- * Return: @buf, with a letter of enum fake_op for each call.
- */
-const char *fake_ops(struct fake *fake, bool failed, char *buf, size_t size)
-{
-	const struct fake_call *call;
-	unsigned int i;
-	size_t pos = 0;
-
-	spin_lock(&fake->lock);
-	for (i = 0; i < fake->nr_calls && pos + 1 < size; i++) {
-		call = &fake->calls[i];
-		if (call->ret < 0 && !failed)
-			continue;
-		if (call->ret >= 0 && strchr("cmoux", call->op))
-			buf[pos++] = toupper(call->op);
-		else
-			buf[pos++] = call->op;
-	}
-	spin_unlock(&fake->lock);
-	buf[pos] = '\0';
-	return buf;
-}
-
-/**
- * fake_sent() - Format the messages that the transport has taken
- * @fake: the transport
- * @buf: the output buffer
- * @size: size of @buf
- *
- * Return: @buf, with the sequence numbers. An "a" follows a number if the
- * message requests an ack, and an "r" if it is marked as retransmitted.
- */
-const char *fake_sent(struct fake *fake, char *buf, size_t size)
-{
-	const struct fake_call *call;
-	size_t pos = 0;
-	unsigned int i;
-
-	buf[0] = '\0';
-	spin_lock(&fake->lock);
-	for (i = 0; i < fake->nr_calls; i++) {
-		call = &fake->calls[i];
-		if (call->op != FAKE_XMIT || call->ret < 0)
-			continue;
-		pos += scnprintf(buf + pos, size - pos, "%s%llu%s%s",
-				 pos ? " " : "", call->seq,
-				 call->flags & RDS_FLAG_ACK_REQUIRED ?
-				 "a" : "",
-				 call->flags & RDS_FLAG_RETRANSMITTED ?
-				 "r" : "");
-	}
-	spin_unlock(&fake->lock);
-	return buf;
-}
-
-static const char *fake_kind(const struct fake_call *call)
-{
-	if (call->sport == RDS_PORT_PROBE && call->dport == RDS_PORT_PING)
-		return "p";
-	if (call->sport == RDS_PORT_PING && call->dport == RDS_PORT_PROBE)
-		return "y";
-	return "";
-}
-
-/**
- * fake_said() - Format what one path has sent
- * @fake: the transport
- * @index: number of the path
- * @buf: the output buffer
- * @size: size of @buf
- *
- * Return: @buf, with the sequence numbers. A "p" follows the number of a probe,
- * a "y" that of a reply, and an "r" that of a message marked as retransmitted.
- * "M" is a congestion map.
- */
-const char *fake_said(struct fake *fake, unsigned int index, char *buf,
-		      size_t size)
-{
-	const struct fake_call *call;
-	size_t pos = 0;
-	unsigned int i;
-
-	buf[0] = '\0';
-	spin_lock(&fake->lock);
-	for (i = 0; i < fake->nr_calls; i++) {
-		call = &fake->calls[i];
-		if (call->index != index || call->ret < 0)
-			continue;
-		if (call->op == FAKE_MAP)
-			pos += scnprintf(buf + pos, size - pos, "%sM",
-					 pos ? " " : "");
-		if (call->op != FAKE_XMIT)
-			continue;
-		pos += scnprintf(buf + pos, size - pos, "%s%llu%s%s",
-				 pos ? " " : "", call->seq, fake_kind(call),
-				 call->flags & RDS_FLAG_RETRANSMITTED ?
-				 "r" : "");
-	}
-	spin_unlock(&fake->lock);
-	return buf;
-}
-
-static int fake_incoming_copy(struct rds_incoming *inc, u32 len,
-			      struct iov_iter *to)
-{
-	struct fake_incoming *fake_inc;
-
-	fake_inc = container_of(inc, struct fake_incoming, inc);
-	return copy_to_iter(fake_inc->data, len, to) == len ? 0 : -EFAULT;
-}
-
-static void fake_incoming_free(struct rds_incoming *inc)
-{
-	kfree(container_of(inc, struct fake_incoming, inc));
-	atomic_dec(&fake_live_incomings);
-}
-
-static const struct rds_incoming_ops fake_incoming_ops = {
-	.owner	= THIS_MODULE,
-	.copy	= fake_incoming_copy,
-	.free	= fake_incoming_free,
-};
-
-/**
- * fake_deliver() - Deliver a message from the peer
- * @path: the path on which it arrives
- * @hdr: its header; the payload consists of fake_pattern()
- *
- * Return: 1 if the transport may read on; 0 if it must stop; -ENOMEM.
- */
-int fake_deliver(struct rds_path *path, const struct rds_header *hdr)
-{
-	u32 i, len = be32_to_cpu(hdr->h_len);
-	struct fake_incoming *fake_inc;
-	struct rds_rx_batch batch;
-	u32 truesize;
-	int go_on;
-
-	fake_inc = kmalloc(struct_size(fake_inc, data, len), GFP_KERNEL);
-	if (!fake_inc)
-		return -ENOMEM;
-	for (i = 0; i < len; i++)
-		fake_inc->data[i] = fake_pattern(i);
-	atomic_inc(&fake_live_incomings);
-	truesize = the_fake->truesize ?: sizeof(*fake_inc) + len;
-	rds_incoming_init(&fake_inc->inc, &fake_incoming_ops, hdr, truesize);
-
-	local_bh_disable();
-	rds_rx_batch_begin(&batch);
-	go_on = rds_deliver(path, &fake_inc->inc, &batch);
-	rds_rx_batch_end(&batch);
-	local_bh_enable();
-	return go_on;
-}
-
-/**
- * fake_incomings() - Count the messages that are delivered and not yet freed
- *
- * Return: the number of messages.
- */
-int fake_incomings(void)
-{
-	return atomic_read(&fake_live_incomings);
 }

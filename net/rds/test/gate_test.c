@@ -4,7 +4,7 @@
  * messages. Time alone opens no gate unless a test permits it
  * (rig_init_paths()).
  */
-#include "rig.h"
+#include "rig_peer.h"
 
 static const struct rig_peer ours = { RIG_OURS, 1, 77, 5 };
 static const struct rig_peer new = { RIG_NEW, 1, 77, 0 };

@@ -4,7 +4,7 @@
  * transport must stop reading a path, and when it may read on.
  */
 #include "../core/cong.h"
-#include "rig.h"
+#include "rig_peer.h"
 
 /* HOLDS is the memory that each message claims to hold. */
 #define HOLDS		1000

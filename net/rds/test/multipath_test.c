@@ -8,7 +8,7 @@
 
 #include "../core/cong.h"
 #include "../core/multipath.h"
-#include "rig.h"
+#include "rig_peer.h"
 
 /* Peers. The first one has not recognized our implementation yet, and offers
  * one path.

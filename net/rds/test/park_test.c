@@ -9,7 +9,7 @@
 #include <linux/poll.h>
 
 #include "../core/cong.h"
-#include "rig.h"
+#include "rig_peer.h"
 
 /* A second port of the peer, and a third one in the port group of the first */
 #define OTHER_PORT	(RIG_PEER_PORT + 1)

@@ -12,7 +12,6 @@
 #include <linux/workqueue.h>
 
 #include "../core/conn.h"
-#include "../core/handshake.h"
 #include "../core/rds_net.h"
 #include "../core/sock.h"
 #include "fake.h"
@@ -70,36 +69,6 @@ struct rig_got {
 	u16	sport;
 	u64	cong;
 	bool	intact;
-};
-
-/**
- * enum rig_kind - kinds of peers
- * @RIG_OLD: announces only how many paths it has
- * @RIG_NEW: also announces a generation number, and that its ports name paths
- * @RIG_OURS: runs our implementation
- */
-enum rig_kind {
-	RIG_OLD,
-	RIG_NEW,
-	RIG_OURS,
-};
-
-/**
- * struct rig_peer - what a peer announces about itself
- * @kind: kind of the peer
- * @npaths: number of paths that it offers
- * @gen: its generation number
- * @epoch: its epoch
- * @in_use: it uses @npaths paths; this field and @tag for %RIG_OURS only
- * @tag: tag of the peer's barrier in a probe, or of our barrier in a reply
- */
-struct rig_peer {
-	enum rig_kind	kind;
-	u16		npaths;
-	u32		gen;
-	u32		epoch;
-	bool		in_use;
-	u8		tag;
 };
 
 /**
@@ -166,36 +135,12 @@ int rig_bind(struct socket *sock, u32 ip, u16 port);
 struct socket *rig_socket(struct kunit *test, u16 port);
 void rig_close(struct kunit *test, struct socket *sock);
 struct socket *rig_up(struct kunit *test);
-struct socket *rig_dialled(struct kunit *test);
 struct rds_sysctl *rig_sysctl(void);
 
 int rig_try_send(struct kunit *test, struct socket *sock, u16 dport, u32 len,
 		 int flags);
 void rig_send(struct kunit *test, struct socket *sock, u32 len);
 void rig_recv(struct kunit *test, struct socket *sock, struct rig_got *got);
-void rig_deliver(struct kunit *test, u64 seq, u16 sport, u16 dport, u32 len,
-		 u8 flags);
-void rig_deliver_map(struct kunit *test, const u16 *ports, unsigned int nr,
-		     u32 len);
-void rig_map_with(struct kunit *test, unsigned int index, const u16 *ports,
-		  unsigned int nr, u32 len);
-bool rig_receive(struct kunit *test, struct rds_path *path,
-		 const struct rds_header *hdr);
-void rig_map_from(struct kunit *test, unsigned int index);
-bool rig_probe_only(struct kunit *test, unsigned int index, u64 seq,
-		    const struct rig_peer *peer);
-void rig_probe_flags(struct kunit *test, unsigned int index, u64 seq, u8 flags,
-		     const struct rig_peer *peer);
-void rig_probe(struct kunit *test, unsigned int index, u64 seq,
-	       const struct rig_peer *peer);
-void rig_handshake(struct kunit *test, unsigned int index,
-		   struct rds_header *hdr,
-		   const struct rig_peer *peer);
-void rig_reply(struct kunit *test, unsigned int index, u64 seq,
-	       const struct rig_peer *peer);
-int rig_offer_only(struct kunit *test, u8 index, void *offer);
-int rig_offer(struct kunit *test, u8 index, void *offer);
-int rig_knock(struct kunit *test);
 int rig_setsockopt(struct socket *sock, int name, void *value, int len);
 unsigned int rig_poll(struct socket *sock);
 void rig_set_bufs(struct socket *sock, int bytes);

@@ -6,7 +6,7 @@
  */
 #include "../core/sw_frame.h"
 #include "../core/sw_request.h"
-#include "rig.h"
+#include "rig_peer.h"
 
 /* ONE response is in hand, and up to WAITING more may wait. */
 #define WAITING		(4 * RDS_SW_DEPTH)
@@ -35,7 +35,7 @@ static void ask(struct rds_path *path)
 	};
 
 	rds_sw_frame_write(hdr.h_exthdr, &says);
-	fake_deliver(path, &hdr);
+	fake_deliver(fake, path, &hdr);
 }
 
 /* Whenever a response is sent, the peer sends another request. */
