@@ -322,12 +322,6 @@ static struct kunit_suite park_suite = {
 	.test_cases	= park_cases,
 };
 
-static const struct rig_peer ours_1 = { RIG_OURS, 1, 77, 5 };
-static const struct rig_peer ours_8 = { RIG_OURS, 8, 77, 5 };
-static const struct rig_peer reborn = { RIG_OURS, 1, 78, 6 };
-static const struct rig_peer new_1 = { RIG_NEW, 1, 79, 0 };
-static const struct rig_peer old_1 = { RIG_OLD, 1, 0, 0 };
-
 /* One message has been sent on the only path, and the peer has sent its
  * handshake frame.
  */
@@ -360,9 +354,9 @@ struct kind_row {
 };
 
 static const struct kind_row kinds[] = {
-	{ "ours",	&ours_1, 1 },
-	{ "new",	&new_1, 3 },
-	{ "old",	&old_1, 3 },
+	{ "ours",	&rig_ours_1, 1 },
+	{ "new",	&rig_new_1, 3 },
+	{ "old",	&rig_old_1, 3 },
 };
 
 static void kind_desc(const struct kind_row *row, char *desc)
@@ -390,12 +384,12 @@ static void only_for_ours(struct kunit *test)
 static void restart_gives_up_what_is_parked(struct kunit *test)
 {
 	u64 before = rig_stat(send_drop_restarted);
-	struct socket *sock = met(test, &ours_1);
+	struct socket *sock = met(test, &rig_ours_1);
 
 	three_and_a_map(test, sock);
 	rds_path_ack(rig_path(test), 3);
 	KUNIT_ASSERT_EQ(test, rig_msgs(sock), 2);
-	rig_probe(test, 0, 1, &reborn);
+	rig_probe(test, 0, 1, &rig_restarted);
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
 	KUNIT_EXPECT_EQ(test, rig_stat(send_drop_restarted), before + 2);
 
@@ -426,12 +420,12 @@ static const struct fake_call *numbered_probe(struct kunit *test)
  */
 static void barrier_is_behind_what_was_parked(struct kunit *test)
 {
-	struct socket *sock = met(test, &ours_1);
+	struct socket *sock = met(test, &rig_ours_1);
 	const struct fake_call *probe;
 
 	three_and_a_map(test, sock);
 	rig_expect_said(test, 0, "3");
-	rig_probe(test, 0, 0, &ours_8);
+	rig_probe(test, 0, 0, &rig_ours_8);
 	rig_await(test, FAKE_CONNECTED, 7);
 	KUNIT_ASSERT_EQ(test, rig_conn(test)->c_fan, RDS_FAN_BARRIER);
 	probe = numbered_probe(test);

@@ -5,6 +5,18 @@
 
 #include "rig_peer.h"
 
+const struct rig_peer rig_ours_1 = { RIG_OURS, 1, 77, 5 };
+const struct rig_peer rig_ours_8 = { RIG_OURS, 8, 77, 5 };
+const struct rig_peer rig_ours_uses_8 = { RIG_OURS, 8, 77, 5, true };
+const struct rig_peer rig_restarted = { RIG_OURS, 1, 78, 6 };
+const struct rig_peer rig_restarted_8 = { RIG_OURS, 8, 78, 6 };
+const struct rig_peer rig_forgetful = { RIG_OURS, 1, 77, 6 };
+const struct rig_peer rig_new_1 = { RIG_NEW, 1, 79, 0 };
+const struct rig_peer rig_new_8 = { RIG_NEW, 8, 79, 0 };
+const struct rig_peer rig_new_8_restarted = { RIG_NEW, 8, 80, 0 };
+const struct rig_peer rig_old_1 = { RIG_OLD, 1, 0, 0 };
+const struct rig_peer rig_old_8 = { RIG_OLD, 8, 0, 0 };
+
 /**
  * rig_receive() - Deliver a message on a path
  * @test: the test

@@ -40,6 +40,21 @@ struct rig_peer {
 	u8		tag;
 };
 
+/* Peers. Those that run our implementation may offer one path until they
+ * recognize this end.
+ */
+extern const struct rig_peer rig_ours_1;
+extern const struct rig_peer rig_ours_8;
+extern const struct rig_peer rig_ours_uses_8;
+extern const struct rig_peer rig_restarted;	/* rig_ours_1 and rig_ours_8 */
+extern const struct rig_peer rig_restarted_8;
+extern const struct rig_peer rig_forgetful;	/* has lost the connection */
+extern const struct rig_peer rig_new_1;
+extern const struct rig_peer rig_new_8;
+extern const struct rig_peer rig_new_8_restarted;
+extern const struct rig_peer rig_old_1;
+extern const struct rig_peer rig_old_8;
+
 void rig_deliver(struct kunit *test, u64 seq, u16 sport, u16 dport, u32 len,
 		 u8 flags);
 void rig_deliver_map(struct kunit *test, const u16 *ports, unsigned int nr,

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tests of the probes of peers and the replies to them, net/rds/core/probe.c.
+ */
+#include "paths.h"
+
+static void first_number_is_a_probe_s(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_MAPPED, 1);
+	rig_map_from(test, 0);
+	rig_await(test, FAKE_SENT, 2);
+	rig_expect_said(test, 0, "M 1p 2");
+	/* Only a peer that runs our implementation is offered more paths. */
+	paths_expect_handshake(test, 0, 1, false);
+}
+
+struct answer_row {
+	const char		*name;
+	const struct rig_peer	*peer;
+	u64			seq;
+	const char		*said;
+	u16			npaths;
+	/* Pings are turned off, but peers wait for replies to their probes. */
+	bool			no_pings;
+};
+
+static const struct answer_row answers[] = {
+	{ "old",		&rig_old_1, 1, "3y", 1 },
+	{ "old_without_pings",	&rig_old_1, 1, "3y", 1, true },
+	{ "old_with_8",		&rig_old_8, 1, "3y", 1 },
+	{ "new_with_8",		&rig_new_8, 1, "3y", 1 },
+	{ "ours",		&rig_ours_1, 1, "3y", 8 },
+	{ "ours_later",		&rig_ours_1, 9, "3y", 8 },
+	{ "ours_unnumbered",	&rig_ours_1, 0, "0y", 8 },
+};
+
+static void answer_desc(const struct answer_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(answers, answers, answer_desc);
+
+static void probe_is_answered(struct kunit *test)
+{
+	const struct answer_row *row = test->param_value;
+
+	if (row->no_pings)
+		rig_sysctl()->ping_enable = 0;
+	rig_dialled(test);
+	rig_probe(test, 0, row->seq, row->peer);
+	rig_expect_said(test, 0, row->said);
+	paths_expect_handshake(test, 0, row->npaths, false);
+	KUNIT_EXPECT_EQ(test, fake_nth(rig_fake(test), FAKE_SENT, 0)->len, 0U);
+	KUNIT_EXPECT_EQ(test, paths_nr(test), 1U);
+	KUNIT_EXPECT_EQ(test, fake_incomings(), 0);
+}
+
+/* Count the messages on path 0 that wait, or were sent and not acknowledged. */
+static unsigned int queued(struct kunit *test)
+{
+	struct rds_cpath *cp = rig_nth_cpath(test, 0);
+	struct list_head *item;
+	unsigned int n = 0;
+
+	spin_lock_bh(&cp->cp_lock);
+	list_for_each(item, &cp->cp_send_queue)
+		n++;
+	list_for_each(item, &cp->cp_retrans)
+		n++;
+	spin_unlock_bh(&cp->cp_lock);
+	return n;
+}
+
+/* A peer that sends probes and does not read must not fill our memory. */
+static void answers_are_bounded(struct kunit *test)
+{
+	unsigned int i;
+
+	rig_dialled(test);
+	fake_fail(&rig_fake(test)->xmit, -EAGAIN, FAKE_FOR_EVER);
+	for (i = 1; i <= 300; i++)
+		rig_probe(test, 0, i, &rig_old_1);
+	KUNIT_EXPECT_GE(test, queued(test), 1U);
+	KUNIT_EXPECT_LE(test, queued(test), 64U);
+
+	fake_unblock(rig_fake(test));
+	fake_settle(rig_fake(test));
+	rds_path_ack(rig_path(test), rig_nth_cpath(test,
+						   0)->cp_next_tx_seq - 1);
+	KUNIT_EXPECT_EQ(test, queued(test), 0U);
+	fake_forget(rig_fake(test));
+	rig_probe(test, 0, i, &rig_old_1);
+	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_SENT), 1U);
+}
+
+struct repeat_row {
+	const char		*name;
+	const struct rig_peer	*peer;
+	u64			seq;
+	u8			flags;
+	bool			dropped;
+};
+
+/* A probe that arrives after one with sequence number 5 */
+static const struct repeat_row repeats[] = {
+	{ "old_same",		&rig_old_1, 5, 0, false },
+	{ "old_marked",		&rig_old_1, 5, RDS_FLAG_RETRANSMITTED, true },
+	{ "old_next",		&rig_old_1, 6, RDS_FLAG_RETRANSMITTED, false },
+	{ "ours_same",		&rig_ours_1, 5, 0, true },
+	{ "ours_marked",	&rig_ours_1, 4, RDS_FLAG_RETRANSMITTED, true },
+	{ "ours_next",		&rig_ours_1, 6, RDS_FLAG_RETRANSMITTED, false },
+	{ "ours_unnumbered",	&rig_ours_1, 0, 0, false },
+	{ "restarted_same",	&rig_restarted, 5, RDS_FLAG_RETRANSMITTED,
+	  false },
+};
+
+static void repeat_desc(const struct repeat_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(repeats, repeats, repeat_desc);
+
+static void probe_comes_again(struct kunit *test)
+{
+	const struct repeat_row *row = test->param_value;
+	u64 dropped = rig_stat(recv_drop_old_seq);
+	struct rig_peer first = *row->peer;
+
+	if (row->peer == &rig_restarted)
+		first = rig_ours_1;
+	rig_dialled(test);
+	rig_probe(test, 0, 5, &first);
+	rig_probe_flags(test, 0, row->seq, row->flags, row->peer);
+	KUNIT_EXPECT_EQ(test, rig_stat(recv_drop_old_seq),
+			dropped + row->dropped);
+}
+
+static struct kunit_case probe_cases[] = {
+	KUNIT_CASE(first_number_is_a_probe_s),
+	KUNIT_CASE_PARAM(probe_is_answered, answers_gen_params),
+	KUNIT_CASE(answers_are_bounded),
+	KUNIT_CASE_PARAM(probe_comes_again, repeats_gen_params),
+	{}
+};
+
+static struct kunit_suite probe_suite = {
+	.name		= "rds_probe",
+	.init		= rig_init_paths,
+	.exit		= rig_exit,
+	.test_cases	= probe_cases,
+};
+
+kunit_test_suite(probe_suite);
