@@ -118,8 +118,7 @@ static void paths_are_taken_when_it_is_known(struct kunit *test)
 	KUNIT_EXPECT_LT(test, again,
 			atomic_read(&rig_fake(test)->again_calls));
 	KUNIT_EXPECT_EQ(test, 0, paths_offer(test, 3));
-	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, 3)),
-			RDS_PATH_UP);
+	KUNIT_EXPECT_EQ(test, paths_state(test, 3), RDS_PATH_UP);
 }
 
 /* Sockets may respond at once to messages behind the handshake frame. These

@@ -67,8 +67,7 @@ static void paths_that_both_have(struct kunit *test)
 	for (i = 0; i < row->paths; i++) {
 		KUNIT_ASSERT_NOT_NULL(test, rig_nth_cpath(test, i));
 		KUNIT_EXPECT_EQ(test, rig_nth_cpath(test, i)->cp_pub.index, i);
-		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, i)),
-				RDS_PATH_UP);
+		KUNIT_EXPECT_EQ(test, paths_state(test, i), RDS_PATH_UP);
 	}
 }
 
@@ -128,8 +127,7 @@ static void higher_does_not_dial_paths(struct kunit *test)
 	rig_reply(test, 0, 2, &rig_ours_8);
 	for (i = 7; i > 0; i--) {
 		KUNIT_EXPECT_EQ(test, 0, paths_offer(test, i));
-		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, i)),
-				RDS_PATH_UP);
+		KUNIT_EXPECT_EQ(test, paths_state(test, i), RDS_PATH_UP);
 		call = fake_nth(rig_fake(test), FAKE_CONNECTED, 7 - i);
 		KUNIT_ASSERT_NOT_NULL(test, call);
 		KUNIT_EXPECT_PTR_EQ(test, call->offer,
@@ -155,8 +153,7 @@ static void first_connection_gets_its_number(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &rig_nth_cpath(test, 3)->cp_pub, first);
 	KUNIT_ASSERT_PTR_NE(test, &rig_nth_cpath(test, 0)->cp_pub, first);
 	KUNIT_EXPECT_EQ(test, rig_nth_cpath(test, 0)->cp_pub.index, 0);
-	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, 0)),
-			RDS_PATH_DOWN);
+	KUNIT_EXPECT_EQ(test, paths_state(test, 0), RDS_PATH_DOWN);
 	KUNIT_EXPECT_EQ(test, rig_fake(test)->live_paths, 8);
 
 	/* The path goes on sending. The other paths wait until the messages
@@ -164,8 +161,7 @@ static void first_connection_gets_its_number(struct kunit *test)
 	 */
 	paths_send(test, sock, 3);
 	KUNIT_EXPECT_EQ(test, 0, paths_offer(test, 0));
-	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, 0)),
-			RDS_PATH_UP);
+	KUNIT_EXPECT_EQ(test, paths_state(test, 0), RDS_PATH_UP);
 	rig_probe(test, 0, 0, &rig_ours_8);
 	port = paths_port(test, 0);
 	KUNIT_EXPECT_EQ(test, 5, rig_try_send(test, sock, port, 5,
@@ -204,8 +200,7 @@ static void path_waits_until_it_exists(struct kunit *test)
 			before);
 	for (i = 1; i < 8; i++) {
 		KUNIT_EXPECT_EQ(test, paths_offer(test, i), 0);
-		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, i)),
-				RDS_PATH_UP);
+		KUNIT_EXPECT_EQ(test, paths_state(test, i), RDS_PATH_UP);
 	}
 }
 
@@ -257,8 +252,7 @@ static void paths_in_use_are_kept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, paths_nr(test), 8U);
 	rig_await(test, FAKE_CONNECTED, 7);
 	for (i = 0; i < 8; i++)
-		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, i)),
-				RDS_PATH_UP);
+		KUNIT_EXPECT_EQ(test, paths_state(test, i), RDS_PATH_UP);
 }
 
 /* This end spreads messages over four paths, and the peer over eight: the peer
@@ -388,8 +382,7 @@ static void path_is_dialled_when_it_asks(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECTED), 8U);
 	rig_probe(test, 0, 0, &rig_ours_uses_8);
 	rig_await(test, FAKE_CONNECTED, 9);
-	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, 3)),
-			RDS_PATH_UP);
+	KUNIT_EXPECT_EQ(test, paths_state(test, 3), RDS_PATH_UP);
 }
 
 /* Only the end with the lower address dials the other paths. The other end

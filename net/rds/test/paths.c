@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Common parts of the tests of paths; see paths.h. */
 #include <linux/delay.h>
+#include <linux/iopoll.h>
 
 #include "../core/multipath.h"
 #include "paths.h"
@@ -246,4 +247,80 @@ unsigned int paths_data_sent(struct kunit *test)
 	for (i = 0; (call = fake_nth(rig_fake(test), FAKE_SENT, i)); i++)
 		n += call->sport == RIG_PORT;
 	return n;
+}
+
+/**
+ * paths_init_accept() - Set up the fixture of rig_init_paths(); the peer dials
+ * @test: the test; its priv is the rig afterwards
+ *
+ * Return: 0 or an errno.
+ */
+int paths_init_accept(struct kunit *test)
+{
+	int ret = rig_init_paths(test);
+
+	if (ret)
+		return ret;
+	rig_of(test)->peer = RIG_LOWER;
+	rig_fake(test)->peer_dials = true;
+	return 0;
+}
+
+/**
+ * paths_use() - Let a local socket use the connection, so that it stays
+ * @test: the test
+ *
+ * Return: the socket, at RIG_PORT.
+ */
+struct socket *paths_use(struct kunit *test)
+{
+	struct socket *sock = rig_socket(test, RIG_PORT);
+
+	rig_send(test, sock, 1);
+	fake_settle(rig_fake(test));
+	return sock;
+}
+
+/**
+ * paths_live() - Count the paths of all connections
+ * @test: the test
+ *
+ * Return: the number of paths.
+ */
+int paths_live(struct kunit *test)
+{
+	return READ_ONCE(rig_fake(test)->live_paths);
+}
+
+/**
+ * paths_become() - Wait for the number of paths of all connections
+ * @test: the test
+ * @want: the number
+ *
+ * Return: true if there are @want paths; false if it took too long.
+ */
+bool paths_become(struct kunit *test, int want)
+{
+	int n;
+
+	return !read_poll_timeout(paths_live, n, n == want, 10000,
+				  120 * USEC_PER_SEC, false, test);
+}
+
+/**
+ * paths_expect_taken() - Check which connection a path has taken
+ * @test: the test
+ * @n: number of the successful path_connect() in the log, from 0
+ * @index: number of the path
+ * @offer: stands for the connection of the peer; NULL if this end dialed
+ */
+void paths_expect_taken(struct kunit *test, unsigned int n, unsigned int index,
+			void *offer)
+{
+	const struct fake_call *call = fake_nth(rig_fake(test), FAKE_CONNECTED,
+						n);
+
+	KUNIT_ASSERT_NOT_NULL(test, call);
+	KUNIT_EXPECT_EQ(test, call->index, index);
+	KUNIT_EXPECT_PTR_EQ(test, call->offer, offer);
 }

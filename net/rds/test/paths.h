@@ -23,6 +23,25 @@ static inline int paths_offer(struct kunit *test, u8 index)
 	return rig_offer(test, index, paths_offers + index);
 }
 
+static inline enum rds_path_state paths_state(struct kunit *test,
+					      unsigned int index)
+{
+	return rds_cpath_state(rig_nth_cpath(test, index));
+}
+
+/* Check whether the path's connection was made by the peer. */
+static inline bool paths_is_taken(struct kunit *test, unsigned int index)
+{
+	return test_bit(RDS_PF_TAKEN, &rig_nth_cpath(test, index)->cp_flags);
+}
+
+int paths_init_accept(struct kunit *test);
+struct socket *paths_use(struct kunit *test);
+int paths_live(struct kunit *test);
+bool paths_become(struct kunit *test, int want);
+void paths_expect_taken(struct kunit *test, unsigned int n, unsigned int index,
+			void *offer);
+
 struct socket *paths_accepted(struct kunit *test, u8 named);
 struct socket *paths_eight(struct kunit *test);
 struct socket *paths_eight_accepted(struct kunit *test);

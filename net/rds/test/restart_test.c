@@ -177,12 +177,10 @@ static void paths_that_are_no_more(struct kunit *test)
 	rig_probe(test, 0, 1, &rig_old_1);
 	KUNIT_EXPECT_EQ(test, paths_nr(test), 1U);
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
-	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, 0)),
-			RDS_PATH_UP);
+	KUNIT_EXPECT_EQ(test, paths_state(test, 0), RDS_PATH_UP);
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECT), 1U);
 	for (i = 1; i < 8; i++)
-		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, i)),
-				RDS_PATH_DOWN);
+		KUNIT_EXPECT_EQ(test, paths_state(test, i), RDS_PATH_DOWN);
 
 	fake_forget(rig_fake(test));
 	for (i = 0; i < 16; i++)
@@ -211,8 +209,7 @@ static void names_no_paths_any_more(struct kunit *test)
 	fake_forget(rig_fake(test));
 
 	KUNIT_EXPECT_EQ(test, paths_nr(test), 1U);
-	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, 0)),
-			RDS_PATH_UP);
+	KUNIT_EXPECT_EQ(test, paths_state(test, 0), RDS_PATH_UP);
 	rig_send(test, sock, 5);
 	fake_settle(rig_fake(test));
 	KUNIT_EXPECT_EQ(test, paths_data_sent(test), 1U);
@@ -230,8 +227,7 @@ static void paths_wait_for_path_0(struct kunit *test)
 	rig_await(test, FAKE_MAPPED, 1);
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECT), 1U);
 	for (i = 1; i < 8; i++)
-		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, i)),
-				RDS_PATH_DOWN);
+		KUNIT_EXPECT_EQ(test, paths_state(test, i), RDS_PATH_DOWN);
 	rig_probe(test, 0, 0, &rig_ours_8);
 	rig_await(test, FAKE_CONNECTED, 8);
 }
@@ -257,8 +253,7 @@ static void paths_come_back(struct kunit *test)
 
 	fake_forget(rig_fake(test));
 	for (i = 0; i < 8; i++) {
-		KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_nth_cpath(test, i)),
-				RDS_PATH_UP);
+		KUNIT_EXPECT_EQ(test, paths_state(test, i), RDS_PATH_UP);
 		paths_send(test, sock, i);
 		KUNIT_EXPECT_EQ(test, paths_data_sent(test), i + 1);
 	}
