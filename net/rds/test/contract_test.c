@@ -9,55 +9,56 @@
 #include "../core/path.h"
 #include "rig_peer.h"
 
-/* Faults of a transport that is to be registered */
-enum fault {
-	NOTHING,
-	NO_NAME,
-	NO_CONN,
-	NO_DATA,
-	NO_LADDR_CHECK,
-	NO_CONNECT,
-	NO_SHUTDOWN,
-	NO_XMIT,
-	NO_MAP,
-	NO_MAP_BUT_LOOPBACK,
-	NO_RESUME,
-	NO_RESUME_BUT_LOOPBACK,
-	NO_MAX_PATHS,
-	NO_MAX_PATHS_BUT_LANES,
-	NO_ALLOC_AND_FREE,
-	EMPTY_RDMA,
-	RDMA_WITHOUT_UNMAP,
-	TYPE_OUT_OF_RANGE,
-	TYPE_HUGE,
+/* Rdma ops that a transport must not have */
+static void *map_nothing(struct net *net, const struct in6_addr *laddr,
+			 int ifindex, const struct rds_mr_memory *mem, u32 *key)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+static const struct rds_rdma_ops no_unmap = { .mr_map = map_nothing };
+static const struct rds_rdma_ops no_rdma;
+
+/* A transport that is to be registered, and lacks something */
+struct register_row {
+	const char			*name;
+	int				ret;
+	/* Where missing pointers are in struct fake; 0: nothing is missing */
+	size_t				lacks[2];
+	unsigned int			caps;
+	unsigned int			type;	/* 0: a valid one */
+	const struct rds_rdma_ops	*rdma;
+	bool				nameless;
 };
 
-struct register_row {
-	const char	*name;
-	enum fault	fault;
-	int		ret;
-};
+#define CONN		offsetof(struct fake, trans.conn)
+#define DATA		offsetof(struct fake, trans.data)
+#define CONN_OP(op)	offsetof(struct fake, conn_ops.op)
+#define DATA_OP(op)	offsetof(struct fake, data_ops.op)
 
 static const struct register_row registers[] = {
-	{ "complete",		NOTHING,		0 },
-	{ "no_name",		NO_NAME,		-EINVAL },
-	{ "no_conn_ops",	NO_CONN,		-EINVAL },
-	{ "no_data_ops",	NO_DATA,		-EINVAL },
-	{ "no_laddr_check",	NO_LADDR_CHECK,		-EINVAL },
-	{ "no_path_connect",	NO_CONNECT,		-EINVAL },
-	{ "no_path_shutdown",	NO_SHUTDOWN,		-EINVAL },
-	{ "no_xmit",		NO_XMIT,		-EINVAL },
-	{ "no_map",		NO_MAP,			-EINVAL },
-	{ "no_map_on_loopback",	NO_MAP_BUT_LOOPBACK,	0 },
-	{ "no_rx_resume",	NO_RESUME,		-EINVAL },
-	{ "no_rx_resume_on_loopback", NO_RESUME_BUT_LOOPBACK, 0 },
-	{ "no_max_paths",	NO_MAX_PATHS,		0 },
-	{ "no_max_paths_with_paths", NO_MAX_PATHS_BUT_LANES, -EINVAL },
-	{ "no_optional_op",	NO_ALLOC_AND_FREE,	0 },
-	{ "empty_rdma_ops",	EMPTY_RDMA,		-EINVAL },
-	{ "no_mr_unmap",	RDMA_WITHOUT_UNMAP,	-EINVAL },
-	{ "type_out_of_range",	TYPE_OUT_OF_RANGE,	-EINVAL },
-	{ "type_huge",		TYPE_HUGE,		-EINVAL },
+	{ "complete", 0 },
+	{ "no_name", -EINVAL, .nameless = true },
+	{ "no_conn_ops", -EINVAL, { CONN } },
+	{ "no_data_ops", -EINVAL, { DATA } },
+	{ "no_laddr_check", -EINVAL, { CONN_OP(laddr_check) } },
+	{ "no_path_connect", -EINVAL, { CONN_OP(path_connect) } },
+	{ "no_path_shutdown", -EINVAL, { CONN_OP(path_shutdown) } },
+	{ "no_xmit", -EINVAL, { DATA_OP(xmit) } },
+	{ "no_map", -EINVAL, { DATA_OP(xmit_cong_map) } },
+	{ "no_map_on_loopback", 0, { DATA_OP(xmit_cong_map) },
+	  RDS_CAP_LOOPBACK },
+	{ "no_rx_resume", -EINVAL, { DATA_OP(rx_resume) } },
+	{ "no_rx_resume_on_loopback", 0, { DATA_OP(rx_resume) },
+	  RDS_CAP_LOOPBACK },
+	{ "no_max_paths", 0, { CONN_OP(max_paths) } },
+	{ "no_max_paths_with_paths", -EINVAL, { CONN_OP(max_paths) },
+	  RDS_CAP_MULTIPATH },
+	{ "no_optional_op", 0, { CONN_OP(path_alloc), CONN_OP(path_free) } },
+	{ "empty_rdma_ops", -EINVAL, .rdma = &no_rdma },
+	{ "no_mr_unmap", -EINVAL, .rdma = &no_unmap },
+	{ "type_out_of_range", -EINVAL, .type = RDS_TRANS_SLOTS },
+	{ "type_huge", -EINVAL, .type = RDS_TRANS_NONE },
 };
 
 static void register_desc(const struct register_row *row, char *desc)
@@ -67,76 +68,21 @@ static void register_desc(const struct register_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(registers, registers, register_desc);
 
-static void *map_nothing(struct net *net, const struct in6_addr *laddr,
-			 int ifindex, const struct rds_mr_memory *mem, u32 *key)
+static void spoil(struct fake *fake, const struct register_row *row)
 {
-	return ERR_PTR(-EOPNOTSUPP);
-}
+	unsigned int i;
 
-static void spoil(struct fake *fake, enum fault fault)
-{
-	static const struct rds_rdma_ops half = { .mr_map = map_nothing };
-	static const struct rds_rdma_ops empty;
-
-	switch (fault) {
-	case NOTHING:
-		break;
-	case NO_NAME:
-		fake->trans.name[0] = '\0';
-		break;
-	case NO_CONN:
-		fake->trans.conn = NULL;
-		break;
-	case NO_DATA:
-		fake->trans.data = NULL;
-		break;
-	case NO_LADDR_CHECK:
-		fake->conn_ops.laddr_check = NULL;
-		break;
-	case NO_CONNECT:
-		fake->conn_ops.path_connect = NULL;
-		break;
-	case NO_SHUTDOWN:
-		fake->conn_ops.path_shutdown = NULL;
-		break;
-	case NO_XMIT:
-		fake->data_ops.xmit = NULL;
-		break;
-	case NO_MAP_BUT_LOOPBACK:
-		fake->trans.caps |= RDS_CAP_LOOPBACK;
-		fallthrough;
-	case NO_MAP:
-		fake->data_ops.xmit_cong_map = NULL;
-		break;
-	case NO_RESUME_BUT_LOOPBACK:
-		fake->trans.caps |= RDS_CAP_LOOPBACK;
-		fallthrough;
-	case NO_RESUME:
-		fake->data_ops.rx_resume = NULL;
-		break;
-	case NO_MAX_PATHS_BUT_LANES:
-		fake->trans.caps |= RDS_CAP_MULTIPATH;
-		fallthrough;
-	case NO_MAX_PATHS:
-		fake->conn_ops.max_paths = NULL;
-		break;
-	case NO_ALLOC_AND_FREE:
-		fake->conn_ops.path_alloc = NULL;
-		fake->conn_ops.path_free = NULL;
-		break;
-	case EMPTY_RDMA:
-		fake->trans.rdma = &empty;
-		break;
-	case RDMA_WITHOUT_UNMAP:
-		fake->trans.rdma = &half;
-		break;
-	case TYPE_OUT_OF_RANGE:
-		fake->trans.type = RDS_TRANS_SLOTS;
-		break;
-	case TYPE_HUGE:
-		fake->trans.type = RDS_TRANS_NONE;
-		break;
+	for (i = 0; i < ARRAY_SIZE(row->lacks); i++) {
+		if (row->lacks[i])
+			memset((char *)fake + row->lacks[i], 0, sizeof(void *));
 	}
+	if (row->nameless)
+		fake->trans.name[0] = '\0';
+	if (row->type)
+		fake->trans.type = row->type;
+	if (row->rdma)
+		fake->trans.rdma = row->rdma;
+	fake->trans.caps |= row->caps;
 }
 
 /* Register a second transport, in an unused slot. */
@@ -150,7 +96,7 @@ static void register_checks(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, other);
 	fake_init(other);
 	other->trans.type = RDS_TRANS_GAP;
-	spoil(other, row->fault);
+	spoil(other, row);
 
 	ret = rds_transport_register(&other->trans);
 	if (!ret)
