@@ -187,6 +187,35 @@ static const struct option longs[] = {
 	{ },
 };
 
+/* The options of the workload that are whole numbers of 32 bits */
+static const struct {
+	int		option;
+	uint32_t	*value;
+	uint32_t	max;
+} numbers[] = {
+	{ 'z', &options.params.size, MAX_MESSAGE },
+	{ 'n', &options.params.sockets, MAX_SOCKETS },
+	{ OPTION_WINDOW, &options.params.window, 1 << 20 },
+	{ OPTION_BATCH, &options.params.batch, 1 << 20 },
+	{ OPTION_BUFFER, &options.params.buffer, 1 << 29 },
+	{ OPTION_SEED, &options.params.seed, UINT32_MAX },
+	{ OPTION_PORTS, &options.params.ports, UINT16_MAX },
+};
+
+static bool parse_u32(int c)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		if (numbers[i].option == c) {
+			*numbers[i].value = parse_number(optarg,
+							 numbers[i].max);
+			return true;
+		}
+	}
+	return false;
+}
+
 /*
  * Handle an option that describes the workload. Returns false for any other
  * option.
@@ -202,12 +231,6 @@ static bool parse_param(int c)
 	case 'f':
 		parse_name(params->family, optarg);
 		return true;
-	case 'z':
-		params->size = parse_number(optarg, MAX_MESSAGE);
-		return true;
-	case 'n':
-		params->sockets = parse_number(optarg, MAX_SOCKETS);
-		return true;
 	case 'c':
 		params->count = parse_number(optarg, UINT32_MAX);
 		return true;
@@ -217,32 +240,17 @@ static bool parse_param(int c)
 	case OPTION_WARMUP:
 		params->warmup = parse_number(optarg, UINT32_MAX);
 		return true;
-	case OPTION_WINDOW:
-		params->window = parse_number(optarg, 1 << 20);
-		return true;
-	case OPTION_BATCH:
-		params->batch = parse_number(optarg, 1 << 20);
-		return true;
-	case OPTION_BUFFER:
-		params->buffer = parse_number(optarg, 1 << 29);
-		return true;
 	case 'v':
 		params->verify = true;
 		return true;
 	case OPTION_RECEIVER:
 		params->receiver = parse_receiver(optarg);
 		return true;
-	case OPTION_SEED:
-		params->seed = parse_number(optarg, UINT32_MAX);
-		return true;
-	case OPTION_PORTS:
-		params->ports = parse_number(optarg, UINT16_MAX);
-		return true;
 	case 't':
 		params->timeout = parse_number(optarg, 1e6);
 		return true;
 	default:
-		return false;
+		return parse_u32(c);
 	}
 }
 
