@@ -11,7 +11,7 @@
 /* Without RDS_CAP_MULTIPATH there is one path, and the peer may offer another
  * connection at any time.
  */
-static void alone(struct kunit *test)
+static void single_up(struct kunit *test)
 {
 	rig_fake(test)->trans.caps = 0;
 	rig_fake(test)->peer_dials = false;
@@ -20,9 +20,9 @@ static void alone(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, paths_state(test, 0), RDS_PATH_UP);
 }
 
-static void offer_alone_while_up(struct kunit *test)
+static void offer_while_up(struct kunit *test)
 {
-	alone(test);
+	single_up(test);
 	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, paths_offers + 1));
 	paths_expect_taken(test, 1, 0, paths_offers + 1);
 	KUNIT_EXPECT_EQ(test, paths_state(test, 0), RDS_PATH_UP);
@@ -31,11 +31,11 @@ static void offer_alone_while_up(struct kunit *test)
 }
 
 /* The offer is taken at once, even if this end would not dial. */
-static void offer_alone_while_shutting_down(struct kunit *test)
+static void offer_while_shutting_down(struct kunit *test)
 {
 	struct rds_cpath *cp;
 
-	alone(test);
+	single_up(test);
 	cp = rig_nth_cpath(test, 0);
 	mutex_lock(&cp->cp_xmit_lock);
 	rds_path_drop(&cp->cp_pub, RDS_DROP_PEER_CLOSED);
@@ -49,11 +49,11 @@ static void offer_alone_while_shutting_down(struct kunit *test)
 }
 
 /* A peer that makes an offer and withdraws it must not make this end dial. */
-static void offer_alone_taken_back(struct kunit *test)
+static void offer_withdrawn(struct kunit *test)
 {
 	struct rds_cpath *cp;
 
-	alone(test);
+	single_up(test);
 	cp = rig_nth_cpath(test, 0);
 	mutex_lock(&cp->cp_xmit_lock);
 	rds_path_drop(&cp->cp_pub, RDS_DROP_PEER_CLOSED);
@@ -82,7 +82,7 @@ static void begin_to_use(struct rds_path *path)
 /* The peer withdraws its offer when the path is about to take it, and a socket
  * begins to use the path just then. So this end has to dial now.
  */
-static void offer_alone_taken_back_in_use(struct kunit *test)
+static void offer_withdrawn_in_use(struct kunit *test)
 {
 	rig_fake(test)->trans.caps = 0;
 	rig_fake(test)->peer_dials = false;
@@ -98,7 +98,7 @@ static void offer_alone_taken_back_in_use(struct kunit *test)
 }
 
 /* Dial without an offer; the attempt does not end by itself. */
-static struct rds_cpath *dialing_alone(struct kunit *test)
+static struct rds_cpath *dialing(struct kunit *test)
 {
 	rig_fake(test)->trans.caps = 0;
 	rig_fake(test)->peer_dials = false;
@@ -108,12 +108,12 @@ static struct rds_cpath *dialing_alone(struct kunit *test)
 	return rig_nth_cpath(test, 0);
 }
 
-static void dialed_alone_beside_an_offer(struct kunit *test)
+static void dial_beats_offer(struct kunit *test)
 {
 	struct rds_cpath *cp;
 
 	rig_of(test)->peer = RIG_FADDR;
-	cp = dialing_alone(test);
+	cp = dialing(test);
 	KUNIT_ASSERT_EQ(test, 0, paths_offer(test, 0));
 	KUNIT_ASSERT_EQ(test, paths_state(test, 0), RDS_PATH_CONNECTING);
 	KUNIT_EXPECT_TRUE(test, fake_dialed(&cp->cp_pub));
@@ -127,9 +127,9 @@ static void dialed_alone_beside_an_offer(struct kunit *test)
 /* An attempt that was dropped for an offer must not discard that offer, even if
  * the attempt succeeds after all.
  */
-static void dialed_alone_too_late(struct kunit *test)
+static void dial_succeeds_too_late(struct kunit *test)
 {
-	struct rds_cpath *cp = dialing_alone(test);
+	struct rds_cpath *cp = dialing(test);
 	enum rds_path_state state;
 
 	mutex_lock(&cp->cp_xmit_lock);
@@ -149,9 +149,9 @@ static void dialed_alone_too_late(struct kunit *test)
 /* A request that the peer made before it accepted our dial does not mean that
  * it has lost the connection. A later request does.
  */
-static void dialed_alone_since_it_asked(struct kunit *test)
+static void dialed_since_the_offer(struct kunit *test)
 {
-	struct rds_cpath *cp = dialing_alone(test);
+	struct rds_cpath *cp = dialing(test);
 
 	KUNIT_ASSERT_TRUE(test, fake_dialed(&cp->cp_pub));
 	fake_settle(rig_fake(test));
@@ -172,14 +172,14 @@ static void dialed_alone_since_it_asked(struct kunit *test)
 }
 
 /* An offer from our own address is genuine only if we are dialing ourselves. */
-static void offer_to_oneself(struct kunit *test)
+static void offer_from_our_address(struct kunit *test)
 {
 	rig_of(test)->peer = RIG_LADDR;
 	rig_fake(test)->trans.caps = 0;
 	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, paths_offer(test, 0));
 	rig_expect_ops(test, "");
 
-	dialing_alone(test);
+	dialing(test);
 	KUNIT_EXPECT_EQ(test, 0, rig_offer_only(test, 0, paths_offers));
 	rig_await(test, FAKE_CONNECT, 2);
 	KUNIT_EXPECT_EQ(test, paths_live(test), 2);
@@ -199,10 +199,10 @@ struct duel_row {
 
 /* Our address is 192.0.2.1. */
 static const struct duel_row duels[] = {
-	{ "lower_who_knows",	RIG_LOWER, true, true },
-	{ "lower_stranger",	RIG_LOWER, false, false },
-	{ "higher_who_knows",	RIG_FADDR, true, false },
-	{ "higher_stranger",	RIG_FADDR, false, false },
+	{ "lower_knows",	RIG_LOWER, true, true },
+	{ "lower_unaware",	RIG_LOWER, false, false },
+	{ "higher_knows",	RIG_FADDR, true, false },
+	{ "higher_unaware",	RIG_FADDR, false, false },
 };
 
 static void duel_desc(const struct duel_row *row, char *desc)
@@ -213,7 +213,7 @@ static void duel_desc(const struct duel_row *row, char *desc)
 KUNIT_ARRAY_PARAM(duels, duels, duel_desc);
 
 /* Both ends have dialed at the same time. */
-static void offer_alone_in_a_duel(struct kunit *test)
+static void duel(struct kunit *test)
 {
 	const struct duel_row *row = test->param_value;
 	struct fake *fake = rig_fake(test);
@@ -245,15 +245,15 @@ static void offer_alone_in_a_duel(struct kunit *test)
 }
 
 static struct kunit_case accept_single_cases[] = {
-	KUNIT_CASE(offer_alone_while_up),
-	KUNIT_CASE(offer_alone_while_shutting_down),
-	KUNIT_CASE(offer_alone_taken_back),
-	KUNIT_CASE(offer_alone_taken_back_in_use),
-	KUNIT_CASE(dialed_alone_beside_an_offer),
-	KUNIT_CASE(dialed_alone_too_late),
-	KUNIT_CASE(dialed_alone_since_it_asked),
-	KUNIT_CASE(offer_to_oneself),
-	KUNIT_CASE_PARAM(offer_alone_in_a_duel, duels_gen_params),
+	KUNIT_CASE(offer_while_up),
+	KUNIT_CASE(offer_while_shutting_down),
+	KUNIT_CASE(offer_withdrawn),
+	KUNIT_CASE(offer_withdrawn_in_use),
+	KUNIT_CASE(dial_beats_offer),
+	KUNIT_CASE(dial_succeeds_too_late),
+	KUNIT_CASE(dialed_since_the_offer),
+	KUNIT_CASE(offer_from_our_address),
+	KUNIT_CASE_PARAM(duel, duels_gen_params),
 	{}
 };
 

@@ -14,7 +14,7 @@ static struct socket *used_and_up(struct kunit *test, u8 named)
 	return sock;
 }
 
-static void offer_makes_the_connection(struct kunit *test)
+static void offer_creates_connection(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, paths_offer(test, 0));
 	rig_expect_ops(test, "aOCMX");
@@ -23,7 +23,7 @@ static void offer_makes_the_connection(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, paths_is_taken(test, 0));
 }
 
-static void offer_does_not_wait_for_the_back_off(struct kunit *test)
+static void offer_ignores_back_off(struct kunit *test)
 {
 	rig_sysctl()->reconnect_max_ms = 1000 * 1000;
 	rig_sysctl()->reconnect_min_ms = 1000 * 1000;
@@ -40,7 +40,7 @@ static void offer_does_not_wait_for_the_back_off(struct kunit *test)
 }
 
 /* Both ends have dialed at the same time. */
-static void offer_beats_our_attempt(struct kunit *test)
+static void offer_beats_dial(struct kunit *test)
 {
 	rig_fake(test)->peer_dials = false;
 	rig_fake(test)->connect_later = true;
@@ -152,7 +152,7 @@ static void second_waits_while_up(struct kunit *test)
 }
 
 /* An offer that is being taken is not dropped for another one. */
-static void offer_beside_one_just_taken(struct kunit *test)
+static void offer_while_taking_another(struct kunit *test)
 {
 	rig_fake(test)->connect_later = true;
 	used_and_up(test, 0);
@@ -167,7 +167,7 @@ static void offer_beside_one_just_taken(struct kunit *test)
 /* Which path the second connection belongs to is known once the peer's
  * handshake frame has arrived.
  */
-static void second_waits_for_the_greeting(struct kunit *test)
+static void second_waits_for_handshake(struct kunit *test)
 {
 	int before;
 
@@ -187,7 +187,7 @@ static void second_waits_for_the_greeting(struct kunit *test)
 /* Which path the second connection belongs to is known once the handshake frame
  * on the first path has been processed.
  */
-static void second_waits_for_what_follows(struct kunit *test)
+static void second_waits_for_processing(struct kunit *test)
 {
 	struct rds_conn *conn;
 
@@ -207,7 +207,7 @@ static void second_waits_for_what_follows(struct kunit *test)
 /* The messages on a connection carry the sequence numbers of the path that the
  * peer's port names. If another path has taken the connection, it is dropped.
  */
-static void path_of_another_name_is_dropped(struct kunit *test)
+static void path_of_wrong_number_is_dropped(struct kunit *test)
 {
 	used_and_up(test, 0);
 	rig_reply(test, 0, 1, &rig_old_1);
@@ -226,7 +226,7 @@ static void path_of_another_name_is_dropped(struct kunit *test)
 }
 
 /* Neither end has announced so many paths: waiting would be in vain. */
-static void path_that_will_not_be_is_refused(struct kunit *test)
+static void path_beyond_the_number_is_refused(struct kunit *test)
 {
 	rig_fake(test)->max_paths = 2;
 	used_and_up(test, 0);
@@ -245,7 +245,7 @@ static void path_that_will_not_be_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, paths_offer(test, 2));
 }
 
-static void old_peer_s_paths_in_turn(struct kunit *test)
+static void legacy_paths_in_turn(struct kunit *test)
 {
 	unsigned int i;
 
@@ -285,16 +285,16 @@ static void unregister_while_up(struct kunit *test)
 }
 
 static struct kunit_case accept_cases[] = {
-	KUNIT_CASE(offer_makes_the_connection),
-	KUNIT_CASE(offer_does_not_wait_for_the_back_off),
-	KUNIT_CASE(offer_beats_our_attempt),
+	KUNIT_CASE(offer_creates_connection),
+	KUNIT_CASE(offer_ignores_back_off),
+	KUNIT_CASE(offer_beats_dial),
 	KUNIT_CASE_PARAM(second_waits_while_up, seconds_gen_params),
-	KUNIT_CASE(offer_beside_one_just_taken),
-	KUNIT_CASE(second_waits_for_the_greeting),
-	KUNIT_CASE(second_waits_for_what_follows),
-	KUNIT_CASE(path_of_another_name_is_dropped),
-	KUNIT_CASE(path_that_will_not_be_is_refused),
-	KUNIT_CASE(old_peer_s_paths_in_turn),
+	KUNIT_CASE(offer_while_taking_another),
+	KUNIT_CASE(second_waits_for_handshake),
+	KUNIT_CASE(second_waits_for_processing),
+	KUNIT_CASE(path_of_wrong_number_is_dropped),
+	KUNIT_CASE(path_beyond_the_number_is_refused),
+	KUNIT_CASE(legacy_paths_in_turn),
 	KUNIT_CASE(no_offers_after_unregister),
 	KUNIT_CASE(unregister_while_up),
 	{}

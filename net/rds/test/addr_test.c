@@ -164,7 +164,7 @@ static void round_trip(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, memcmp(&addr, &again, sizeof(addr)));
 }
 
-static void format_initialises_all(struct kunit *test)
+static void format_initializes_all(struct kunit *test)
 {
 	const struct rds_addr v6 = {
 		.ip	= IP(0xfe, 0x80, [15] = 1),
@@ -235,7 +235,7 @@ static void is_loopback(struct kunit *test)
 static struct kunit_case addr_cases[] = {
 	KUNIT_CASE_PARAM(parse, parses_gen_params),
 	KUNIT_CASE_PARAM(round_trip, parses_gen_params),
-	KUNIT_CASE(format_initialises_all),
+	KUNIT_CASE(format_initializes_all),
 	KUNIT_CASE(format_unspecified),
 	KUNIT_CASE_PARAM(is_loopback, loopbacks_gen_params),
 	{}

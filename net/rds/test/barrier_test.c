@@ -12,20 +12,20 @@
  */
 static struct socket *at_the_barrier(struct kunit *test)
 {
-	struct socket *sock = rig_dialled(test);
+	struct socket *sock = rig_dialed(test);
 
 	rig_send(test, sock, 1);
 	rig_reply(test, 0, 1, &rig_ours_8);
 	rig_await(test, FAKE_CONNECTED, 7);
 	rig_expect_said(test, 0, "3 4p");
-	paths_greet(test, &rig_ours_8);
+	paths_handshake(test, &rig_ours_8);
 	return sock;
 }
 
 /* The barrier probe is queued behind all messages that were sent before
  * messages began to spread. The other paths wait for the reply to it.
  */
-static void others_wait_for_the_answer(struct kunit *test)
+static void paths_wait_for_reply(struct kunit *test)
 {
 	struct socket *sock = at_the_barrier(test);
 
@@ -43,9 +43,9 @@ static void others_wait_for_the_answer(struct kunit *test)
 /* A path carries no messages before the peer's handshake frame has arrived on
  * that very path.
  */
-static void every_path_is_to_be_greeted(struct kunit *test)
+static void paths_wait_for_handshake(struct kunit *test)
 {
-	struct socket *sock = rig_dialled(test);
+	struct socket *sock = rig_dialed(test);
 
 	rig_reply(test, 0, 1, &rig_ours_8);
 	rig_await(test, FAKE_CONNECTED, 7);
@@ -110,7 +110,7 @@ static void wrong_reply(struct kunit *test, const struct wrong_row *row)
 }
 
 /* No other reply opens the barrier, and the right one still does. */
-static void only_its_answer_opens_a_barrier(struct kunit *test)
+static void only_its_reply_opens(struct kunit *test)
 {
 	struct socket *sock = at_the_barrier(test);
 
@@ -145,11 +145,11 @@ static void expect_tag(struct kunit *test, u8 tag)
 /* The tag of the peer's barrier is in our replies as long as the peer keeps its
  * identity.
  */
-static void barrier_is_answered(struct kunit *test)
+static void barrier_is_replied_to(struct kunit *test)
 {
 	struct rig_peer barrier = rig_ours_8;
 
-	rig_dialled(test);
+	rig_dialed(test);
 	rig_reply(test, 0, 1, &rig_ours_1);
 	barrier.tag = 9;
 	rig_probe(test, 0, 2, &barrier);
@@ -166,7 +166,7 @@ static void barrier_is_answered(struct kunit *test)
 /* The barrier probe may have gone to a former incarnation of the peer, which
  * has not delivered it.
  */
-static void barrier_is_sent_again(struct kunit *test)
+static void barrier_is_repeated(struct kunit *test)
 {
 	u64 before = rig_stat(mprds_catchup_tx0_retries);
 	struct socket *sock = at_the_barrier(test);
@@ -193,13 +193,13 @@ static void barrier_is_sent_again(struct kunit *test)
 /* Other implementations do not indicate which probe a reply belongs to, and may
  * not reply. So the barrier opens after a while.
  */
-static void no_answer_opens_after_a_while(struct kunit *test)
+static void opens_without_reply(struct kunit *test)
 {
 	u64 before = rig_stat(mprds_catchup_tx0_retries);
 	struct socket *sock;
 
 	rig_fake(test)->legacy_paths = 8;
-	sock = rig_dialled(test);
+	sock = rig_dialed(test);
 	rig_send(test, sock, 1);
 	rig_reply(test, 0, 1, &rig_new_8);
 
@@ -218,7 +218,7 @@ static void no_answer_opens_after_a_while(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_conn(test)->c_fan, RDS_FAN_OPEN);
 }
 
-static void nothing_sent_nothing_to_wait_for(struct kunit *test)
+static void nothing_sent_no_barrier(struct kunit *test)
 {
 	rig_of(test)->peer = RIG_LOWER;
 	rig_fake(test)->peer_dials = true;
@@ -230,13 +230,13 @@ static void nothing_sent_nothing_to_wait_for(struct kunit *test)
 }
 
 static struct kunit_case barrier_cases[] = {
-	KUNIT_CASE(others_wait_for_the_answer),
-	KUNIT_CASE(every_path_is_to_be_greeted),
-	KUNIT_CASE_PARAM(only_its_answer_opens_a_barrier, wrongs_gen_params),
-	KUNIT_CASE(barrier_is_answered),
-	KUNIT_CASE(barrier_is_sent_again),
-	KUNIT_CASE(no_answer_opens_after_a_while),
-	KUNIT_CASE(nothing_sent_nothing_to_wait_for),
+	KUNIT_CASE(paths_wait_for_reply),
+	KUNIT_CASE(paths_wait_for_handshake),
+	KUNIT_CASE_PARAM(only_its_reply_opens, wrongs_gen_params),
+	KUNIT_CASE(barrier_is_replied_to),
+	KUNIT_CASE(barrier_is_repeated),
+	KUNIT_CASE(opens_without_reply),
+	KUNIT_CASE(nothing_sent_no_barrier),
 	{}
 };
 

@@ -142,7 +142,7 @@ static void in_hand_ends_with_its_connection(struct kunit *test)
 	rig_expect_sent(test, "3");
 }
 
-static void cancelling_makes_room(struct kunit *test)
+static void canceling_makes_room(struct kunit *test)
 {
 	struct rig_sender sender = { .test = test, .len = 10 };
 	struct socket *sock = rig_up(test);
@@ -233,7 +233,7 @@ static struct kunit_case cancel_cases[] = {
 	KUNIT_CASE(sent_is_not_sent_again),
 	KUNIT_CASE(in_hand_goes_on_but_does_not_count),
 	KUNIT_CASE(in_hand_ends_with_its_connection),
-	KUNIT_CASE(cancelling_makes_room),
+	KUNIT_CASE(canceling_makes_room),
 	KUNIT_CASE(close_gives_up_what_was_sent),
 	KUNIT_CASE(close_and_a_late_ack),
 	KUNIT_CASE(close_in_hand_and_a_drop),

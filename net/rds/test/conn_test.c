@@ -50,20 +50,20 @@ static void expect_abandoned_one_to_go(struct kunit *test, unsigned int caps)
 	KUNIT_EXPECT_EQ(test, rig_fake(test)->live_paths, 0);
 }
 
-static void abandoned_one_goes(struct kunit *test)
+static void abandoned_goes(struct kunit *test)
 {
 	expect_abandoned_one_to_go(test, 0);
 }
 
 /* A probe of RDS itself waits there, but does not keep the connection. */
-static void abandoned_one_with_paths_goes(struct kunit *test)
+static void abandoned_with_paths_goes(struct kunit *test)
 {
 	expect_abandoned_one_to_go(test,
 				   RDS_CAP_LOWER_DIALS | RDS_CAP_MULTIPATH);
 }
 
 /* An abandoned connection that this end does not dial is destroyed, too. */
-static void abandoned_one_that_peer_dials_goes(struct kunit *test)
+static void abandoned_that_peer_dials_goes(struct kunit *test)
 {
 	struct socket *sock = rig_socket(test, RIG_PORT);
 
@@ -78,7 +78,7 @@ static void abandoned_one_that_peer_dials_goes(struct kunit *test)
 /* As long as a message waits, or a socket that has sent one is open, the path
  * is dialed.
  */
-static void wanted_one_is_dialled_for_ever(struct kunit *test)
+static void wanted_is_dialed_forever(struct kunit *test)
 {
 	struct socket *sock = rig_socket(test, RIG_PORT);
 
@@ -100,7 +100,7 @@ static void wanted_one_is_dialled_for_ever(struct kunit *test)
 /* A connection that was UP keeps the next sequence number of the peer, so it
  * stays.
  */
-static void one_that_was_up_stays(struct kunit *test)
+static void was_up_stays(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
 	struct rds_net *rn = rds_net(&init_net);
@@ -240,11 +240,11 @@ static void transport_may_be_gone(struct kunit *test)
 }
 
 static struct kunit_case conn_cases[] = {
-	KUNIT_CASE(abandoned_one_goes),
-	KUNIT_CASE(abandoned_one_with_paths_goes),
-	KUNIT_CASE(abandoned_one_that_peer_dials_goes),
-	KUNIT_CASE(wanted_one_is_dialled_for_ever),
-	KUNIT_CASE(one_that_was_up_stays),
+	KUNIT_CASE(abandoned_goes),
+	KUNIT_CASE(abandoned_with_paths_goes),
+	KUNIT_CASE(abandoned_that_peer_dials_goes),
+	KUNIT_CASE(wanted_is_dialed_forever),
+	KUNIT_CASE(was_up_stays),
 	KUNIT_CASE(peer_is_forgotten),
 	KUNIT_CASE(namespace_has_a_limit),
 	KUNIT_CASE(peers_leave_room_for_users),

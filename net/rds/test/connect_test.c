@@ -180,7 +180,7 @@ static void drop_while_down(struct kunit *test)
  * connection is made or taken, not even one from the peer. A message that is
  * acknowledged meanwhile is not retransmitted.
  */
-static void an_end_may_take_its_time(struct kunit *test)
+static void shutdown_may_take_long(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
 	struct fake *fake = rig_fake(test);
@@ -211,7 +211,7 @@ static void an_end_may_take_its_time(struct kunit *test)
 }
 
 /* If nothing kicks the path, the timer calls path_shutdown() again. */
-static void an_end_has_an_end(struct kunit *test)
+static void shutdown_has_a_limit(struct kunit *test)
 {
 	struct fake *fake = rig_fake(test);
 	bool came_up;
@@ -226,7 +226,7 @@ static void an_end_has_an_end(struct kunit *test)
 	fake_settle(fake);
 }
 
-static void a_drop_does_not_begin_an_end_anew(struct kunit *test)
+static void drop_does_not_restart_shutdown(struct kunit *test)
 {
 	struct fake *fake = rig_fake(test);
 
@@ -249,7 +249,7 @@ static void a_drop_does_not_begin_an_end_anew(struct kunit *test)
 }
 
 /* The destruction of a connection does not wait for the peer. */
-static void an_end_that_is_cut_short(struct kunit *test)
+static void shutdown_cut_short(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
 	struct fake *fake = rig_fake(test);
@@ -378,7 +378,7 @@ static void dial_desc(const struct dial_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(dials, dials, dial_desc);
 
-static void who_dials_again(struct kunit *test)
+static void redial(struct kunit *test)
 {
 	const struct dial_row *row = test->param_value;
 	struct socket *sock;
@@ -412,11 +412,11 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(drop_while_shutting_down),
 	KUNIT_CASE(send_while_idle_path_is_shut_down),
 	KUNIT_CASE(attempt_planned_while_up),
-	KUNIT_CASE(an_end_may_take_its_time),
-	KUNIT_CASE(an_end_has_an_end),
-	KUNIT_CASE(a_drop_does_not_begin_an_end_anew),
-	KUNIT_CASE(an_end_that_is_cut_short),
-	KUNIT_CASE_PARAM(who_dials_again, dials_gen_params),
+	KUNIT_CASE(shutdown_may_take_long),
+	KUNIT_CASE(shutdown_has_a_limit),
+	KUNIT_CASE(drop_does_not_restart_shutdown),
+	KUNIT_CASE(shutdown_cut_short),
+	KUNIT_CASE_PARAM(redial, dials_gen_params),
 	{}
 };
 

@@ -189,7 +189,7 @@ static void closed_socket_drops_what_is_unread(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_stat(recv_drop_no_sock), no_sock + 1);
 }
 
-static void ping_is_answered_by_the_work(struct kunit *test)
+static void pong_comes_from_the_work(struct kunit *test)
 {
 	u64 pings = rig_stat(recv_ping), pongs = rig_stat(send_pong);
 	const struct fake_call *call;
@@ -364,7 +364,7 @@ static struct kunit_case deliver_cases[] = {
 	KUNIT_CASE(drop_keeps_the_sequence),
 	KUNIT_CASE(unknown_port_is_counted),
 	KUNIT_CASE(closed_socket_drops_what_is_unread),
-	KUNIT_CASE(ping_is_answered_by_the_work),
+	KUNIT_CASE(pong_comes_from_the_work),
 	KUNIT_CASE(ping_may_have_a_payload),
 	KUNIT_CASE(pongs_keep_the_order_of_pings),
 	KUNIT_CASE(ping_from_port_0_is_ignored),

@@ -8,7 +8,7 @@
 
 static const struct rig_peer ours = { RIG_OURS, 1, 77, 5 };
 static const struct rig_peer new = { RIG_NEW, 1, 77, 0 };
-static const struct rig_peer new_reborn = { RIG_NEW, 1, 78, 0 };
+static const struct rig_peer new_restarted = { RIG_NEW, 1, 78, 0 };
 static const struct rig_peer old = { RIG_OLD, 1, 0, 0 };
 
 static char offer;
@@ -59,7 +59,7 @@ static void map_from_peer(struct kunit *test)
 /* A stock acceptor may still reset a connection after it has acknowledged data.
  * So a probe goes first: if it is lost, another one follows.
  */
-static void dialler_waits_for_a_map(struct kunit *test)
+static void dialer_waits_for_map(struct kunit *test)
 {
 	up_and_waiting(test);
 	rig_expect_said(test, 0, "M 1p");
@@ -67,7 +67,7 @@ static void dialler_waits_for_a_map(struct kunit *test)
 	rig_expect_said(test, 0, "M 1p 2");
 }
 
-static void dialler_waits_for_anything(struct kunit *test)
+static void dialer_waits_for_data(struct kunit *test)
 {
 	up_and_waiting(test);
 	data_from_peer(test, 1);
@@ -96,7 +96,7 @@ static void time_passes(struct kunit *test)
 }
 
 /* The peer may not know of the connection whose data its TCP acknowledges. */
-static void silent_peer_is_dialled_again(struct kunit *test)
+static void silent_peer_is_redialed(struct kunit *test)
 {
 	struct rds_cpath *cp;
 
@@ -139,7 +139,7 @@ static void acceptor_does_not_wait(struct kunit *test)
 	rig_expect_said(test, 0, "M 1p 2");
 }
 
-static void ours_has_to_greet_again(struct kunit *test)
+static void ours_repeats_handshake(struct kunit *test)
 {
 	up_again(test, &ours);
 	rig_expect_said(test, 0, "M 0p");
@@ -149,14 +149,14 @@ static void ours_has_to_greet_again(struct kunit *test)
 	rig_expect_said(test, 0, "M 0p 0y 2r");
 }
 
-static void answer_of_ours_is_a_greeting(struct kunit *test)
+static void reply_of_ours_is_enough(struct kunit *test)
 {
 	up_again(test, &ours);
 	rig_reply(test, 0, 0, &ours);
 	rig_expect_said(test, 0, "M 0p 2r");
 }
 
-static void every_connection_is_to_be_greeted(struct kunit *test)
+static void each_connection_has_handshake(struct kunit *test)
 {
 	up_again(test, &ours);
 	rig_probe(test, 0, 0, &ours);
@@ -168,7 +168,7 @@ static void every_connection_is_to_be_greeted(struct kunit *test)
 	rig_expect_said(test, 0, "M 0p 0y 2r");
 }
 
-static void ours_greets_when_it_can(struct kunit *test)
+static void ours_may_be_late(struct kunit *test)
 {
 	up_again(test, &ours);
 	map_from_peer(test);
@@ -192,7 +192,7 @@ static void ours_that_is_silent(struct kunit *test)
  * the retransmitted message. A probe with an old sequence number goes first. If
  * the peer remembers us, it already has that number.
  */
-static void new_has_to_greet_again(struct kunit *test)
+static void new_repeats_handshake(struct kunit *test)
 {
 	up_again(test, &new);
 	map_from_peer(test);
@@ -204,18 +204,18 @@ static void new_has_to_greet_again(struct kunit *test)
 /* Messages that wait do not hold back the probe that asks for the identity of
  * the peer.
  */
-static void new_that_has_forgotten_is_flushed(struct kunit *test)
+static void new_restarted_is_flushed(struct kunit *test)
 {
 	up_again(test, &new);
 	rig_expect_said(test, 0, "M 1pr");
-	rig_reply(test, 0, 1, &new_reborn);
+	rig_reply(test, 0, 1, &new_restarted);
 	rig_expect_said(test, 0, "M 1pr");
 	rig_send(test, rig_socket(test, RIG_PORT + 1), 1);
 	fake_settle(rig_fake(test));
 	rig_expect_said(test, 0, "M 1pr 3");
 }
 
-static void new_that_does_not_greet(struct kunit *test)
+static void new_without_handshake(struct kunit *test)
 {
 	up_again(test, &new);
 	map_from_peer(test);
@@ -226,7 +226,7 @@ static void new_that_does_not_greet(struct kunit *test)
 }
 
 /* Such a peer announces nothing that tells it from a former incarnation. */
-static void old_need_not_greet(struct kunit *test)
+static void old_without_handshake(struct kunit *test)
 {
 	up_again(test, &old);
 	rig_expect_said(test, 0, "M");
@@ -235,7 +235,7 @@ static void old_need_not_greet(struct kunit *test)
 }
 
 /* An unknown peer may be of any kind, so its handshake frame has to arrive. */
-static void unknown_has_to_greet(struct kunit *test)
+static void unknown_needs_handshake(struct kunit *test)
 {
 	up_again(test, NULL);
 	map_from_peer(test);
@@ -305,22 +305,22 @@ static void no_gate_without_paths(struct kunit *test)
 }
 
 static struct kunit_case gate_cases[] = {
-	KUNIT_CASE(dialler_waits_for_a_map),
-	KUNIT_CASE(dialler_waits_for_anything),
+	KUNIT_CASE(dialer_waits_for_map),
+	KUNIT_CASE(dialer_waits_for_data),
 	KUNIT_CASE(open_gate_stays_open),
-	KUNIT_CASE(silent_peer_is_dialled_again),
+	KUNIT_CASE(silent_peer_is_redialed),
 	KUNIT_CASE(silence_has_an_end),
 	KUNIT_CASE(acceptor_does_not_wait),
-	KUNIT_CASE(ours_has_to_greet_again),
-	KUNIT_CASE(answer_of_ours_is_a_greeting),
-	KUNIT_CASE(every_connection_is_to_be_greeted),
-	KUNIT_CASE(ours_greets_when_it_can),
+	KUNIT_CASE(ours_repeats_handshake),
+	KUNIT_CASE(reply_of_ours_is_enough),
+	KUNIT_CASE(each_connection_has_handshake),
+	KUNIT_CASE(ours_may_be_late),
 	KUNIT_CASE(ours_that_is_silent),
-	KUNIT_CASE(new_has_to_greet_again),
-	KUNIT_CASE(new_that_has_forgotten_is_flushed),
-	KUNIT_CASE(new_that_does_not_greet),
-	KUNIT_CASE(old_need_not_greet),
-	KUNIT_CASE(unknown_has_to_greet),
+	KUNIT_CASE(new_repeats_handshake),
+	KUNIT_CASE(new_restarted_is_flushed),
+	KUNIT_CASE(new_without_handshake),
+	KUNIT_CASE(old_without_handshake),
+	KUNIT_CASE(unknown_needs_handshake),
 	KUNIT_CASE(probe_does_not_wait_for_unknown),
 	KUNIT_CASE(map_passes),
 	KUNIT_CASE(pong_waits_as_messages_do),

@@ -190,7 +190,7 @@ static void ports_tell_what_it_is(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rds_handshake_is_reply(ping, htons(2)));
 }
 
-static struct kunit_case hello_cases[] = {
+static struct kunit_case handshake_cases[] = {
 	KUNIT_CASE(ours_fills_the_room),
 	KUNIT_CASE_PARAM(round_trip, round_trips_gen_params),
 	KUNIT_CASE_PARAM(read_what_is_there, reads_gen_params),
@@ -198,9 +198,9 @@ static struct kunit_case hello_cases[] = {
 	{}
 };
 
-static struct kunit_suite hello_suite = {
+static struct kunit_suite handshake_suite = {
 	.name		= "rds_handshake",
-	.test_cases	= hello_cases,
+	.test_cases	= handshake_cases,
 };
 
-kunit_test_suite(hello_suite);
+kunit_test_suite(handshake_suite);

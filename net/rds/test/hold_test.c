@@ -262,7 +262,7 @@ static void closing_goes_on(struct kunit *test)
 /* Messages that another socket leaves unread, within its receive buffer, do not
  * keep the path from being resumed.
  */
-static void slow_neighbour_does_not_keep_it(struct kunit *test)
+static void slow_neighbor_does_not_keep_it(struct kunit *test)
 {
 	struct socket *sock = hold_up(test), *other;
 	unsigned int i, unread;
@@ -426,7 +426,7 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(stops_and_goes_again),
 	KUNIT_CASE(resume_comes_from_the_work),
 	KUNIT_CASE(closing_goes_on),
-	KUNIT_CASE(slow_neighbour_does_not_keep_it),
+	KUNIT_CASE(slow_neighbor_does_not_keep_it),
 	KUNIT_CASE(new_connection_waits_for_readers),
 	KUNIT_CASE(held_outlives_the_path),
 	KUNIT_CASE(held_is_charged),

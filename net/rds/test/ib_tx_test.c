@@ -385,7 +385,7 @@ static void what_fails_itself_is_not(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->status, RDS_RDMA_REMOTE_ERROR);
 }
 
-static void without_memory_what_was_put_by_goes(struct kunit *test)
+static void without_memory_batched_goes(struct kunit *test)
 {
 	expect_sent(test, 0, SHORT, true);
 	KUNIT_EXPECT_EQ(test, rig->nr, 0);
@@ -505,7 +505,7 @@ static struct kunit_case ib_tx_cases[] = {
 	KUNIT_CASE(what_preceded_a_failure_is_done),
 	KUNIT_CASE(what_preceded_a_flush_is_not),
 	KUNIT_CASE(what_fails_itself_is_not),
-	KUNIT_CASE(without_memory_what_was_put_by_goes),
+	KUNIT_CASE(without_memory_batched_goes),
 	KUNIT_CASE(without_memory_a_map_holds_nothing_up),
 	KUNIT_CASE(an_ack_lets_go_what_went_before),
 	KUNIT_CASE(an_ack_that_fails_does_not),

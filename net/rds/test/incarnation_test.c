@@ -52,7 +52,7 @@ KUNIT_ARRAY_PARAM(starts, starts, start_desc);
  * not carry messages meant for the former incarnation, not even between the
  * arrival of the frame and its processing.
  */
-static void paths_wait_until_it_is_known(struct kunit *test)
+static void paths_wait_for_handshake(struct kunit *test)
 {
 	const struct start_row *row = test->param_value;
 	struct socket *sock = paths_accepted(test, 0);
@@ -98,7 +98,7 @@ static void paths_wait_until_it_is_known(struct kunit *test)
 /* Once path 0 is UP, the peer must send its handshake frame there first. Until
  * then connections for other paths wait.
  */
-static void paths_are_taken_when_it_is_known(struct kunit *test)
+static void offers_taken_after_handshake(struct kunit *test)
 {
 	unsigned int i;
 	int again;
@@ -125,9 +125,9 @@ static void paths_are_taken_when_it_is_known(struct kunit *test)
  * responses are not meant for the former incarnation. So the transport must not
  * read on before the restart is processed.
  */
-static void nothing_is_read_until_it_is_known(struct kunit *test)
+static void reading_stops_until_processed(struct kunit *test)
 {
-	rig_dialled(test);
+	rig_dialed(test);
 	KUNIT_EXPECT_TRUE(test, rig_probe_only(test, 0, 1, &rig_ours_1));
 	fake_settle(rig_fake(test));
 	paths_reconnect(test, 1);
@@ -150,7 +150,7 @@ static struct socket *the_sock;
 /* During the shutdown, the connection is read to its end. A socket responds to
  * the last message.
  */
-static void say_last(struct rds_path *path)
+static void receive_last(struct rds_path *path)
 {
 	rig_probe_only(the_test, 0, 1, &rig_restarted);
 	rig_deliver(the_test, 2, RIG_PEER_PORT, RIG_PORT, 5, 0);
@@ -159,9 +159,9 @@ static void say_last(struct rds_path *path)
 				     MSG_DONTWAIT));
 }
 
-static void what_is_said_last_is_heeded(struct kunit *test)
+static void handshake_during_shutdown(struct kunit *test)
 {
-	struct socket *sock = rig_dialled(test);
+	struct socket *sock = rig_dialed(test);
 	const struct fake_call *call;
 	struct rig_got got;
 	unsigned int i;
@@ -171,7 +171,7 @@ static void what_is_said_last_is_heeded(struct kunit *test)
 	rig_reply(test, 0, 1, &rig_ours_1);
 	rig_send(test, sock, 5);
 	fake_settle(rig_fake(test));
-	rig_fake(test)->in_shutdown = say_last;
+	rig_fake(test)->in_shutdown = receive_last;
 	fake_forget(rig_fake(test));
 	rds_path_drop(rig_path(test), RDS_DROP_PEER_CLOSED);
 	rig_await(test, FAKE_MAPPED, 1);
@@ -191,7 +191,7 @@ static void what_is_said_last_is_heeded(struct kunit *test)
 
 static u16 the_port;
 
-static void say_last_and_send(struct rds_path *path)
+static void receive_last_and_send(struct rds_path *path)
 {
 	rig_probe_only(the_test, 0, 1, &rig_restarted);
 	KUNIT_EXPECT_EQ(the_test, 7,
@@ -203,14 +203,14 @@ static void say_last_and_send(struct rds_path *path)
  * that was queued on another path meanwhile is dropped, as it is not owed to
  * the peer.
  */
-static void nothing_stays_on_a_path_that_is_no_more(struct kunit *test)
+static void nothing_stays_on_unused_path(struct kunit *test)
 {
 	struct socket *sock = paths_eight(test);
 
 	the_test = test;
 	the_sock = sock;
 	the_port = paths_port(test, 3);
-	rig_fake(test)->in_shutdown = say_last_and_send;
+	rig_fake(test)->in_shutdown = receive_last_and_send;
 	fake_fail(&rig_fake(test)->xmit, -EAGAIN, FAKE_FOR_EVER);
 	rds_path_drop(rig_path(test), RDS_DROP_PEER_CLOSED);
 	rig_await(test, FAKE_MAPPED, 1);
@@ -224,12 +224,12 @@ static void nothing_stays_on_a_path_that_is_no_more(struct kunit *test)
  * other reason. That includes a run of the path's work item that began before
  * the handshake frame arrived.
  */
-static void nothing_else_has_it_read_on(struct kunit *test)
+static void nothing_resumes_early(struct kunit *test)
 {
 	struct rds_cpath *cp;
 	unsigned int tries;
 
-	rig_dialled(test);
+	rig_dialed(test);
 	cp = to_cpath(rig_path(test));
 	rig_probe(test, 0, 1, &rig_ours_1);
 	rds_path_drop(&cp->cp_pub, RDS_DROP_PEER_RESET);
@@ -256,12 +256,12 @@ static void nothing_else_has_it_read_on(struct kunit *test)
 }
 
 static struct kunit_case incarnation_cases[] = {
-	KUNIT_CASE_PARAM(paths_wait_until_it_is_known, starts_gen_params),
-	KUNIT_CASE(paths_are_taken_when_it_is_known),
-	KUNIT_CASE(nothing_is_read_until_it_is_known),
-	KUNIT_CASE(what_is_said_last_is_heeded),
-	KUNIT_CASE(nothing_stays_on_a_path_that_is_no_more),
-	KUNIT_CASE(nothing_else_has_it_read_on),
+	KUNIT_CASE_PARAM(paths_wait_for_handshake, starts_gen_params),
+	KUNIT_CASE(offers_taken_after_handshake),
+	KUNIT_CASE(reading_stops_until_processed),
+	KUNIT_CASE(handshake_during_shutdown),
+	KUNIT_CASE(nothing_stays_on_unused_path),
+	KUNIT_CASE(nothing_resumes_early),
 	{}
 };
 

@@ -5,7 +5,7 @@
  */
 #include "paths.h"
 
-static void knock_is_answered_by_a_call(struct kunit *test)
+static void knock_makes_us_dial(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, rig_knock(test));
 	rig_await(test, FAKE_MAPPED, 1);
@@ -13,7 +13,7 @@ static void knock_is_answered_by_a_call(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, paths_is_taken(test, 0));
 }
 
-static void knock_does_not_wait_for_the_back_off(struct kunit *test)
+static void knock_ignores_back_off(struct kunit *test)
 {
 	rig_sysctl()->reconnect_max_ms = 1000 * 1000;
 	rig_sysctl()->reconnect_min_ms = 1000 * 1000;
@@ -25,7 +25,7 @@ static void knock_does_not_wait_for_the_back_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, paths_state(test, 0), RDS_PATH_UP);
 }
 
-static void knock_at_an_open_door(struct kunit *test)
+static void knock_while_up(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, rig_knock(test));
 	rig_await(test, FAKE_MAPPED, 1);
@@ -37,7 +37,7 @@ static void knock_at_an_open_door(struct kunit *test)
 }
 
 /* A peer that has knocked has messages to send, and must not dial itself. */
-static void caller_is_called_again(struct kunit *test)
+static void knocker_is_dialed_again(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, rig_knock(test));
 	rig_await(test, FAKE_MAPPED, 1);
@@ -53,7 +53,7 @@ static void caller_is_called_again(struct kunit *test)
 /* The other paths are to be dialed when path 0 is UP. That must not keep a
  * connection whose path 0 is not dialed any more.
  */
-static void caller_s_paths_go_with_it(struct kunit *test)
+static void knocker_paths_go_with_it(struct kunit *test)
 {
 	unsigned int i;
 
@@ -69,7 +69,7 @@ static void caller_s_paths_go_with_it(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, paths_become(test, 0));
 }
 
-static void nobody_uses_who_knocked(struct kunit *test)
+static void unused_knocker_goes(struct kunit *test)
 {
 	fake_fail(&rig_fake(test)->connect, -ECONNREFUSED, FAKE_FOR_EVER);
 	KUNIT_EXPECT_EQ(test, 0, rig_knock(test));
@@ -78,12 +78,12 @@ static void nobody_uses_who_knocked(struct kunit *test)
 }
 
 static struct kunit_case knock_cases[] = {
-	KUNIT_CASE(knock_is_answered_by_a_call),
-	KUNIT_CASE(knock_does_not_wait_for_the_back_off),
-	KUNIT_CASE(knock_at_an_open_door),
-	KUNIT_CASE(caller_is_called_again),
-	KUNIT_CASE(caller_s_paths_go_with_it),
-	KUNIT_CASE(nobody_uses_who_knocked),
+	KUNIT_CASE(knock_makes_us_dial),
+	KUNIT_CASE(knock_ignores_back_off),
+	KUNIT_CASE(knock_while_up),
+	KUNIT_CASE(knocker_is_dialed_again),
+	KUNIT_CASE(knocker_paths_go_with_it),
+	KUNIT_CASE(unused_knocker_goes),
 	{}
 };
 

@@ -51,7 +51,7 @@ static void paths_that_both_have(struct kunit *test)
 
 	rig_fake(test)->max_paths = row->ours;
 	rig_fake(test)->legacy_paths = row->legacy;
-	rig_dialled(test);
+	rig_dialed(test);
 	rig_reply(test, 0, 1, &peer);
 	/* Other paths of a peer that runs another implementation are dialed
 	 * once it has replied to the probe with our number of paths.
@@ -72,9 +72,9 @@ static void paths_that_both_have(struct kunit *test)
 }
 
 /* Each end has offered one path, because it did not know the other. */
-static void offers_again_when_it_knows(struct kunit *test)
+static void offers_more_once_recognized(struct kunit *test)
 {
-	rig_dialled(test);
+	rig_dialed(test);
 	rig_reply(test, 0, 1, &rig_ours_1);
 	rig_expect_said(test, 0, "0p");
 	paths_expect_handshake(test, 0, 8, false);
@@ -133,7 +133,7 @@ static void higher_does_not_dial_paths(struct kunit *test)
 		KUNIT_EXPECT_PTR_EQ(test, call->offer,
 				    (void *)(paths_offers + i));
 	}
-	paths_greet(test, &rig_ours_8);
+	paths_handshake(test, &rig_ours_8);
 	paths_send(test, sock, 6);
 	rig_expect_said(test, 6, "M 0p 0y 1");
 }
@@ -204,9 +204,9 @@ static void path_waits_until_it_exists(struct kunit *test)
 	}
 }
 
-static void growth_without_memory_is_tried_again(struct kunit *test)
+static void growth_is_retried(struct kunit *test)
 {
-	rig_dialled(test);
+	rig_dialed(test);
 	fake_fail(&rig_fake(test)->alloc, -ENOMEM, 3);
 	rig_reply(test, 0, 1, &rig_ours_8);
 	rig_await(test, FAKE_ALLOC, 3 + 7);
@@ -222,12 +222,12 @@ static void growth_without_memory_is_tried_again(struct kunit *test)
 static void paths_do_not_grow_twice(struct kunit *test)
 {
 	static const struct rig_peer ours_4 = { RIG_OURS, 4, 77, 5 };
-	struct socket *sock = rig_dialled(test);
+	struct socket *sock = rig_dialed(test);
 	u16 port;
 
 	rig_reply(test, 0, 1, &ours_4);
 	rig_await(test, FAKE_CONNECTED, 3);
-	paths_greet(test, &ours_4);
+	paths_handshake(test, &ours_4);
 	rig_reply(test, 0, 2, &ours_4);
 	KUNIT_ASSERT_EQ(test, paths_nr(test), 4U);
 	port = paths_port(test, 2);
@@ -247,7 +247,7 @@ static void paths_in_use_are_kept(struct kunit *test)
 	unsigned int i;
 
 	rig_fake(test)->max_paths = 1;
-	rig_dialled(test);
+	rig_dialed(test);
 	rig_probe(test, 0, 0, &rig_ours_uses_8);
 	KUNIT_EXPECT_EQ(test, paths_nr(test), 8U);
 	rig_await(test, FAKE_CONNECTED, 7);
@@ -258,10 +258,10 @@ static void paths_in_use_are_kept(struct kunit *test)
 /* This end spreads messages over four paths, and the peer over eight: the peer
  * may have read an older offer.
  */
-static void more_are_in_use_than_we_use(struct kunit *test)
+static void peer_uses_more_paths(struct kunit *test)
 {
 	static const struct rig_peer ours_4 = { RIG_OURS, 4, 77, 5 };
-	struct socket *sock = rig_dialled(test);
+	struct socket *sock = rig_dialed(test);
 	unsigned int i;
 
 	rig_reply(test, 0, 1, &ours_4);
@@ -289,7 +289,7 @@ static void use_is_no_offer(struct kunit *test)
 	static const struct rig_peer uses_2 = { RIG_OURS, 2, 77, 5, true };
 
 	rig_fake(test)->max_paths = 2;
-	rig_dialled(test);
+	rig_dialed(test);
 	rig_reply(test, 0, 1, &rig_ours_8);
 	KUNIT_EXPECT_EQ(test, rig_fake(test)->live_paths, 2);
 	rig_probe(test, 0, 0, &uses_2);
@@ -302,7 +302,7 @@ static void use_is_no_offer(struct kunit *test)
  * would offer one path. Our messages wait on eight paths, so the peer must
  * learn that number.
  */
-static void forgetful_peer_is_told_what_is_in_use(struct kunit *test)
+static void paths_in_use_are_announced(struct kunit *test)
 {
 	struct socket *sock = paths_eight(test);
 	unsigned int i;
@@ -328,7 +328,7 @@ static void forgetful_peer_is_told_what_is_in_use(struct kunit *test)
 }
 
 /* An end that creates paths without a barrier announces them nevertheless. */
-static void growth_is_told(struct kunit *test)
+static void growth_is_announced(struct kunit *test)
 {
 	unsigned int n;
 
@@ -348,10 +348,10 @@ static void growth_is_told(struct kunit *test)
 /* Other implementations do not know the mark for paths in use, so they get the
  * number only.
  */
-static void others_are_told_numbers_only(struct kunit *test)
+static void legacy_gets_number_only(struct kunit *test)
 {
 	rig_fake(test)->legacy_paths = 8;
-	rig_dialled(test);
+	rig_dialed(test);
 	rig_reply(test, 0, 1, &rig_new_8);
 	rig_await(test, FAKE_SENT, 1);
 	KUNIT_ASSERT_EQ(test, paths_nr(test), 8U);
@@ -366,7 +366,7 @@ static void others_are_told_numbers_only(struct kunit *test)
 /* The peer has lost a path that no local socket uses. The path is dialed when
  * the next handshake frame of the peer arrives on path 0.
  */
-static void path_is_dialled_when_it_asks(struct kunit *test)
+static void path_is_dialed_on_handshake(struct kunit *test)
 {
 	unsigned int i;
 
@@ -388,7 +388,7 @@ static void path_is_dialled_when_it_asks(struct kunit *test)
 /* Only the end with the lower address dials the other paths. The other end
  * dials path 0 to prompt it.
  */
-static void higher_calls_by_path_0(struct kunit *test)
+static void higher_prompts_by_path_0(struct kunit *test)
 {
 	struct socket *sock = paths_eight_accepted(test);
 	const struct fake_call *call;
@@ -459,21 +459,21 @@ static void peer_is_reminded_of_its_paths(struct kunit *test)
 
 static struct kunit_case multipath_cases[] = {
 	KUNIT_CASE_PARAM(paths_that_both_have, paths_gen_params),
-	KUNIT_CASE(offers_again_when_it_knows),
+	KUNIT_CASE(offers_more_once_recognized),
 	KUNIT_CASE(pairs_spread_and_stay),
 	KUNIT_CASE(higher_does_not_dial_paths),
 	KUNIT_CASE(first_connection_gets_its_number),
 	KUNIT_CASE(path_waits_until_it_exists),
-	KUNIT_CASE(growth_without_memory_is_tried_again),
+	KUNIT_CASE(growth_is_retried),
 	KUNIT_CASE(paths_do_not_grow_twice),
 	KUNIT_CASE(paths_in_use_are_kept),
-	KUNIT_CASE(more_are_in_use_than_we_use),
+	KUNIT_CASE(peer_uses_more_paths),
 	KUNIT_CASE(use_is_no_offer),
-	KUNIT_CASE(forgetful_peer_is_told_what_is_in_use),
-	KUNIT_CASE(growth_is_told),
-	KUNIT_CASE(others_are_told_numbers_only),
-	KUNIT_CASE(path_is_dialled_when_it_asks),
-	KUNIT_CASE(higher_calls_by_path_0),
+	KUNIT_CASE(paths_in_use_are_announced),
+	KUNIT_CASE(growth_is_announced),
+	KUNIT_CASE(legacy_gets_number_only),
+	KUNIT_CASE(path_is_dialed_on_handshake),
+	KUNIT_CASE(higher_prompts_by_path_0),
 	KUNIT_CASE(peer_is_reminded_of_its_paths),
 	{}
 };

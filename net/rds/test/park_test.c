@@ -191,7 +191,7 @@ static void parked_fill_the_send_buffer(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rig_poll(sock) & POLLOUT);
 }
 
-static void parked_can_be_cancelled(struct kunit *test)
+static void parked_can_be_canceled(struct kunit *test)
 {
 	struct socket *sock = two_parked(test);
 
@@ -306,7 +306,7 @@ static struct kunit_case park_cases[] = {
 	KUNIT_CASE(later_ones_stay_behind),
 	KUNIT_CASE(parked_again),
 	KUNIT_CASE(parked_fill_the_send_buffer),
-	KUNIT_CASE(parked_can_be_cancelled),
+	KUNIT_CASE(parked_can_be_canceled),
 	KUNIT_CASE(close_gives_up_what_is_parked),
 	KUNIT_CASE(lost_connection),
 	KUNIT_CASE(next_map_says_otherwise),
@@ -327,7 +327,7 @@ static struct kunit_suite park_suite = {
  */
 static struct socket *met(struct kunit *test, const struct rig_peer *peer)
 {
-	struct socket *sock = rig_dialled(test);
+	struct socket *sock = rig_dialed(test);
 
 	rig_reply(test, 0, 1, peer);
 	KUNIT_ASSERT_EQ(test, rig_msgs(sock), 0);

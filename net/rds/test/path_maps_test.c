@@ -34,7 +34,7 @@ static void paths_stop_and_read_on_together(struct kunit *test)
 /* The peer may read an older map on another path after a newer one on path 0.
  * So the newest map is sent again.
  */
-static void late_map_is_made_good(struct kunit *test)
+static void newest_map_is_repeated(struct kunit *test)
 {
 	struct socket *sock = paths_eight_legacy(test, &rig_old_8);
 	unsigned int i;
@@ -58,7 +58,7 @@ static void late_map_is_made_good(struct kunit *test)
 /* The first map of a path may wait in TCP for a long time before it is read. It
  * is ignored if path 0 has received a map.
  */
-static void late_map_is_passed_over(struct kunit *test)
+static void late_map_is_ignored(struct kunit *test)
 {
 	static const u16 ports[] = { RIG_PEER_PORT };
 	struct rds_cong_map *map;
@@ -82,7 +82,7 @@ static void late_map_is_passed_over(struct kunit *test)
 }
 
 /* The stock implementation sends changes of its map on any path. */
-static void others_tell_by_any_path(struct kunit *test)
+static void legacy_maps_on_any_path(struct kunit *test)
 {
 	static const u16 ports[] = { RIG_PEER_PORT, RIG_PEER_PORT + 1 };
 	struct rds_cong_map *map;
@@ -108,7 +108,7 @@ static void others_tell_by_any_path(struct kunit *test)
 /* The map that frees the port may have been overtaken by an older one. So a
  * sender that has waited for a while sends one message.
  */
-static void blocked_by_others_sends_one(struct kunit *test)
+static void blocked_by_legacy_sends_one(struct kunit *test)
 {
 	static const u16 ports[] = { RIG_PEER_PORT };
 	struct rig_sender sender = { .test = test, .len = 10 };
@@ -128,9 +128,9 @@ static void blocked_by_others_sends_one(struct kunit *test)
 /* A peer that sends nothing on a path may not have read the first map of that
  * path. When it does, that map may be outdated.
  */
-static void map_read_late_is_made_good(struct kunit *test)
+static void map_read_late_is_repeated(struct kunit *test)
 {
-	struct socket *sock = rig_dialled(test);
+	struct socket *sock = rig_dialed(test);
 	unsigned int i;
 
 	rig_reply(test, 0, 1, &rig_ours_8);
@@ -154,11 +154,11 @@ static void map_read_late_is_made_good(struct kunit *test)
 
 static struct kunit_case path_maps_cases[] = {
 	KUNIT_CASE(paths_stop_and_read_on_together),
-	KUNIT_CASE(late_map_is_made_good),
-	KUNIT_CASE(late_map_is_passed_over),
-	KUNIT_CASE(others_tell_by_any_path),
-	KUNIT_CASE(blocked_by_others_sends_one),
-	KUNIT_CASE(map_read_late_is_made_good),
+	KUNIT_CASE(newest_map_is_repeated),
+	KUNIT_CASE(late_map_is_ignored),
+	KUNIT_CASE(legacy_maps_on_any_path),
+	KUNIT_CASE(blocked_by_legacy_sends_one),
+	KUNIT_CASE(map_read_late_is_repeated),
 	{}
 };
 

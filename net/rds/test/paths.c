@@ -28,7 +28,7 @@ static int offer_at_last(struct kunit *test, u8 named)
  * @test: the test
  * @named: the path that the peer's port names
  *
- * This is rig_dialled(), except that the peer has dialed.
+ * This is rig_dialed(), except that the peer has dialed.
  *
  * Return: a socket at RIG_PORT.
  */
@@ -130,13 +130,13 @@ bool paths_receive(struct kunit *test, unsigned int index, u64 seq)
 }
 
 /**
- * paths_greet() - Deliver a handshake frame on each path that is UP
+ * paths_handshake() - Deliver a handshake frame on each path that is UP
  * @test: the test
  * @peer: content of the frame
  *
  * All paths but the one with the barrier still wait for the barrier.
  */
-void paths_greet(struct kunit *test, const struct rig_peer *peer)
+void paths_handshake(struct kunit *test, const struct rig_peer *peer)
 {
 	unsigned int i;
 
@@ -154,11 +154,11 @@ void paths_greet(struct kunit *test, const struct rig_peer *peer)
  */
 struct socket *paths_eight(struct kunit *test)
 {
-	struct socket *sock = rig_dialled(test);
+	struct socket *sock = rig_dialed(test);
 
 	rig_reply(test, 0, 1, &rig_ours_8);
 	rig_await(test, FAKE_CONNECTED, 7);
-	paths_greet(test, &rig_ours_8);
+	paths_handshake(test, &rig_ours_8);
 	rig_reply(test, 0, 2, &rig_ours_8);
 	KUNIT_ASSERT_EQ(test, paths_nr(test), 8U);
 	KUNIT_ASSERT_EQ(test, rig_conn(test)->c_fan, RDS_FAN_OPEN);
@@ -181,7 +181,7 @@ struct socket *paths_eight_accepted(struct kunit *test)
 	rig_reply(test, 0, 1, &rig_ours_8);
 	for (i = 1; i < 8; i++)
 		KUNIT_ASSERT_EQ(test, 0, paths_offer(test, i));
-	paths_greet(test, &rig_ours_8);
+	paths_handshake(test, &rig_ours_8);
 	rig_reply(test, 0, 2, &rig_ours_8);
 	return sock;
 }
@@ -199,7 +199,7 @@ struct socket *paths_eight_legacy(struct kunit *test,
 	struct socket *sock;
 
 	rig_fake(test)->legacy_paths = 8;
-	sock = rig_dialled(test);
+	sock = rig_dialed(test);
 	rig_reply(test, 0, 1, peer);
 	rig_reply(test, 0, 2, peer);
 	rig_await(test, FAKE_CONNECTED, 7);

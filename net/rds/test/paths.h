@@ -54,7 +54,7 @@ u16 paths_port(struct kunit *test, unsigned int index);
 void paths_send(struct kunit *test, struct socket *sock, unsigned int index);
 unsigned int paths_data_sent(struct kunit *test);
 bool paths_receive(struct kunit *test, unsigned int index, u64 seq);
-void paths_greet(struct kunit *test, const struct rig_peer *peer);
+void paths_handshake(struct kunit *test, const struct rig_peer *peer);
 void paths_expect_handshake(struct kunit *test, unsigned int n, u16 npaths,
 			    bool in_use);
 

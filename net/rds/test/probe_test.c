@@ -4,7 +4,7 @@
  */
 #include "paths.h"
 
-static void first_number_is_a_probe_s(struct kunit *test)
+static void first_number_is_a_probe(struct kunit *test)
 {
 	struct socket *sock = rig_socket(test, RIG_PORT);
 
@@ -17,7 +17,7 @@ static void first_number_is_a_probe_s(struct kunit *test)
 	paths_expect_handshake(test, 0, 1, false);
 }
 
-struct answer_row {
+struct reply_row {
 	const char		*name;
 	const struct rig_peer	*peer;
 	u64			seq;
@@ -27,7 +27,7 @@ struct answer_row {
 	bool			no_pings;
 };
 
-static const struct answer_row answers[] = {
+static const struct reply_row replies[] = {
 	{ "old",		&rig_old_1, 1, "3y", 1 },
 	{ "old_without_pings",	&rig_old_1, 1, "3y", 1, true },
 	{ "old_with_8",		&rig_old_8, 1, "3y", 1 },
@@ -37,20 +37,20 @@ static const struct answer_row answers[] = {
 	{ "ours_unnumbered",	&rig_ours_1, 0, "0y", 8 },
 };
 
-static void answer_desc(const struct answer_row *row, char *desc)
+static void reply_desc(const struct reply_row *row, char *desc)
 {
 	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
 }
 
-KUNIT_ARRAY_PARAM(answers, answers, answer_desc);
+KUNIT_ARRAY_PARAM(replies, replies, reply_desc);
 
-static void probe_is_answered(struct kunit *test)
+static void probe_is_replied_to(struct kunit *test)
 {
-	const struct answer_row *row = test->param_value;
+	const struct reply_row *row = test->param_value;
 
 	if (row->no_pings)
 		rig_sysctl()->ping_enable = 0;
-	rig_dialled(test);
+	rig_dialed(test);
 	rig_probe(test, 0, row->seq, row->peer);
 	rig_expect_said(test, 0, row->said);
 	paths_expect_handshake(test, 0, row->npaths, false);
@@ -76,11 +76,11 @@ static unsigned int queued(struct kunit *test)
 }
 
 /* A peer that sends probes and does not read must not fill our memory. */
-static void answers_are_bounded(struct kunit *test)
+static void replies_are_bounded(struct kunit *test)
 {
 	unsigned int i;
 
-	rig_dialled(test);
+	rig_dialed(test);
 	fake_fail(&rig_fake(test)->xmit, -EAGAIN, FAKE_FOR_EVER);
 	for (i = 1; i <= 300; i++)
 		rig_probe(test, 0, i, &rig_old_1);
@@ -125,7 +125,7 @@ static void repeat_desc(const struct repeat_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(repeats, repeats, repeat_desc);
 
-static void probe_comes_again(struct kunit *test)
+static void repeated_probe(struct kunit *test)
 {
 	const struct repeat_row *row = test->param_value;
 	u64 dropped = rig_stat(recv_drop_old_seq);
@@ -133,7 +133,7 @@ static void probe_comes_again(struct kunit *test)
 
 	if (row->peer == &rig_restarted)
 		first = rig_ours_1;
-	rig_dialled(test);
+	rig_dialed(test);
 	rig_probe(test, 0, 5, &first);
 	rig_probe_flags(test, 0, row->seq, row->flags, row->peer);
 	KUNIT_EXPECT_EQ(test, rig_stat(recv_drop_old_seq),
@@ -141,10 +141,10 @@ static void probe_comes_again(struct kunit *test)
 }
 
 static struct kunit_case probe_cases[] = {
-	KUNIT_CASE(first_number_is_a_probe_s),
-	KUNIT_CASE_PARAM(probe_is_answered, answers_gen_params),
-	KUNIT_CASE(answers_are_bounded),
-	KUNIT_CASE_PARAM(probe_comes_again, repeats_gen_params),
+	KUNIT_CASE(first_number_is_a_probe),
+	KUNIT_CASE_PARAM(probe_is_replied_to, replies_gen_params),
+	KUNIT_CASE(replies_are_bounded),
+	KUNIT_CASE_PARAM(repeated_probe, repeats_gen_params),
 	{}
 };
 

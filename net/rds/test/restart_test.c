@@ -37,7 +37,7 @@ static void restart_flushes(struct kunit *test)
 {
 	const struct restart_row *row = test->param_value;
 	u64 before = rig_stat(send_drop_restarted);
-	struct socket *sock = rig_dialled(test);
+	struct socket *sock = rig_dialed(test);
 	unsigned int i;
 
 	rig_reply(test, 0, 1, row->before);
@@ -104,10 +104,10 @@ static void receive_desc(const struct receive_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(receives, receives, receive_desc);
 
-static void restart_resets_what_is_received(struct kunit *test)
+static void restart_resets_duplicates(struct kunit *test)
 {
 	const struct receive_row *row = test->param_value;
-	struct socket *sock = rig_dialled(test);
+	struct socket *sock = rig_dialed(test);
 	struct rig_got got;
 	u64 seq;
 
@@ -132,9 +132,9 @@ static void restart_resets_what_is_received(struct kunit *test)
  * already received messages of ours. Later messages must not look older than
  * those.
  */
-static void numbers_do_not_go_back(struct kunit *test)
+static void sequence_does_not_go_back(struct kunit *test)
 {
-	struct socket *sock = rig_dialled(test);
+	struct socket *sock = rig_dialed(test);
 	const struct fake_call *call;
 	u64 highest = 0;
 	unsigned int i;
@@ -164,7 +164,7 @@ static void numbers_do_not_go_back(struct kunit *test)
 }
 
 /* When a peer restarts with one path, no message stays on the other paths. */
-static void paths_that_are_no_more(struct kunit *test)
+static void restart_with_one_path(struct kunit *test)
 {
 	struct socket *sock = paths_eight(test);
 	unsigned int i;
@@ -194,7 +194,7 @@ static void paths_that_are_no_more(struct kunit *test)
 }
 
 /* The same if the peer dials. Its ports do not name paths any more. */
-static void names_no_paths_any_more(struct kunit *test)
+static void restart_as_legacy(struct kunit *test)
 {
 	struct socket *sock = paths_eight_accepted(test);
 	unsigned int i;
@@ -246,7 +246,7 @@ static void paths_come_back(struct kunit *test)
 	rig_reply(test, 0, 0, &rig_restarted_8);
 	KUNIT_EXPECT_EQ(test, paths_nr(test), 8U);
 	rig_await(test, FAKE_CONNECTED, 8);
-	paths_greet(test, &rig_restarted_8);
+	paths_handshake(test, &rig_restarted_8);
 	/* These connections lead to the new incarnation already: keep them. */
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_SHUTDOWN), 8U);
 	rig_reply(test, 0, 2, &rig_restarted_8);
@@ -260,9 +260,9 @@ static void paths_come_back(struct kunit *test)
 }
 
 /* The address moves to another host, and back again. */
-static void former_self_may_return(struct kunit *test)
+static void former_incarnation_returns(struct kunit *test)
 {
-	struct socket *sock = rig_dialled(test);
+	struct socket *sock = rig_dialed(test);
 
 	rig_reply(test, 0, 1, &rig_ours_1);
 	paths_reconnect(test, 1);
@@ -279,13 +279,13 @@ static void former_self_may_return(struct kunit *test)
 
 static struct kunit_case restart_cases[] = {
 	KUNIT_CASE_PARAM(restart_flushes, restarts_gen_params),
-	KUNIT_CASE_PARAM(restart_resets_what_is_received, receives_gen_params),
-	KUNIT_CASE(numbers_do_not_go_back),
-	KUNIT_CASE(paths_that_are_no_more),
-	KUNIT_CASE(names_no_paths_any_more),
+	KUNIT_CASE_PARAM(restart_resets_duplicates, receives_gen_params),
+	KUNIT_CASE(sequence_does_not_go_back),
+	KUNIT_CASE(restart_with_one_path),
+	KUNIT_CASE(restart_as_legacy),
 	KUNIT_CASE(paths_wait_for_path_0),
 	KUNIT_CASE(paths_come_back),
-	KUNIT_CASE(former_self_may_return),
+	KUNIT_CASE(former_incarnation_returns),
 	{}
 };
 

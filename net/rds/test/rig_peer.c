@@ -229,7 +229,7 @@ void rig_reply(struct kunit *test, unsigned int index, u64 seq,
 	       const struct rig_peer *peer)
 {
 	const struct rds_conn *conn = rig_conn(test);
-	struct rig_peer answer = *peer;
+	struct rig_peer reply = *peer;
 	struct rds_header hdr = {
 		.h_sport	= htons(RDS_PORT_PING),
 		.h_dport	= htons(RDS_PORT_PROBE),
@@ -237,10 +237,10 @@ void rig_reply(struct kunit *test, unsigned int index, u64 seq,
 
 	if (seq && peer->kind == RIG_OURS &&
 	    READ_ONCE(conn->c_fan) == RDS_FAN_BARRIER)
-		answer.tag = READ_ONCE(conn->c_fan_tag);
+		reply.tag = READ_ONCE(conn->c_fan_tag);
 	else
 		hdr.h_sequence = cpu_to_be64(seq);
-	rig_handshake(test, index, &hdr, &answer);
+	rig_handshake(test, index, &hdr, &reply);
 }
 
 static void rig_name_peer(struct kunit *test, struct rds_conn_request *peer)
@@ -316,7 +316,7 @@ int rig_knock(struct kunit *test)
 }
 
 /**
- * rig_dialled() - Dial a peer that sends no handshake frame
+ * rig_dialed() - Dial a peer that sends no handshake frame
  * @test: the test
  *
  * The peer has sent a congestion map. Path 0 has sent the first probe and one
@@ -324,7 +324,7 @@ int rig_knock(struct kunit *test)
  *
  * Return: a socket at RIG_PORT.
  */
-struct socket *rig_dialled(struct kunit *test)
+struct socket *rig_dialed(struct kunit *test)
 {
 	struct socket *sock = rig_socket(test, RIG_PORT);
 

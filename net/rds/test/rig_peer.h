@@ -78,6 +78,6 @@ void rig_reply(struct kunit *test, unsigned int index, u64 seq,
 int rig_offer_only(struct kunit *test, u8 index, void *offer);
 int rig_offer(struct kunit *test, u8 index, void *offer);
 int rig_knock(struct kunit *test);
-struct socket *rig_dialled(struct kunit *test);
+struct socket *rig_dialed(struct kunit *test);
 
 #endif /* _RDS_TEST_RIG_PEER_H */

@@ -270,7 +270,7 @@ static void life_desc(const u64 *seq, char *desc)
 
 KUNIT_ARRAY_PARAM(lives, other_lives, life_desc);
 
-static void in_hand_goes_anew_after_a_drop(struct kunit *test)
+static void in_hand_is_resent_after_drop(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
 
@@ -504,7 +504,7 @@ static struct kunit_case send_cases[] = {
 	KUNIT_CASE(what_the_peer_had_is_not_sent_again),
 	KUNIT_CASE(what_the_peer_had_is_not_sent_on),
 	KUNIT_CASE_PARAM(acks_of_another_life, lives_gen_params),
-	KUNIT_CASE(in_hand_goes_anew_after_a_drop),
+	KUNIT_CASE(in_hand_is_resent_after_drop),
 	KUNIT_CASE(every_drop_sends_again),
 	KUNIT_CASE_PARAM(budget_asks_for_acks, budgets_gen_params),
 	KUNIT_CASE(self_acked_asks_for_none),

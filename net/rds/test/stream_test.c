@@ -60,7 +60,7 @@ static void mark_releases_what_it_covers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
 }
 
-static void mark_wakes_who_waits_for_room(struct kunit *test)
+static void mark_wakes_blocked_sender(struct kunit *test)
 {
 	struct rig_sender sender = { .test = test, .len = 10 };
 	struct socket *sock = rig_up(test);
@@ -242,7 +242,7 @@ static void long_queue_is_flushed_between(struct kunit *test)
 
 static struct kunit_case marks_cases[] = {
 	KUNIT_CASE_PARAM(mark_releases_what_it_covers, starts_gen_params),
-	KUNIT_CASE(mark_wakes_who_waits_for_room),
+	KUNIT_CASE(mark_wakes_blocked_sender),
 	KUNIT_CASE(mark_of_what_was_not_sent),
 	KUNIT_CASE(mark_before_xmit_returns),
 	KUNIT_CASE(marks_end_with_the_connection),

@@ -72,7 +72,7 @@ static void block(struct kunit *test)
 }
 
 /* Expect responses in the order of the requests. Skip other frames. */
-static void expect_answers(struct kunit *test, unsigned int count)
+static void expect_responses(struct kunit *test, unsigned int count)
 {
 	const struct fake_call *call;
 	struct rds_sw_frame says;
@@ -101,7 +101,7 @@ static unsigned int sent_before(struct kunit *test)
 	return n;
 }
 
-static void answers_go_before_messages(struct kunit *test)
+static void responses_go_before_messages(struct kunit *test)
 {
 	struct socket *sock = known(test);
 
@@ -112,7 +112,7 @@ static void answers_go_before_messages(struct kunit *test)
 	fake_unblock(fake);
 	fake_settle(fake);
 	KUNIT_EXPECT_EQ(test, sent_before(test), TURN);
-	expect_answers(test, TURN);
+	expect_responses(test, TURN);
 }
 
 /* A message waits while the peer keeps sending requests, which it does in
@@ -130,10 +130,10 @@ static void expect_turns(struct kunit *test,
 	fake_unblock(fake);
 	rig_await(test, FAKE_SENT, MANY + 1);
 	KUNIT_EXPECT_EQ(test, sent_before(test), TURN);
-	expect_answers(test, MANY);
+	expect_responses(test, MANY);
 }
 
-static void who_goes_on_asking_holds_nothing_up(struct kunit *test)
+static void endless_requests_block_nothing(struct kunit *test)
 {
 	expect_turns(test, ask_again);
 }
@@ -165,7 +165,7 @@ static void as_many_as_are_allowed(struct kunit *test)
 		ask(rig_path(test));
 	fake_unblock(fake);
 	fake_settle(fake);
-	expect_answers(test, WAITING + ONE);
+	expect_responses(test, WAITING + ONE);
 	KUNIT_EXPECT_EQ(test, fake_count(fake, FAKE_SHUTDOWN), 0U);
 }
 
@@ -178,12 +178,12 @@ static void one_more_is_too_much(struct kunit *test)
 	rig_await(test, FAKE_SHUTDOWN, 1);
 	fake_unblock(fake);
 	fake_settle(fake);
-	expect_answers(test, 0);
+	expect_responses(test, 0);
 }
 
 static struct kunit_case sw_job_cases[] = {
-	KUNIT_CASE(answers_go_before_messages),
-	KUNIT_CASE(who_goes_on_asking_holds_nothing_up),
+	KUNIT_CASE(responses_go_before_messages),
+	KUNIT_CASE(endless_requests_block_nothing),
 	KUNIT_CASE(slow_transport_gives_all_a_turn),
 	KUNIT_CASE(as_many_as_are_allowed),
 	KUNIT_CASE(one_more_is_too_much),

@@ -111,14 +111,14 @@ static void failed_attempt_leaves_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECT), 1U);
 }
 
-static u32 stranger_address(unsigned int n)
+static u32 unused_address(unsigned int n)
 {
 	return 0xc0000100 - 1 - n;
 }
 
-static int unused(struct kunit *test, unsigned int n)
+static int offer_unused(struct kunit *test, unsigned int n)
 {
-	rig_of(test)->peer = stranger_address(n);
+	rig_of(test)->peer = unused_address(n);
 	return rig_offer_only(test, 0, paths_offers);
 }
 
@@ -131,7 +131,7 @@ static bool is_known(struct kunit *test, unsigned int n)
 	mutex_lock(&rn->rn_lock);
 	list_for_each_entry(conn, &rn->rn_conn_list, c_item)
 		found |= conn->c_key.faddr.s6_addr32[3] ==
-			 htonl(stranger_address(n));
+			 htonl(unused_address(n));
 	mutex_unlock(&rn->rn_lock);
 	return found;
 }
@@ -139,15 +139,15 @@ static bool is_known(struct kunit *test, unsigned int n)
 /* Unused connections stay connected up to a limit. Beyond it, a new one takes
  * the place of the oldest one.
  */
-static void strangers_are_bounded(struct kunit *test)
+static void unused_are_bounded(struct kunit *test)
 {
 	unsigned int i;
 
 	for (i = 0; i < UNUSED_MAX; i++)
-		KUNIT_ASSERT_EQ(test, 0, unused(test, i));
+		KUNIT_ASSERT_EQ(test, 0, offer_unused(test, i));
 	KUNIT_EXPECT_EQ(test, paths_live(test), UNUSED_MAX);
 	for (; i < UNUSED_MAX + 5; i++)
-		KUNIT_EXPECT_EQ(test, 0, unused(test, i));
+		KUNIT_EXPECT_EQ(test, 0, offer_unused(test, i));
 
 	KUNIT_EXPECT_TRUE(test, paths_become(test, UNUSED_MAX));
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_FREE), 5U);
@@ -173,19 +173,19 @@ static bool has_tos(struct kunit *test, u8 tos)
 /* A peer can make connections for many types of service, but has a limit of its
  * own. Beyond it, a new one takes the place of the oldest one of the same peer.
  */
-static void stranger_is_bounded(struct kunit *test)
+static void unused_of_peer_are_bounded(struct kunit *test)
 {
 	unsigned int i;
 
-	KUNIT_ASSERT_EQ(test, 0, unused(test, 1));
+	KUNIT_ASSERT_EQ(test, 0, offer_unused(test, 1));
 	for (i = 1; i <= UNUSED_OF_PEER; i++) {
 		rig_of(test)->tos = i;
-		KUNIT_ASSERT_EQ(test, 0, unused(test, 0));
+		KUNIT_ASSERT_EQ(test, 0, offer_unused(test, 0));
 	}
 	KUNIT_EXPECT_EQ(test, paths_live(test), UNUSED_OF_PEER + 1);
 	for (; i <= UNUSED_OF_PEER + 5; i++) {
 		rig_of(test)->tos = i;
-		KUNIT_EXPECT_EQ(test, 0, unused(test, 0));
+		KUNIT_EXPECT_EQ(test, 0, offer_unused(test, 0));
 	}
 
 	KUNIT_EXPECT_TRUE(test, paths_become(test, UNUSED_OF_PEER + 1));
@@ -204,8 +204,8 @@ static struct kunit_case unused_cases[] = {
 	KUNIT_CASE(sending_is_use),
 	KUNIT_CASE(refused_offer_leaves_nothing),
 	KUNIT_CASE(failed_attempt_leaves_nothing),
-	KUNIT_CASE(strangers_are_bounded),
-	KUNIT_CASE(stranger_is_bounded),
+	KUNIT_CASE(unused_are_bounded),
+	KUNIT_CASE(unused_of_peer_are_bounded),
 	{}
 };
 
