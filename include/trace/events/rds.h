@@ -65,18 +65,16 @@ TRACE_DEFINE_ENUM(RDS_XMIT_DELIVERED);
 			 { 1, "CONNECTING" },	\
 			 { 2, "DISCONNECTING" },	\
 			 { 3, "UP" },		\
-			 { 4, "RESETTING" },	\
-			 { 5, "ERROR" })
+			 { 4, "ERROR" })
 
 #define rds_show_event(event)			\
 	__print_symbolic(event,			\
 			 { 0, "connect" },	\
 			 { 1, "connected" },	\
 			 { 2, "connect-failed" },	\
-			 { 3, "reset" },		\
-			 { 4, "drop" },		\
-			 { 5, "shutdown" },	\
-			 { 6, "shutdown-done" })
+			 { 3, "drop" },		\
+			 { 4, "shutdown" },	\
+			 { 5, "shutdown-done" })
 
 DECLARE_EVENT_CLASS(rds_sock_class,
 	TP_PROTO(const struct sock *sk, const struct in6_addr *ip, __be16 port),

@@ -190,7 +190,7 @@ struct rds6_info_tcp_socket {
 	__u32		last_seen_una;
 } __attribute__((packed));
 
-/* state: 0 down, 1 connecting, 2 disconnecting, 3 up, 4 resetting, 5 error.
+/* state: 0 down, 1 connecting, 2 disconnecting, 3 up, 5 error (4: not used).
  * drop_reason: see rds-info(1); 0 if the path has never been dropped.
  */
 struct rds6_info_path {

@@ -89,7 +89,8 @@ static void rds_info_path(struct rds_cpath *cp, struct rds_info_iter *iter)
 	record.tos = cp->cp_pub.tos;
 
 	spin_lock_bh(&cp->cp_lock);
-	record.state = cp->cp_state;
+	/* For user space, 4 is the state RESETTING of stock peers. */
+	record.state = cp->cp_state == RDS_PATH_ERROR ? 5 : cp->cp_state;
 	record.drop_reason = cp->cp_drop_reason;
 	record.since_ms = jiffies_to_msecs(jiffies - cp->cp_since);
 	record.attempts = cp->cp_attempts;

@@ -157,8 +157,8 @@ static void rds_cpath_plan_handshake(struct rds_cpath *cp)
  * @path: the path
  *
  * On a path that comes UP, the congestion map is sent first, then the
- * handshake, then the messages that wait. If the path is not CONNECTING or
- * RESETTING, the connection is unexpected, and the path is dropped.
+ * handshake, then the messages that wait. If the path is not CONNECTING, the
+ * connection is unexpected, and the path is dropped.
  *
  * Context: Any context; locks of the transport may be held. Takes cp_lock.
  */

@@ -15,7 +15,6 @@
  *	the peer
  * @RDS_PATH_DISCONNECTING: the path's work item shuts the transport down
  * @RDS_PATH_UP: messages may be sent
- * @RDS_PATH_RESETTING: the transport replaces its connection by another one
  * @RDS_PATH_ERROR: dropped; the path's work item has yet to shut it down
  * @RDS_PATH_STATES: number of states
  */
@@ -24,7 +23,6 @@ enum rds_path_state {
 	RDS_PATH_CONNECTING,
 	RDS_PATH_DISCONNECTING,
 	RDS_PATH_UP,
-	RDS_PATH_RESETTING,
 	RDS_PATH_ERROR,
 	RDS_PATH_STATES
 };
@@ -34,7 +32,6 @@ enum rds_path_state {
  * @RDS_EV_CONNECT: an attempt to dial or to accept begins
  * @RDS_EV_CONNECTED: the transport connection is established
  * @RDS_EV_CONNECT_FAILED: the attempt has failed and left nothing to shut down
- * @RDS_EV_RESET: the transport begins to replace its connection by another one
  * @RDS_EV_DROP: the connection is to be dropped
  * @RDS_EV_SHUTDOWN: the path's work item begins to shut the transport down
  * @RDS_EV_SHUTDOWN_DONE: the transport is shut down
@@ -44,7 +41,6 @@ enum rds_path_event {
 	RDS_EV_CONNECT,
 	RDS_EV_CONNECTED,
 	RDS_EV_CONNECT_FAILED,
-	RDS_EV_RESET,
 	RDS_EV_DROP,
 	RDS_EV_SHUTDOWN,
 	RDS_EV_SHUTDOWN_DONE,

@@ -20,16 +20,15 @@ struct state_row {
 };
 
 /*
- * Events, from left to right: connect, connected, connect failed, reset,
- * drop, shutdown, shutdown done.
+ * Events, from left to right: connect, connected, connect failed, drop,
+ * shutdown, shutdown done.
  */
 static const struct state_row states[] = {
-	{ "down",		RDS_PATH_DOWN,		'D', "C---E--" },
-	{ "connecting",		RDS_PATH_CONNECTING,	'C', "-UDRE--" },
-	{ "disconnecting",	RDS_PATH_DISCONNECTING,	'S', "----E-D" },
-	{ "up",			RDS_PATH_UP,		'U', "---RE--" },
-	{ "resetting",		RDS_PATH_RESETTING,	'R', "-U--E--" },
-	{ "error",		RDS_PATH_ERROR,		'E', "----ES-" },
+	{ "down",		RDS_PATH_DOWN,		'D', "C--E--" },
+	{ "connecting",		RDS_PATH_CONNECTING,	'C', "-UDE--" },
+	{ "disconnecting",	RDS_PATH_DISCONNECTING,	'S', "---E-D" },
+	{ "up",			RDS_PATH_UP,		'U', "---E--" },
+	{ "error",		RDS_PATH_ERROR,		'E', "---ES-" },
 };
 
 static void state_desc(const struct state_row *row, char *desc)
