@@ -25,8 +25,7 @@
  * If the handshake on path 0 has been processed, and neither end has announced
  * so many paths, waiting is in vain. The connection is refused at once.
  *
- * The end with the higher address can only knock, and is dialed back
- * (rds_path_knock()).
+ * The end with the higher address can only knock, and is dialed back.
  *
  * On a transport without paths both ends may dial. In a duel, the connection
  * dialed by the lower address is kept, and the higher address drops its own.
@@ -116,16 +115,12 @@ static struct rds_conn *rds_accept_conn(struct rds_net *rn,
 	return rds_accept_silent(rn, &key);
 }
 
-/* A path is free if it has no connection, or only an attempt of our own. Read
- * both flags in one load, so that an offer which is just being taken is seen.
- */
+/* A path is free if it has no connection, or only an attempt of our own. */
 static bool rds_accept_is_free(const struct rds_cpath *cp)
 {
-	const unsigned long offered = BIT(RDS_PF_OFFER) | BIT(RDS_PF_TAKEN);
-
 	if (!cp)
 		return true;
-	if (READ_ONCE(cp->cp_flags) & offered)
+	if (READ_ONCE(cp->cp_offer) != RDS_OFFER_NONE)
 		return false;
 	return rds_cpath_state(cp) == RDS_PATH_DOWN ||
 	       rds_cpath_state(cp) == RDS_PATH_CONNECTING;
@@ -229,7 +224,7 @@ static int rds_accept_offer(struct rds_conn *conn,
 	/* The path's work item decides what the offer means for an existing
 	 * connection, because it is the one that takes offers.
 	 */
-	if (!cp->cp_multi) {
+	if (!rds_cpath_can(cp, RDS_CAP_MULTIPATH)) {
 		assign_bit(RDS_PF_NO_DUELS, &cp->cp_flags, !peer->knows_duels);
 		return cp->cp_trans->conn->path_offer(&cp->cp_pub, offer);
 	}
@@ -244,9 +239,33 @@ static int rds_accept_offer(struct rds_conn *conn,
 	/* Read @peer first: it may be freed with @offer, once that is taken. */
 	WRITE_ONCE(cp->cp_named, peer->index);
 	ret = cp->cp_trans->conn->path_offer(&cp->cp_pub, offer);
-	if (!ret)
-		rds_path_offered(&cp->cp_pub);
-	return ret;
+	if (ret)
+		return ret;
+	rds_cpath_offer_event(cp, RDS_OFFER_PLACED);
+	rds_cpath_kick(cp, 0);
+	return 0;
+}
+
+/* Dial a peer that must not dial itself. If path 0 is UP, a probe tests whether
+ * the peer still has that connection. Returns 1 if the path is in use already.
+ */
+static int rds_accept_knock(struct rds_conn *conn)
+{
+	struct rds_cpath *cp = rds_conn_path(conn, 0);
+	enum rds_path_state state;
+
+	WRITE_ONCE(conn->c_called_at, jiffies);
+	WRITE_ONCE(conn->c_called, true);
+	/* Either the path is seen DOWN here, or the work item that takes it
+	 * down sees the knock. Pairs with the barrier in rds_conn_is_left().
+	 */
+	smp_mb();
+	state = rds_cpath_state(cp);
+	if (state == RDS_PATH_UP)
+		rds_probe_soon(cp);
+	else
+		rds_cpath_connect_now(cp);
+	return state == RDS_PATH_UP || state == RDS_PATH_CONNECTING;
 }
 
 /**
@@ -254,9 +273,10 @@ static int rds_accept_offer(struct rds_conn *conn,
  * @net: the namespace
  * @trans: the transport
  * @peer: the peer's request; with RDS_CAP_LOWER_DIALS the peer has the lower
- *	address
+ *	address, unless it knocks
  * @offer: the connection, passed to conn_ops.path_offer(); @peer may be part
- *	of it
+ *	of it. NULL if the peer knocks: it has the higher address, must not
+ *	dial, and has connected only to be dialed back
  *
  * If there is no RDS connection yet, it is created. When it is disconnected, it
  * is destroyed unless a socket has used it by then.
@@ -267,7 +287,9 @@ static int rds_accept_offer(struct rds_conn *conn,
  * no path: -ENOMEM; -ENETDOWN if the namespace is going away; -ESHUTDOWN if
  * @trans is not registered; -ECONNREFUSED if the request comes from our own
  * address but not from us, or names a path that neither end has announced; or
- * the error of path_alloc() or path_offer().
+ * the error of path_alloc() or path_offer(). Without @offer: 0; 1 if path 0 is
+ * UP or connecting already; or one of these errors; -EINVAL if peers of @trans
+ * do not knock.
  */
 int rds_path_accept(struct net *net, const struct rds_transport *trans,
 		    const struct rds_conn_request *peer, void *offer)
@@ -276,15 +298,19 @@ int rds_path_accept(struct net *net, const struct rds_transport *trans,
 	struct rds_conn *conn;
 	int ret;
 
+	if (WARN_ON_ONCE(!offer && !(trans->caps & RDS_CAP_LOWER_DIALS)))
+		return -EINVAL;
+
 	mutex_lock(&rn->rn_lock);
 	conn = rds_accept_conn(rn, trans, peer);
 	if (IS_ERR(conn)) {
 		ret = PTR_ERR(conn);
 		goto out;
 	}
-	ret = rds_accept_offer(conn, peer, offer);
+	ret = offer ? rds_accept_offer(conn, peer, offer) :
+		      rds_accept_knock(conn);
 	/* If the connection is new, nothing else schedules the reaper. */
-	if (ret && ret != -EAGAIN)
+	if (ret < 0 && ret != -EAGAIN)
 		rds_conn_reap_later(rn);
 	rds_conn_put(conn);
 out:
@@ -292,46 +318,3 @@ out:
 	return ret;
 }
 EXPORT_SYMBOL_GPL(rds_path_accept);
-
-/**
- * rds_path_knock() - Dial a peer that has knocked and must not dial itself
- * @net: the namespace
- * @trans: the transport
- * @peer: the peer's request; the peer has the higher address
- *
- * If path 0 is UP, a probe tests whether the peer still has that connection.
- *
- * Context: Process context, may sleep. Takes rn_lock.
- * Return: 0; 1 if path 0 is UP or connecting already; or an errno as
- * rds_path_accept().
- */
-int rds_path_knock(struct net *net, const struct rds_transport *trans,
-		   const struct rds_conn_request *peer)
-{
-	struct rds_net *rn = rds_net(net);
-	struct rds_conn *conn;
-	struct rds_cpath *cp;
-	int ret = 0;
-
-	mutex_lock(&rn->rn_lock);
-	conn = rds_accept_conn(rn, trans, peer);
-	if (IS_ERR(conn)) {
-		ret = PTR_ERR(conn);
-		goto out;
-	}
-
-	WRITE_ONCE(conn->c_called_at, jiffies);
-	WRITE_ONCE(conn->c_called, true);
-	cp = rds_conn_path(conn, 0);
-	ret = rds_cpath_state(cp) == RDS_PATH_UP ||
-	      rds_cpath_state(cp) == RDS_PATH_CONNECTING;
-	if (rds_cpath_state(cp) == RDS_PATH_UP)
-		rds_probe_soon(cp);
-	else
-		rds_cpath_connect_now(cp);
-	rds_conn_put(conn);
-out:
-	mutex_unlock(&rn->rn_lock);
-	return ret;
-}
-EXPORT_SYMBOL_GPL(rds_path_knock);

@@ -185,7 +185,8 @@ static inline struct rds_cpath *rds_conn_path(const struct rds_conn *conn,
  */
 static inline bool rds_cpath_asks_acks(const struct rds_cpath *cp)
 {
-	return !cp->cp_self_acked || READ_ONCE(cp->cp_conn->c_peer_hs.ours);
+	return !rds_cpath_can(cp, RDS_CAP_SELF_ACKED) ||
+	       READ_ONCE(cp->cp_conn->c_peer_hs.ours);
 }
 
 /**
@@ -197,7 +198,7 @@ static inline bool rds_cpath_asks_acks(const struct rds_cpath *cp)
  */
 static inline bool rds_conn_loops(const struct rds_conn *conn)
 {
-	return conn->c_path.cp_loops;
+	return rds_cpath_can(&conn->c_path, RDS_CAP_LOOPBACK);
 }
 
 /**

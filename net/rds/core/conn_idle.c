@@ -30,7 +30,7 @@ static bool rds_conn_was_up(const struct rds_conn *conn)
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
 		cp = rds_conn_path(conn, i);
 		if (cp && (READ_ONCE(cp->cp_established) ||
-			   READ_ONCE(cp->cp_next_rx_seq) > 1))
+			   READ_ONCE(cp->cp_pub.next_rx_seq) > 1))
 			return true;
 	}
 	return false;
@@ -97,8 +97,9 @@ bool rds_conn_is_abandoned(const struct rds_conn *conn, unsigned int own)
  */
 bool rds_conn_is_left(const struct rds_conn *conn)
 {
-	/* The path's state is stored before the references are read. Pairs
-	 * with the one in rds_cpath_connect_soon().
+	/* The path's state is stored before the references are read, and
+	 * before the caller checks whether the peer has knocked. Pairs with the
+	 * barriers in rds_cpath_connect_soon() and in rds_accept_knock().
 	 */
 	smp_mb();
 	return !READ_ONCE(conn->c_used) || rds_conn_is_abandoned(conn, 1);

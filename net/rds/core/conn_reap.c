@@ -216,7 +216,7 @@ static bool rds_conn_is_forsaken(const struct rds_conn *conn)
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
 		cp = rds_conn_path(conn, i);
 		if (cp && (rds_cpath_state(cp) != RDS_PATH_DOWN ||
-			   test_bit(RDS_PF_OFFER, &cp->cp_flags) ||
+			   rds_cpath_has_offer(cp) ||
 			   (!i && test_bit(RDS_PF_CONNECT, &cp->cp_flags))))
 			return false;
 	}

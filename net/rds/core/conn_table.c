@@ -120,13 +120,10 @@ static void rds_conn_init_path(struct rds_conn *conn, struct rds_cpath *cp,
 	INIT_DELAYED_WORK(&cp->cp_work, rds_conn_path_work);
 	cp->cp_next_tx_seq = 1;
 	cp->cp_next_ticket = 1;
-	cp->cp_next_rx_seq = 1;
+	cp->cp_pub.next_rx_seq = 1;
 	cp->cp_caps = key->trans->caps;
 	cp->cp_device = key->trans->rdma;
-	cp->cp_loops = cp->cp_caps & RDS_CAP_LOOPBACK;
-	cp->cp_multi = cp->cp_caps & RDS_CAP_MULTIPATH;
-	cp->cp_self_acked = cp->cp_caps & RDS_CAP_SELF_ACKED;
-	cp->cp_gated = cp->cp_multi;
+	cp->cp_gated = rds_cpath_can(cp, RDS_CAP_HANDSHAKE);
 	cp->cp_map_at = jiffies - 1;
 	cp->cp_since = jiffies;
 	cp->cp_lost_at = jiffies;
@@ -169,7 +166,7 @@ static struct rds_conn *rds_conn_alloc(struct rds_net *rn,
 	conn->c_hash = rds_conn_hash(key, conn->c_is_lower);
 	conn->c_paths[0] = &conn->c_path;
 	conn->c_fan_path = &conn->c_path;
-	if (conn->c_path.cp_multi)
+	if (rds_cpath_can(&conn->c_path, RDS_CAP_HANDSHAKE))
 		rds_conn_plan_probe(conn);
 
 	ret = rds_conn_get_maps(conn);

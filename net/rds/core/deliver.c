@@ -48,18 +48,6 @@
 #define RDS_RX_OURS_FACTOR	3
 
 /**
- * rds_rx_batch_begin() - Begin a batch of deliveries
- * @batch: the batch
- *
- * Context: Deliver context, which must last until rds_rx_batch_end() returns.
- */
-void rds_rx_batch_begin(struct rds_rx_batch *batch)
-{
-	batch->rs = NULL;
-}
-EXPORT_SYMBOL_GPL(rds_rx_batch_begin);
-
-/**
  * rds_rx_batch_end() - Wake the last receiver of a batch and end the batch
  * @batch: the batch
  *
@@ -215,7 +203,8 @@ static bool rds_deliver_to_sock(struct rds_path *path, struct rds_sock *rs,
 		rds_deliver_used(rn, rs, inc);
 	trace_rds_deliver(path, inc, -1);
 	rds_conn_set_used(cp->cp_conn);
-	slow = !cp->cp_loops && READ_ONCE(rs->rs_congested);
+	slow = !rds_cpath_can(cp, RDS_CAP_LOOPBACK) &&
+	       READ_ONCE(rs->rs_congested);
 	if (unlikely(slow))
 		held = rds_incoming_charge(inc, path);
 
@@ -258,8 +247,8 @@ static void rds_deliver_ping(struct rds_path *path, struct rds_incoming *inc)
 static bool rds_deliver_is_dup(const struct rds_cpath *cp,
 			       const struct rds_incoming *inc)
 {
-	return inc->i_seq < cp->cp_next_rx_seq &&
-	       (cp->cp_loops || cp->cp_strict ||
+	return inc->i_seq < cp->cp_pub.next_rx_seq &&
+	       (rds_cpath_can(cp, RDS_CAP_LOOPBACK) || cp->cp_strict ||
 		(inc->i_flags & RDS_FLAG_RETRANSMITTED));
 }
 
@@ -275,13 +264,13 @@ static void rds_deliver_follow_restart(struct rds_cpath *cp)
 		return;
 	cp->cp_rx_epoch = epoch;
 	if (!cp->cp_rx_peer)
-		WRITE_ONCE(cp->cp_next_rx_seq, 1);
+		WRITE_ONCE(cp->cp_pub.next_rx_seq, 1);
 }
 
 static bool rds_deliver_is_handshake(const struct rds_cpath *cp,
 				     const struct rds_incoming *inc)
 {
-	return cp->cp_multi &&
+	return rds_cpath_can(cp, RDS_CAP_HANDSHAKE) &&
 	       (rds_handshake_is_probe(inc->i_sport, inc->i_dport) ||
 		rds_handshake_is_reply(inc->i_sport, inc->i_dport));
 }
@@ -338,7 +327,7 @@ bool rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 	if (unlikely(rds_cpath_heard(cp)))
 		rds_cong_make_good(cp);
 
-	if (cp->cp_multi)
+	if (rds_cpath_can(cp, RDS_CAP_HANDSHAKE))
 		rds_deliver_follow_restart(cp);
 	/* Software RDMA frames have no sequence number. */
 	if (unlikely(!inc->i_seq) && rds_sw_receive(cp, inc)) {
@@ -349,7 +338,7 @@ bool rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 		rds_deliver_drop(path, inc, RDS_MSG_OLD_SEQ);
 		return true;
 	}
-	WRITE_ONCE(cp->cp_next_rx_seq, inc->i_seq + 1);
+	WRITE_ONCE(cp->cp_pub.next_rx_seq, inc->i_seq + 1);
 	if (unlikely(cp->cp_sw.so_failed) && rds_sw_bars(cp, inc)) {
 		rds_deliver_drop(path, inc, RDS_MSG_OP_FAILED);
 		return true;

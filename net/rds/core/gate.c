@@ -91,7 +91,7 @@ static bool rds_gate_awaits_peer(const struct rds_cpath *cp)
 		return true;
 	if (rds_gate_is_second(cp) && !READ_ONCE(conn->c_has_handshake))
 		return rds_gate_awaits_handshake(cp);
-	return !test_bit(RDS_PF_TAKEN, &cp->cp_flags) &&
+	return !rds_cpath_is_accepted(cp) &&
 	       !READ_ONCE(cp->cp_heard);
 }
 
@@ -99,7 +99,7 @@ static bool rds_gate_awaits_peer(const struct rds_cpath *cp)
 static bool rds_gate_is_silent(const struct rds_cpath *cp)
 {
 	if (READ_ONCE(cp->cp_heard) ||
-	    test_bit(RDS_PF_TAKEN, &cp->cp_flags))
+	    rds_cpath_is_accepted(cp))
 		return false;
 	return READ_ONCE(cp->cp_conn->c_peer_hs.ours) || !cp->cp_pub.index;
 }
@@ -164,7 +164,8 @@ void rds_gate_update(struct rds_cpath *cp)
  */
 void rds_gate_expire(struct rds_cpath *cp)
 {
-	if (!cp->cp_multi || rds_cpath_state(cp) != RDS_PATH_UP ||
+	if (!rds_cpath_can(cp, RDS_CAP_HANDSHAKE) ||
+	    rds_cpath_state(cp) != RDS_PATH_UP ||
 	    !rds_gate_is_silent(cp) ||
 	    time_before(jiffies, READ_ONCE(cp->cp_silent_until)))
 		return;
@@ -191,7 +192,8 @@ static long rds_gate_opening(const struct rds_cpath *cp)
  */
 long rds_gate_delay(const struct rds_cpath *cp)
 {
-	if (!cp->cp_multi || rds_cpath_state(cp) != RDS_PATH_UP)
+	if (!rds_cpath_can(cp, RDS_CAP_HANDSHAKE) ||
+	    rds_cpath_state(cp) != RDS_PATH_UP)
 		return LONG_MAX;
 	if (cp == READ_ONCE(cp->cp_conn->c_fan_path) &&
 	    rds_mp_wait(cp->cp_conn))

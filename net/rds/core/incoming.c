@@ -15,33 +15,6 @@
 #include "sysctl.h"
 
 /**
- * rds_incoming_init() - Initialize a received message from its header
- * @inc: the message, embedded in the transport's own structure
- * @ops: functions to read and free the message
- * @hdr: the header; the caller has checked that its length fits the payload
- * @truesize: bytes of memory that the message keeps from being freed
- *
- * Context: Any context.
- */
-void rds_incoming_init(struct rds_incoming *inc,
-		       const struct rds_incoming_ops *ops,
-		       const struct rds_header *hdr, u32 truesize)
-{
-	inc->i_ops = ops;
-	inc->i_seq = be64_to_cpu(hdr->h_sequence);
-	inc->i_len = be32_to_cpu(hdr->h_len);
-	inc->i_truesize = truesize;
-	inc->i_sport = hdr->h_sport;
-	inc->i_dport = hdr->h_dport;
-	inc->i_flags = hdr->h_flags;
-	memcpy(inc->i_exthdr, hdr->h_exthdr, sizeof(inc->i_exthdr));
-	memset(inc->i_stamps, 0, sizeof(inc->i_stamps));
-	inc->i_path = NULL;
-	refcount_set(&inc->i_refs, 1);
-}
-EXPORT_SYMBOL_GPL(rds_incoming_init);
-
-/**
  * rds_incoming_get() - Take another reference to a received message
  * @inc: the message; the caller holds a reference, or the lock of its queue
  *

@@ -188,20 +188,6 @@ struct rds_message *rds_message_alloc_empty(gfp_t gfp)
 }
 
 /**
- * rds_message_get() - Take another reference to a message
- * @msg: the message; the caller holds or borrows a reference
- *
- * Context: Any context.
- * Return: @msg.
- */
-struct rds_message *rds_message_get(struct rds_message *msg)
-{
-	refcount_inc(&msg->m_refs);
-	return msg;
-}
-EXPORT_SYMBOL_GPL(rds_message_get);
-
-/**
  * rds_message_put() - Put a reference to a message
  * @msg: the message
  *
@@ -225,32 +211,6 @@ void rds_message_put(struct rds_message *msg)
 	kfree(msg);
 }
 EXPORT_SYMBOL_GPL(rds_message_put);
-
-/**
- * rds_message_header() - Build the wire header of a message
- * @msg: the message
- * @ack: value of h_ack
- * @hdr: the header to fill in; initialized completely, without checksum or
- *	credits
- *
- * A header is built for each attempt to send, so that no earlier attempt shares
- * it (RDS Wire Specification 3.1, "RDS 3.1 header").
- *
- * Context: Any context. cp_xmit_lock is held.
- */
-void rds_message_header(const struct rds_message *msg, u64 ack,
-			struct rds_header *hdr)
-{
-	memset(hdr, 0, sizeof(*hdr));
-	hdr->h_sequence = cpu_to_be64(msg->m_seq);
-	hdr->h_ack = cpu_to_be64(ack);
-	hdr->h_len = cpu_to_be32(msg->m_payload.len);
-	hdr->h_sport = msg->m_sport;
-	hdr->h_dport = msg->m_dport;
-	hdr->h_flags = msg->m_flags;
-	memcpy(hdr->h_exthdr, msg->m_exthdr, sizeof(hdr->h_exthdr));
-}
-EXPORT_SYMBOL_GPL(rds_message_header);
 
 static struct rds_message *rds_message_of(struct rds_incoming *inc)
 {

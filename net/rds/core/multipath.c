@@ -160,7 +160,7 @@ static unsigned int rds_mp_place(const struct rds_conn *conn,
 				 const struct rds_cpath *cp,
 				 unsigned int want)
 {
-	if (!test_bit(RDS_PF_TAKEN, &cp->cp_flags) ||
+	if (!rds_cpath_is_accepted(cp) ||
 	    !conn->c_peer_hs.names_paths)
 		return cp->cp_pub.index;
 	return READ_ONCE(cp->cp_named) & (want - 1);

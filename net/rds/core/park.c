@@ -72,8 +72,9 @@ void rds_park_init(struct rds_park *pk)
  */
 static bool rds_park_is_heeded(const struct rds_cpath *cp)
 {
-	return !cp->cp_loops &&
-	       (!cp->cp_multi || READ_ONCE(cp->cp_conn->c_peer_hs.ours));
+	return !rds_cpath_can(cp, RDS_CAP_LOOPBACK) &&
+	       (!rds_cpath_can(cp, RDS_CAP_HANDSHAKE) ||
+		READ_ONCE(cp->cp_conn->c_peer_hs.ours));
 }
 
 /**

@@ -124,156 +124,142 @@ void rds_cpath_kick(struct rds_cpath *cp, unsigned long delay)
 }
 
 /**
- * rds_path_kick() - Notify core that a transport can go on
+ * rds_path_kick() - Make the work item of a path run
  * @path: the path
- *
- * The transport calls this in two cases: after data_ops.xmit() has returned
- * -EAGAIN, as soon as it can take messages again; and when an event occurs that
- * conn_ops.path_shutdown() waits for.
+ * @why: what there is to do
  *
  * Context: Any context.
  */
-void rds_path_kick(struct rds_path *path)
+void rds_path_kick(struct rds_path *path, enum rds_kick why)
 {
-	rds_cpath_kick(to_cpath(path), 0);
+	struct rds_cpath *cp = to_cpath(path);
+	unsigned long delay = 0;
+
+	switch (why) {
+	case RDS_KICK_SEND:
+		break;
+	case RDS_KICK_RX:
+		set_bit(RDS_PF_RX, &cp->cp_flags);
+		rds_stat_inc(cp->cp_conn->c_rn, recv_immediate_retry);
+		break;
+	case RDS_KICK_RX_LATER:
+		set_bit(RDS_PF_RX, &cp->cp_flags);
+		rds_stat_inc(cp->cp_conn->c_rn, recv_delayed_retry);
+		delay = RDS_RX_RETRY_DELAY;
+		break;
+	}
+	rds_cpath_kick(cp, delay);
 }
 EXPORT_SYMBOL_GPL(rds_path_kick);
 
 /**
- * rds_path_offered() - Notify core that a path has an offer
- * @path: the path
+ * rds_cpath_offer_event() - Apply an event to the offer of a path
+ * @cp: the path
+ * @event: the event
  *
- * Core calls path_connect() as soon as the path is DOWN, without back-off. A
- * transport without %RDS_CAP_MULTIPATH calls this function in path_offer(),
- * under the lock that guards the offer. It calls rds_path_taken() and
- * rds_path_offer_gone() under the same lock.
+ * %RDS_OFFER_OVERTAKEN applies only while the path is CONNECTING. If the
+ * attempt was dropped, perhaps in favor of the offer, the offer must stay.
  *
- * Context: Any context.
+ * Context: Any context; locks of the transport may be held. Takes cp_lock.
+ * Return: true if the event applies.
  */
-void rds_path_offered(struct rds_path *path)
+bool rds_cpath_offer_event(struct rds_cpath *cp, enum rds_offer_event event)
 {
-	struct rds_cpath *cp = to_cpath(path);
-
-	/* With %RDS_CAP_MULTIPATH a path has one offer at a time. If
-	 * %RDS_PF_TAKEN is set, path_connect() has already taken this one.
-	 */
-	if (!cp->cp_multi || !test_bit(RDS_PF_TAKEN, &cp->cp_flags))
-		set_bit(RDS_PF_OFFER, &cp->cp_flags);
-	rds_cpath_kick(cp, 0);
-}
-EXPORT_SYMBOL_GPL(rds_path_offered);
-
-/**
- * rds_path_taken() - Notify core that a path takes its offer
- * @path: the path
- *
- * path_connect() calls this before it announces anything to core, because it
- * may find an offer of which core has not been notified yet.
- *
- * Context: Process context, the path's work item.
- */
-void rds_path_taken(struct rds_path *path)
-{
-	struct rds_cpath *cp = to_cpath(path);
-
-	set_bit(RDS_PF_TAKEN, &cp->cp_flags);
-	if (!cp->cp_multi)
-		rds_path_offer_gone(path);
-}
-EXPORT_SYMBOL_GPL(rds_path_taken);
-
-/**
- * rds_path_offer_gone() - Notify core that a path has no offer any more
- * @path: the path, of a transport without %RDS_CAP_MULTIPATH
- *
- * Context: Any context.
- */
-void rds_path_offer_gone(struct rds_path *path)
-{
-	clear_bit(RDS_PF_OFFER, &to_cpath(path)->cp_flags);
-}
-EXPORT_SYMBOL_GPL(rds_path_offer_gone);
-
-/**
- * rds_path_dialed() - Notify core that the peer has accepted our dial
- * @path: the path, of a transport without %RDS_CAP_MULTIPATH
- *
- * The transport calls this before rds_path_connect_done(), under the lock that
- * guards its offer. If the path still waits for the connection, an offer is not
- * needed, and core does not expect one any more. If the attempt has been
- * dropped, perhaps in favor of the offer, the offer must stay.
- *
- * Context: Any context. Takes cp_lock.
- * Return: true if the path waits for the connection: the transport refuses the
- * offer. false if it does not any more: the offer stays, and a shutdown
- * follows.
- */
-bool rds_path_dialed(struct rds_path *path)
-{
-	struct rds_cpath *cp = to_cpath(path);
-	bool wanted;
+	bool applies = true;
 
 	spin_lock_bh(&cp->cp_lock);
-	wanted = cp->cp_state == RDS_PATH_CONNECTING;
-	if (wanted) {
-		clear_bit(RDS_PF_OFFER, &cp->cp_flags);
-		cp->cp_dialed = true;
-		cp->cp_dialed_at = jiffies;
+	if (event == RDS_OFFER_OVERTAKEN) {
+		applies = cp->cp_state == RDS_PATH_CONNECTING;
+		if (applies) {
+			cp->cp_dialed = true;
+			cp->cp_dialed_at = jiffies;
+		}
 	}
+	if (applies)
+		WRITE_ONCE(cp->cp_offer, rds_offer_next(cp->cp_offer, event));
 	spin_unlock_bh(&cp->cp_lock);
-	return wanted;
+	return applies;
 }
-EXPORT_SYMBOL_GPL(rds_path_dialed);
 
 /**
- * rds_path_offer_is_late() - Check whether an offer is of no use any more
+ * rds_path_offer_event() - Notify core of what happens to an offer
+ * @path: the path
+ * @event: the event
+ *
+ * Without %RDS_CAP_MULTIPATH, the transport calls this under the lock that
+ * guards its offer. As long as an offer waits, core calls path_connect() as
+ * soon as the path is DOWN, without back-off.
+ *
+ * path_connect() reports %RDS_OFFER_TAKEN before it announces anything else to
+ * core, because it may find an offer of which core has not been notified yet.
+ * A transport without %RDS_CAP_MULTIPATH reports %RDS_OFFER_OVERTAKEN before it
+ * calls rds_path_connect_done() for a connection that it has dialed.
+ *
+ * Context: Any context. Takes cp_lock.
+ * Return: true, except for %RDS_OFFER_OVERTAKEN: true if the path waits for the
+ * connection that we dialed, and the transport refuses the offer; false if the
+ * path does not wait any more. Then the offer stays, and a shutdown follows.
+ */
+bool rds_path_offer_event(struct rds_path *path, enum rds_offer_event event)
+{
+	struct rds_cpath *cp = to_cpath(path);
+	bool applies;
+
+	/* The others are core's own. */
+	if (WARN_ON_ONCE(event > RDS_OFFER_OVERTAKEN))
+		return false;
+	applies = rds_cpath_offer_event(cp, event);
+	if (event == RDS_OFFER_KEPT)
+		rds_cpath_kick(cp, 0);
+	return applies;
+}
+EXPORT_SYMBOL_GPL(rds_path_offer_event);
+
+static void rds_cpath_view_offer(const struct rds_cpath *cp,
+				 struct rds_offer_view *view)
+	__must_hold(&cp->cp_lock)
+{
+	lockdep_assert_held(&cp->cp_lock);
+	view->multipath = rds_cpath_can(cp, RDS_CAP_MULTIPATH);
+	view->lower = rds_path_is_lower(&cp->cp_pub);
+	view->knows_duels = !test_bit(RDS_PF_NO_DUELS, &cp->cp_flags);
+	view->path = cp->cp_state;
+	view->offer = cp->cp_offer;
+}
+
+/**
+ * rds_path_refuses_offer() - Check whether an offer is to be refused
  * @path: the path, of a transport without %RDS_CAP_MULTIPATH
- * @since: when the peer made the connection, in jiffies
+ * @peer: the peer's request
+ * @stuck: an end cannot drop its attempt before the attempt is answered
  *
  * The transport calls this before it keeps an offer, under the lock that guards
  * the offer. A peer that makes a connection while the path is UP has normally
  * lost the one in use. But requests of peers are queued. If the peer sent its
  * request before it accepted our dial, it has not lost that connection.
  *
+ * In a duel, a peer that has to give up its attempt for ours waits for our
+ * answer if it is @stuck, and we would wait for the peer's. If we win the duel,
+ * its attempt is refused at once.
+ *
  * Context: Any context. Takes cp_lock.
  * Return: true if the offer is to be refused.
  */
-bool rds_path_offer_is_late(struct rds_path *path, unsigned long since)
+bool rds_path_refuses_offer(struct rds_path *path,
+			    const struct rds_conn_request *peer, bool stuck)
 {
 	struct rds_cpath *cp = to_cpath(path);
+	struct rds_offer_view view;
 	bool late;
 
 	spin_lock_bh(&cp->cp_lock);
-	late = cp->cp_dialed && time_before_eq(since, cp->cp_dialed_at);
+	late = cp->cp_dialed && time_before_eq(peer->since, cp->cp_dialed_at);
+	rds_cpath_view_offer(cp, &view);
 	spin_unlock_bh(&cp->cp_lock);
-	return late;
+	view.knows_duels = peer->knows_duels;
+	return late || (stuck && rds_offer_wins_duel(&view));
 }
-EXPORT_SYMBOL_GPL(rds_path_offer_is_late);
-
-/**
- * rds_path_wins_duel() - Check whether our attempt is kept in a duel
- * @path: the path, of a transport without %RDS_CAP_MULTIPATH
- *
- * For transports on which an end cannot drop its attempt before the attempt is
- * answered. If the peer knows the rule for duels, such a transport refuses the
- * attempt of the loser at once.
- *
- * Context: Any context. Takes cp_lock.
- * Return: true if our own attempt is under way, and our address is the lower of
- * the two.
- */
-bool rds_path_wins_duel(struct rds_path *path)
-{
-	struct rds_cpath *cp = to_cpath(path);
-	bool dialing;
-
-	spin_lock_bh(&cp->cp_lock);
-	dialing = cp->cp_state == RDS_PATH_CONNECTING &&
-		  !test_bit(RDS_PF_TAKEN, &cp->cp_flags);
-	spin_unlock_bh(&cp->cp_lock);
-	return dialing && rds_path_is_lower(path);
-}
-EXPORT_SYMBOL_GPL(rds_path_wins_duel);
+EXPORT_SYMBOL_GPL(rds_path_refuses_offer);
 
 /**
  * rds_path_is_used() - Check whether a local socket has used a path
@@ -296,43 +282,6 @@ bool rds_path_is_used(const struct rds_path *path)
 EXPORT_SYMBOL_GPL(rds_path_is_used);
 
 /**
- * rds_path_rx_retry() - Make a path read on soon
- * @path: the path
- *
- * For a transport that could not allocate memory for received data, or that has
- * taken a connection on which data may have arrived already.
- *
- * Context: Any context.
- */
-void rds_path_rx_retry(struct rds_path *path)
-{
-	struct rds_cpath *cp = to_cpath(path);
-
-	set_bit(RDS_PF_RX, &cp->cp_flags);
-	rds_stat_inc(cp->cp_conn->c_rn, recv_delayed_retry);
-	rds_cpath_kick(cp, RDS_RX_RETRY_DELAY);
-}
-EXPORT_SYMBOL_GPL(rds_path_rx_retry);
-
-/**
- * rds_path_rx_more() - Make a path read on at once
- * @path: the path
- *
- * For a transport that has stopped reading to give other work a turn.
- *
- * Context: Any context.
- */
-void rds_path_rx_more(struct rds_path *path)
-{
-	struct rds_cpath *cp = to_cpath(path);
-
-	set_bit(RDS_PF_RX, &cp->cp_flags);
-	rds_stat_inc(cp->cp_conn->c_rn, recv_immediate_retry);
-	rds_cpath_kick(cp, 0);
-}
-EXPORT_SYMBOL_GPL(rds_path_rx_more);
-
-/**
  * rds_cpath_only_waits() - Check whether only the peer may dial a path
  * @cp: the path
  *
@@ -346,7 +295,7 @@ EXPORT_SYMBOL_GPL(rds_path_rx_more);
 bool rds_cpath_only_waits(const struct rds_cpath *cp)
 {
 	return cp->cp_pub.index &&
-	       (cp->cp_caps & RDS_CAP_LOWER_DIALS) &&
+	       rds_cpath_can(cp, RDS_CAP_LOWER_DIALS) &&
 	       !rds_path_is_lower(&cp->cp_pub);
 }
 
@@ -406,19 +355,23 @@ void rds_path_drop(struct rds_path *path, enum rds_drop_reason reason)
 EXPORT_SYMBOL_GPL(rds_path_drop);
 
 /**
- * rds_cpath_give_way() - Drop a path's connection or attempt for an offer
+ * rds_cpath_heed_offer() - Drop what the offer of a path displaces
  * @cp: the path
- * @state: drop it only if it is in this state and still has an offer
- * @reason: why
  *
  * Context: Process context, the path's work item, which shuts the path down
- * next. Takes cp_lock.
+ * next and then takes the offer. Takes cp_lock.
  */
-void rds_cpath_give_way(struct rds_cpath *cp, enum rds_path_state state,
-			enum rds_drop_reason reason)
+void rds_cpath_heed_offer(struct rds_cpath *cp)
 {
+	enum rds_drop_reason reason;
+	struct rds_offer_view view;
+
+	if (!rds_cpath_has_offer(cp))
+		return;
 	spin_lock_bh(&cp->cp_lock);
-	if (cp->cp_state == state && test_bit(RDS_PF_OFFER, &cp->cp_flags)) {
+	rds_cpath_view_offer(cp, &view);
+	reason = rds_offer_displaces(&view);
+	if (reason != RDS_DROP_NONE) {
 		trace_rds_path_drop(&cp->cp_pub, reason);
 		WRITE_ONCE(cp->cp_drop_reason, reason);
 		rds_cpath_event_locked(cp, RDS_EV_DROP);
@@ -446,38 +399,6 @@ void rds_cpath_renew(struct rds_cpath *cp, enum rds_drop_reason reason)
 	if (state == RDS_PATH_UP || state == RDS_PATH_CONNECTING)
 		rds_path_drop(&cp->cp_pub, reason);
 }
-
-/**
- * rds_path_restart_rx() - Expect the peer's sequence numbers from 1 again
- * @path: the path
- *
- * Context: That of a delivery on @path; serialized with those.
- */
-void rds_path_restart_rx(struct rds_path *path)
-{
-	WRITE_ONCE(to_cpath(path)->cp_next_rx_seq, 1);
-}
-EXPORT_SYMBOL_GPL(rds_path_restart_rx);
-
-/**
- * rds_path_received() - Read the sequence number of the last message delivered
- * @path: the path
- *
- * For transports that send acks of their own: in every header, and when they
- * connect again.
- *
- * Context: Any context.
- * Return: the sequence number of the last message that was delivered, 0 if none
- * was.
- */
-u64 rds_path_received(const struct rds_path *path)
-{
-	const struct rds_cpath *cp = container_of(path, struct rds_cpath,
-						  cp_pub);
-
-	return READ_ONCE(cp->cp_next_rx_seq) - 1;
-}
-EXPORT_SYMBOL_GPL(rds_path_received);
 
 /**
  * rds_path_put() - Put a reference to a path

@@ -10,6 +10,7 @@
 #include <net/rds/transport.h>
 
 #include "handshake.h"
+#include "offer.h"
 #include "park.h"
 #include "path_state.h"
 #include "sw_request.h"
@@ -22,16 +23,9 @@ struct rds_conn;
  *	that sets the flag always kicks the path's work item afterwards; see
  *	path.c. Cleared when the attempt begins, or when a connection is
  *	established
- * @RDS_PF_OFFER: the peer has made a connection; take it without back-off.
- *	Without %RDS_CAP_MULTIPATH the flag changes under the transport's lock
- *	for its offer. When our own dial succeeds, the flag is cleared while the
- *	state is still CONNECTING
- * @RDS_PF_TAKEN: the path has taken a connection made by the peer. Set before
- *	%RDS_PF_OFFER is cleared; cleared when the attempt fails or the
- *	connection has been shut down
  * @RDS_PF_NO_DUELS: the peer that made the latest offer does not know which
- *	connection is kept in a duel. Stored before %RDS_PF_OFFER is set; used
- *	only without %RDS_CAP_MULTIPATH
+ *	connection is kept in a duel. Stored before the offer is kept; used only
+ *	without %RDS_CAP_MULTIPATH
  * @RDS_PF_CONG: send our congestion map to the peer
  * @RDS_PF_CONG_LATER: likewise, but after the peer has acknowledged the
  *	previous map; see send_map.c
@@ -55,8 +49,6 @@ struct rds_conn;
  */
 enum rds_path_flag {
 	RDS_PF_CONNECT,
-	RDS_PF_OFFER,
-	RDS_PF_TAKEN,
 	RDS_PF_NO_DUELS,
 	RDS_PF_CONG,
 	RDS_PF_CONG_LATER,
@@ -86,14 +78,13 @@ enum rds_path_flag {
  * @cp_trans: the transport. It may be gone with its module once the path is
  *	dead, so code that has only a reference to the connection uses the
  *	copies below
- * @cp_caps: copy of the transport's capability flags
+ * @cp_caps: copy of the transport's capability flags, see rds_cpath_can()
  * @cp_device: the transport does RDMA operations itself
- * @cp_loops: the transport is a loopback transport
- * @cp_multi: the transport does the multipath handshake
- * @cp_self_acked: the transport needs no requests for acks
  * @cp_lock: guards the fields from @cp_state to @cp_unacked_bytes; a leaf: also
  *	taken under the locks of a transport's socket
  * @cp_state: stored by rds_cpath_event() only; read without the lock
+ * @cp_offer: what the path has to do with connections that the peer has made;
+ *	read without the lock
  * @cp_dead: the connection is being destroyed; nothing may be queued
  * @cp_send_queue: messages to send, in order; those that have a sequence number
  *	come first
@@ -143,14 +134,13 @@ enum rds_path_flag {
  *	acknowledged
  * @cp_npongs: number of pongs on @cp_pongs, and of those queued and not yet
  *	acknowledged
- * @cp_next_rx_seq: sequence number of the message expected next; written by
- *	deliveries only, which are serialized per path
- * @cp_rx_peer: identity of the peer that assigned those numbers; likewise
+ * @cp_rx_peer: identity of the peer that assigned the sequence numbers which
+ *	are received; written by deliveries only, which are serialized per path
  * @cp_rx_tag: tag of the last barrier probe of that peer on this path; stored
  *	by deliveries, read by the sender of a reply
  * @cp_rx_epoch: the value of &rds_conn.c_rx_epoch that deliveries have acted on
  *	last; used by deliveries only
- * @cp_strict: any message below @cp_next_rx_seq is a duplicate; stored by
+ * @cp_strict: any message below &rds_path.next_rx_seq is a duplicate; stored by
  *	deliveries, and when the connection has been shut down
  * @cp_heard: data has arrived on this connection. The back-off restarts only
  *	then, so that a peer which accepts and then resets is not dialed without
@@ -190,12 +180,10 @@ struct rds_cpath {
 	const struct rds_transport *cp_trans;
 	unsigned int		cp_caps;
 	bool			cp_device;
-	bool			cp_loops;
-	bool			cp_multi;
-	bool			cp_self_acked;
 
 	spinlock_t		cp_lock;	/* guards state and queues */
 	enum rds_path_state	cp_state;
+	enum rds_offer_state	cp_offer;
 	bool			cp_dead;
 	struct list_head	cp_send_queue;
 	struct rds_park		cp_park;
@@ -232,7 +220,6 @@ struct rds_cpath {
 	atomic_t		cp_npongs;
 	atomic_t		cp_replies;
 	atomic_t		cp_nreplies;
-	u64			cp_next_rx_seq;
 	u64			cp_rx_peer;
 	u8			cp_rx_tag;
 	u32			cp_rx_epoch;
@@ -274,6 +261,19 @@ static inline struct rds_cpath *to_cpath(struct rds_path *path)
 	return container_of(path, struct rds_cpath, cp_pub);
 }
 
+/**
+ * rds_cpath_can() - Check whether the transport of a path has a capability
+ * @cp: the path
+ * @cap: bit of enum rds_caps
+ *
+ * Context: Any context; also if the transport is gone.
+ * Return: true if it has.
+ */
+static inline bool rds_cpath_can(const struct rds_cpath *cp, unsigned int cap)
+{
+	return cp->cp_caps & cap;
+}
+
 void rds_cpath_kick(struct rds_cpath *cp, unsigned long delay);
 
 /**
@@ -287,6 +287,30 @@ void rds_cpath_kick(struct rds_cpath *cp, unsigned long delay);
 static inline enum rds_path_state rds_cpath_state(const struct rds_cpath *cp)
 {
 	return READ_ONCE(cp->cp_state);
+}
+
+/**
+ * rds_cpath_has_offer() - Check whether an offer waits for a path
+ * @cp: the path
+ *
+ * Context: Any context.
+ * Return: true if the transport keeps a connection that the peer has made.
+ */
+static inline bool rds_cpath_has_offer(const struct rds_cpath *cp)
+{
+	return rds_offer_waits(READ_ONCE(cp->cp_offer));
+}
+
+/**
+ * rds_cpath_is_accepted() - Check whether the peer has dialed a path
+ * @cp: the path
+ *
+ * Context: Any context.
+ * Return: true if the peer has made the connection or attempt of the path.
+ */
+static inline bool rds_cpath_is_accepted(const struct rds_cpath *cp)
+{
+	return rds_offer_in_use(READ_ONCE(cp->cp_offer));
 }
 
 /**
@@ -323,8 +347,8 @@ static inline bool rds_cpath_heard(struct rds_cpath *cp)
 bool rds_cpath_event(struct rds_cpath *cp, enum rds_path_event event);
 bool rds_cpath_only_waits(const struct rds_cpath *cp);
 void rds_cpath_connect_soon(struct rds_cpath *cp);
-void rds_cpath_give_way(struct rds_cpath *cp, enum rds_path_state state,
-			enum rds_drop_reason reason);
+bool rds_cpath_offer_event(struct rds_cpath *cp, enum rds_offer_event event);
+void rds_cpath_heed_offer(struct rds_cpath *cp);
 void rds_cpath_renew(struct rds_cpath *cp, enum rds_drop_reason reason);
 
 #endif /* _RDS_CORE_PATH_H */

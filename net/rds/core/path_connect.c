@@ -71,8 +71,8 @@ void rds_cpath_connect(struct rds_cpath *cp)
 
 	if (!rds_cpath_event(cp, RDS_EV_CONNECT)) {
 		/* The path has been dropped, but the offer is still there. */
-		if (cp->cp_multi && test_bit(RDS_PF_TAKEN, &cp->cp_flags))
-			set_bit(RDS_PF_OFFER, &cp->cp_flags);
+		if (rds_cpath_can(cp, RDS_CAP_MULTIPATH))
+			rds_cpath_offer_event(cp, RDS_OFFER_RETURNED);
 		return;
 	}
 
@@ -82,12 +82,13 @@ void rds_cpath_connect(struct rds_cpath *cp)
 		return;
 
 	rds_cpath_event(cp, RDS_EV_CONNECT_FAILED);
-	clear_bit(RDS_PF_TAKEN, &cp->cp_flags);
+	rds_cpath_offer_event(cp, RDS_OFFER_ENDED);
 	/* A socket that has begun to use the path meanwhile has relied on this
 	 * attempt. But the transport may have returned -EAGAIN because it still
 	 * found the path unused. Then try again at once.
 	 */
-	if (!cp->cp_loops && rds_conn_is_left(cp->cp_conn))
+	if (!rds_cpath_can(cp, RDS_CAP_LOOPBACK) &&
+	    rds_conn_is_left(cp->cp_conn))
 		rds_conn_reap_later(cp->cp_conn->c_rn);
 	else if (ret != -EAGAIN)
 		rds_cpath_connect_later(cp);
@@ -112,8 +113,7 @@ void rds_cpath_forget_connection(struct rds_cpath *cp)
 	WRITE_ONCE(cp->cp_heard, false);
 	WRITE_ONCE(cp->cp_mapped, false);
 	WRITE_ONCE(cp->cp_known, false);
-	cp->cp_gated = cp->cp_multi;
-	clear_bit(RDS_PF_TAKEN, &cp->cp_flags);
+	cp->cp_gated = rds_cpath_can(cp, RDS_CAP_HANDSHAKE);
 	clear_bit(RDS_PF_HANDSHAKE, &cp->cp_flags);
 	clear_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);
 	clear_bit(RDS_PF_REPLY_NOW, &cp->cp_flags);
@@ -127,6 +127,7 @@ void rds_cpath_forget_connection(struct rds_cpath *cp)
 	cp->cp_has_reply = false;
 	cp->cp_has_mark = false;
 	cp->cp_dialed = false;
+	WRITE_ONCE(cp->cp_offer, rds_offer_next(cp->cp_offer, RDS_OFFER_ENDED));
 	spin_unlock_bh(&cp->cp_lock);
 }
 
@@ -168,7 +169,7 @@ void rds_path_connect_done(struct rds_path *path)
 
 	/* Set before any sender can find the path UP: the map goes first. */
 	set_bit(RDS_PF_CONG, &cp->cp_flags);
-	if (cp->cp_multi)
+	if (rds_cpath_can(cp, RDS_CAP_HANDSHAKE))
 		rds_cpath_plan_handshake(cp);
 	if (!rds_cpath_event(cp, RDS_EV_CONNECTED)) {
 		rds_path_drop(path, RDS_DROP_RACED);
@@ -178,7 +179,7 @@ void rds_path_connect_done(struct rds_path *path)
 	/* On a transport with a wire, reset the back-off only when the first
 	 * data arrives.
 	 */
-	if (cp->cp_loops)
+	if (rds_cpath_can(cp, RDS_CAP_LOOPBACK))
 		WRITE_ONCE(cp->cp_backoff_ms, 0);
 	clear_bit(RDS_PF_CONNECT, &cp->cp_flags);
 	rds_cpath_kick(cp, 0);

@@ -43,9 +43,9 @@ static bool rds_path_is_agreed(const struct rds_cpath *cp)
  */
 static bool rds_path_dials(const struct rds_cpath *cp)
 {
-	if (cp->cp_loops || cp->cp_pub.passive)
+	if (rds_cpath_can(cp, RDS_CAP_LOOPBACK) || cp->cp_pub.passive)
 		return false;
-	if (!(cp->cp_caps & RDS_CAP_LOWER_DIALS))
+	if (!rds_cpath_can(cp, RDS_CAP_LOWER_DIALS))
 		return true;
 	return rds_path_is_lower(&cp->cp_pub);
 }
@@ -88,7 +88,7 @@ static void rds_path_reconnect(struct rds_cpath *cp)
 	struct rds_conn *conn = cp->cp_conn;
 	struct rds_cpath *first = rds_conn_path(conn, 0);
 
-	if (!cp->cp_loops && rds_conn_is_left(conn) &&
+	if (!rds_cpath_can(cp, RDS_CAP_LOOPBACK) && rds_conn_is_left(conn) &&
 	    !rds_path_is_called(cp)) {
 		rds_conn_reap_later(conn->c_rn);
 		return;
@@ -231,8 +231,7 @@ static bool rds_path_may_dial(const struct rds_cpath *cp)
 
 	if (!rds_path_is_agreed(cp))
 		return false;
-	return !cp->cp_multi || cp == first ||
-	       rds_path_peer_knows_us(cp, first);
+	return cp == first || rds_path_peer_knows_us(cp, first);
 }
 
 /* Messages wait on a path that only the peer may dial, and the peer could dial
@@ -267,7 +266,7 @@ static bool rds_path_connect_due(const struct rds_cpath *cp)
 	if (rds_cpath_state(cp) != RDS_PATH_DOWN ||
 	    test_bit(RDS_PF_RX_STOPPED, &cp->cp_flags))
 		return false;
-	if (test_bit(RDS_PF_OFFER, &cp->cp_flags))
+	if (rds_cpath_has_offer(cp))
 		return true;
 	return test_bit(RDS_PF_CONNECT, &cp->cp_flags) &&
 	       rds_path_may_dial(cp) &&
@@ -281,56 +280,15 @@ static void rds_path_connect(struct rds_cpath *cp)
 	clear_bit(RDS_PF_CONNECT, &cp->cp_flags);
 	/* Pairs with the barrier in rds_cpath_connect_soon(). */
 	smp_mb__after_atomic();
-	if (!test_bit(RDS_PF_OFFER, &cp->cp_flags) &&
+	if (!rds_cpath_has_offer(cp) &&
 	    rds_conn_is_abandoned(cp->cp_conn, 1)) {
 		rds_conn_reap_later(cp->cp_conn->c_rn);
 		return;
 	}
-	/* If core sees neither flag, it makes another offer to the path. So set
-	 * one before clearing the other. Without RDS_CAP_MULTIPATH the
-	 * transport tracks whether there is an offer.
-	 */
-	if (cp->cp_multi && test_bit(RDS_PF_OFFER, &cp->cp_flags)) {
-		set_bit(RDS_PF_TAKEN, &cp->cp_flags);
-		clear_bit(RDS_PF_OFFER, &cp->cp_flags);
-	}
+	/* Without RDS_CAP_MULTIPATH the transport tracks the offer. */
+	if (rds_cpath_can(cp, RDS_CAP_MULTIPATH))
+		rds_cpath_offer_event(cp, RDS_OFFER_CLAIMED);
 	rds_cpath_connect(cp);
-}
-
-/* Check whether the attempt under way is kept although there is an offer.
- *
- * With RDS_CAP_MULTIPATH the end that receives offers for a path is not the end
- * that dials it, so our own dial is dropped. An attempt that takes an earlier
- * offer is kept.
- *
- * Without it, our own dial is kept if we have the lower address, or if the peer
- * does not know which connection is kept in a duel.
- */
-static bool rds_path_is_ours_first(const struct rds_cpath *cp)
-{
-	bool taken = test_bit(RDS_PF_TAKEN, &cp->cp_flags);
-
-	if (cp->cp_multi)
-		return taken;
-	return !taken && (rds_path_is_lower(&cp->cp_pub) ||
-			  test_bit(RDS_PF_NO_DUELS, &cp->cp_flags));
-}
-
-/* Handle an offer while the path has a connection or an attempt under way. Only
- * the path's work item takes offers, so this offer is a different connection.
- *
- * Without RDS_CAP_MULTIPATH, an offer to a path that is UP means that the peer
- * has lost the connection in use. An offer that competed with our own dial has
- * been refused when the dial succeeded.
- */
-static void rds_path_heed_offer(struct rds_cpath *cp)
-{
-	if (!test_bit(RDS_PF_OFFER, &cp->cp_flags))
-		return;
-	if (!cp->cp_multi)
-		rds_cpath_give_way(cp, RDS_PATH_UP, RDS_DROP_PEER_RESET);
-	if (!rds_path_is_ours_first(cp))
-		rds_cpath_give_way(cp, RDS_PATH_CONNECTING, RDS_DROP_RACED);
 }
 
 /* While RDS_PF_RX_TURN is set, requests to read on for other reasons have to
@@ -367,11 +325,11 @@ static void rds_path_rearm(struct rds_cpath *cp)
 
 static void rds_path_run(struct rds_cpath *cp)
 {
-	rds_path_heed_offer(cp);
+	rds_cpath_heed_offer(cp);
 	rds_gate_expire(cp);
 	if (!rds_path_shut_down(cp))
 		return;
-	if (cp->cp_multi)
+	if (rds_cpath_can(cp, RDS_CAP_HANDSHAKE))
 		rds_mp_work(cp);
 	rds_path_connect(cp);
 	rds_path_remind(cp);

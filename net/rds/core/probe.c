@@ -34,7 +34,7 @@ unsigned int rds_probe_offer(const struct rds_conn *conn)
 	unsigned int n = READ_ONCE(conn->c_npaths_wanted);
 	bool legacy = !READ_ONCE(conn->c_peer_hs.ours);
 
-	if (n > 1)
+	if (n > 1 || !(conn->c_path.cp_caps & RDS_CAP_MULTIPATH))
 		return n;
 	n = conn->c_key.trans->conn->max_paths(conn->c_rn->rn_net, legacy);
 	return clamp_t(unsigned int, n, 1, RDS_MAX_PATHS);
@@ -201,17 +201,17 @@ bool rds_probe_receive(struct rds_cpath *cp, struct rds_incoming *inc,
 	rds_handshake_read(inc->i_exthdr, &hs);
 	if (cp->cp_rx_peer != hs.id) {
 		cp->cp_rx_peer = hs.id;
-		WRITE_ONCE(cp->cp_next_rx_seq, 1);
+		WRITE_ONCE(cp->cp_pub.next_rx_seq, 1);
 		WRITE_ONCE(cp->cp_rx_tag, 0);
 	}
 	cp->cp_strict = hs.ours;
 	cp->cp_sw.so_known = hs.sw_rdma;
 	if (inc->i_seq) {
-		dup = inc->i_seq < cp->cp_next_rx_seq &&
+		dup = inc->i_seq < cp->cp_pub.next_rx_seq &&
 		      (cp->cp_strict ||
 		       (inc->i_flags & RDS_FLAG_RETRANSMITTED));
 		if (!dup)
-			WRITE_ONCE(cp->cp_next_rx_seq, inc->i_seq + 1);
+			WRITE_ONCE(cp->cp_pub.next_rx_seq, inc->i_seq + 1);
 	}
 	rds_probe_note_tag(cp, inc, &hs);
 

@@ -94,68 +94,68 @@ static void rds_send_unmark_resent(struct rds_cpath *cp)
 	}
 }
 
-/**
- * rds_path_ack_resent() - Process an ack for earlier connections
- * @path: the path, about to come UP
- * @seq: the peer received all messages up to this sequence number before it
- *	lost the connection
- *
- * Releases messages that were sent on an earlier connection and wait to be
+/* Release messages that were sent on an earlier connection and wait to be
  * retransmitted. Messages that were never sent stay. If @seq is above any
  * number that was ever sent, the peer refers to an earlier incarnation of ours.
  * Then it has received nothing from this one, and all messages are sent as if
  * for the first time.
- *
- * Context: Any context. Locks of the transport may be held. Takes cp_lock,
- * rs_lock.
  */
-void rds_path_ack_resent(struct rds_path *path, u64 seq)
+static void rds_path_resume_tx(struct rds_cpath *cp, u64 seq,
+			       struct list_head *done)
+	__must_hold(&cp->cp_lock)
 {
-	struct rds_cpath *cp = to_cpath(path);
-	LIST_HEAD(done);
-
-	spin_lock_bh(&cp->cp_lock);
+	lockdep_assert_held(&cp->cp_lock);
 	if (seq <= cp->cp_sent_seq)
-		rds_send_ack_resent(cp, seq, &done);
+		rds_send_ack_resent(cp, seq, done);
 	else
 		rds_send_unmark_resent(cp);
-	spin_unlock_bh(&cp->cp_lock);
-
-	rds_send_finish_all(&done);
 }
-EXPORT_SYMBOL_GPL(rds_path_ack_resent);
 
-/**
- * rds_path_lose_ops() - Drop the operations that were meant for a former peer
- * @path: the path, about to come UP
- *
- * A key that the former peer gave out may belong to other memory now. Each
- * operation that has not begun is DROPPED, with its message. All other messages
- * stay.
- *
- * Context: Any context. Locks of the transport may be held. Takes cp_lock,
- * rs_lock.
- */
-void rds_path_lose_ops(struct rds_path *path)
+/* Drop each operation that has not begun, with its message. */
+static void rds_path_lose_ops(struct rds_cpath *cp, struct list_head *lost)
+	__must_hold(&cp->cp_lock)
 {
-	struct rds_cpath *cp = to_cpath(path);
 	struct rds_message *msg, *next;
-	LIST_HEAD(lost);
 
-	spin_lock_bh(&cp->cp_lock);
+	lockdep_assert_held(&cp->cp_lock);
 	list_for_each_entry_safe(msg, next, &cp->cp_send_queue, m_path_item) {
 		if (likely(!msg->m_op) || !rds_op_is_new(msg))
 			continue;
 		msg->m_on_path = false;
-		list_move_tail(&msg->m_path_item, &lost);
-		trace_rds_msg_drop(path, msg, RDS_MSG_PEER_RESTARTED);
+		list_move_tail(&msg->m_path_item, lost);
+		trace_rds_msg_drop(&cp->cp_pub, msg, RDS_MSG_PEER_RESTARTED);
 		rds_stat_inc(cp->cp_conn->c_rn, send_drop_restarted);
 	}
+}
+
+/**
+ * rds_path_resume() - Apply what a new connection changes for earlier traffic
+ * @path: the path, about to come UP
+ * @resume: what changes
+ *
+ * Context: Any context, but serialized with deliveries on @path if the peer's
+ * sequence numbers restart. Locks of the transport may be held. Takes cp_lock,
+ * rs_lock.
+ */
+void rds_path_resume(struct rds_path *path,
+		     const struct rds_path_resume *resume)
+{
+	struct rds_cpath *cp = to_cpath(path);
+	LIST_HEAD(done);
+
+	if (resume->rx_restarts)
+		WRITE_ONCE(path->next_rx_seq, 1);
+
+	spin_lock_bh(&cp->cp_lock);
+	if (resume->ops_lost)
+		rds_path_lose_ops(cp, &done);
+	if (resume->acked)
+		rds_path_resume_tx(cp, resume->acked, &done);
 	spin_unlock_bh(&cp->cp_lock);
 
-	rds_send_finish_all(&lost);
+	rds_send_finish_all(&done);
 }
-EXPORT_SYMBOL_GPL(rds_path_lose_ops);
+EXPORT_SYMBOL_GPL(rds_path_resume);
 
 /**
  * rds_path_ack_mark() - Process an ack of a stretch of a byte stream

@@ -127,7 +127,8 @@ static struct rds_message *rds_send_next(struct rds_cpath *cp, bool *parked)
 		msg = list_first_entry_or_null(&cp->cp_send_queue,
 					       struct rds_message,
 					       m_path_item);
-		if (!msg || cp->cp_loops || !rds_park_take(cp, msg))
+		if (!msg || rds_cpath_can(cp, RDS_CAP_LOOPBACK) ||
+		    !rds_park_take(cp, msg))
 			return msg;
 		*parked = true;
 	}
@@ -273,7 +274,7 @@ static int rds_send_ahead(struct rds_cpath *cp)
 	if (!ret && unlikely(cp->cp_map ||
 			     test_bit(RDS_PF_CONG, &cp->cp_flags)))
 		ret = rds_send_cong_map(cp);
-	if (!ret && cp->cp_multi)
+	if (!ret && rds_cpath_can(cp, RDS_CAP_HANDSHAKE))
 		ret = rds_send_handshakes(cp);
 	if (!ret)
 		ret = rds_sw_respond(cp);

@@ -132,7 +132,8 @@ static bool rds_send_map_is_old(const struct rds_cpath *cp)
 {
 	const struct rds_conn *conn = cp->cp_conn;
 
-	return !cp->cp_loops && cp == rds_conn_path(conn, 0) &&
+	return !rds_cpath_can(cp, RDS_CAP_LOOPBACK) &&
+	       cp == rds_conn_path(conn, 0) &&
 	       READ_ONCE(cp->cp_map_ver) != rds_cong_ver(conn->c_lcong);
 }
 

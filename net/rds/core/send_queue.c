@@ -168,7 +168,7 @@ static int rds_send_admit(const struct rds_cpath *cp,
 
 	if (cp->cp_dead)
 		return -ENOTCONN;
-	if (cp->cp_multi && msg->m_rs &&
+	if (rds_cpath_can(cp, RDS_CAP_MULTIPATH) && msg->m_rs &&
 	    rds_mp_pick(cp->cp_conn, msg->m_sport, msg->m_dport) != cp)
 		return -EAGAIN;
 	return 0;
@@ -257,7 +257,7 @@ int rds_send_enqueue(struct rds_cpath *cp, struct rds_message *msg,
 	if (pick && cp->cp_state == RDS_PATH_UP &&
 	    !cp->cp_map && !cp->cp_hs_msg && !cp->cp_gated &&
 	    !rds_send_pending(cp) &&
-	    (cp->cp_loops || !rds_park_wants(cp, msg)))
+	    (rds_cpath_can(cp, RDS_CAP_LOOPBACK) || !rds_park_wants(cp, msg)))
 		rds_send_pick(cp, msg);
 	else
 		list_add_tail(&msg->m_path_item, &cp->cp_send_queue);

@@ -303,7 +303,7 @@ static void rds_sendmsg_connect(struct rds_cpath *cp)
 	if (likely(rds_cpath_state(cp) == RDS_PATH_UP))
 		return;
 	rds_cpath_connect_soon(cp);
-	if (cp->cp_loops)
+	if (rds_cpath_can(cp, RDS_CAP_LOOPBACK))
 		flush_delayed_work(&cp->cp_work);
 }
 

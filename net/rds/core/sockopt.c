@@ -360,7 +360,7 @@ int rds_sock_getsockopt(struct socket *sock, int level, int optname,
 
 static int rds_set_tos(struct rds_sock *rs, u8 __user *arg)
 {
-	const struct rds_info_ops *info;
+	const struct rds_transport *trans;
 	int ret = 0;
 	u8 tos;
 
@@ -368,13 +368,13 @@ static int rds_set_tos(struct rds_sock *rs, u8 __user *arg)
 		return -EFAULT;
 
 	lock_sock(&rs->rs_sk);
-	info = rs->rs_trans ? rs->rs_trans->info : NULL;
-	if (!info || !info->tos_map)
+	trans = rs->rs_trans;
+	if (!trans || !trans->conn->tos_map)
 		ret = -ENOTTY;
 	else if (rs->rs_tos || rcu_access_pointer(rs->rs_conn))
 		ret = -EINVAL;
 	else
-		WRITE_ONCE(rs->rs_tos, info->tos_map(tos));
+		WRITE_ONCE(rs->rs_tos, trans->conn->tos_map(tos));
 	release_sock(&rs->rs_sk);
 	return ret;
 }

@@ -75,7 +75,7 @@ int rds_sw_admit(struct rds_conn *conn, long *timeo)
 		return -EOPNOTSUPP;
 	if (rds_conn_loops(conn))
 		return 0;
-	if (!conn->c_path.cp_multi)
+	if (!rds_cpath_can(&conn->c_path, RDS_CAP_HANDSHAKE))
 		return -EOPNOTSUPP;
 	ret = rds_sw_await_handshake(conn, timeo);
 	if (ret)

@@ -348,8 +348,8 @@ int rds_sw_xmit(struct rds_cpath *cp, struct rds_message *msg)
 	if (so->so_passed == msg->m_seq)
 		return 0;
 	if (so->so_request || rds_sw_is_to_do(so, msg))
-		ret = cp->cp_loops ? rds_sw_do_here(cp, msg) :
-				     rds_sw_send_request(cp, msg);
+		ret = rds_cpath_can(cp, RDS_CAP_LOOPBACK) ?
+		      rds_sw_do_here(cp, msg) : rds_sw_send_request(cp, msg);
 	if (ret)
 		return ret;
 	/* The result is known only after the operation has ended. */

@@ -41,7 +41,8 @@ static bool rds_transport_is_complete(const struct rds_transport *trans)
 	       (!trans->rdma ||
 		(trans->rdma->atomic_check && trans->rdma->mr_map &&
 		 trans->rdma->mr_alive && trans->rdma->mr_unmap)) &&
-	       (!(trans->caps & RDS_CAP_MULTIPATH) || trans->conn->max_paths);
+	       (!(trans->caps & RDS_CAP_MULTIPATH) ||
+		(trans->conn->max_paths && (trans->caps & RDS_CAP_HANDSHAKE)));
 }
 
 /**

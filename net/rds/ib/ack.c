@@ -42,7 +42,7 @@ static void rds_ib_ack_done(struct ib_cq *cq, struct ib_wc *wc)
 static u64 rds_ib_ack_now(const struct rds_ib_conn *ic)
 {
 	if (ic->ic_priv.ours)
-		return rds_path_received(ic->ic_ip->ip_path);
+		return READ_ONCE(ic->ic_ip->ip_path->next_rx_seq) - 1;
 	return READ_ONCE(ic->ic_rx.rx_seq);
 }
 

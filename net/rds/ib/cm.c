@@ -74,7 +74,7 @@ static u64 rds_ib_say_received(const struct rds_ib_conn *ic)
 {
 	if (ic->ic_state != RDS_IB_OFFERED || !ic->ic_priv.ours)
 		return 0;
-	return rds_path_received(ic->ic_ip->ip_path);
+	return READ_ONCE(ic->ic_ip->ip_path->next_rx_seq) - 1;
 }
 
 /* Fill in @param, and write our private data to @buf, RDS_IB_PRIV_MAX bytes. */
@@ -126,21 +126,20 @@ static void rds_ib_priv_apply(struct rds_ib_conn *ic)
 	const struct rds_ib_priv *priv = &ic->ic_priv;
 	struct rds_ib_path *ip = ic->ic_ip;
 	bool another = rds_ib_peer_is_another(ip, priv);
+	struct rds_path_resume resume = {};
 
 	spin_lock_bh(&ic->ic_tx_lock);
 	rds_ib_credits_offered(&ic->ic_credits, priv->credits, priv->ours);
 	spin_unlock_bh(&ic->ic_tx_lock);
 
-	if (priv->ours && another)
-		rds_path_restart_rx(ip->ip_path);
-	if (ip->ip_heard && another)
-		rds_path_lose_ops(ip->ip_path);
+	resume.rx_restarts = priv->ours && another;
+	resume.ops_lost = ip->ip_heard && another;
+	if (!priv->ours || ic->ic_state == RDS_IB_DIALING)
+		resume.acked = priv->ack_seq;
 	ip->ip_heard = true;
 	ip->ip_knows_epoch = priv->ours;
 	ip->ip_epoch = priv->epoch;
-	if (priv->ack_seq &&
-	    (!priv->ours || ic->ic_state == RDS_IB_DIALING))
-		rds_path_ack_resent(ip->ip_path, priv->ack_seq);
+	rds_path_resume(ip->ip_path, &resume);
 }
 
 /* Do not dial by a port that is down: the REQ would not reach the peer, see

@@ -25,6 +25,7 @@ static u8 rds_ib_tos_map(u8 tos)
 
 static const struct rds_conn_ops rds_ib_conn_ops = {
 	.laddr_check	= rds_ib_laddr_check,
+	.tos_map	= rds_ib_tos_map,
 	.path_alloc	= rds_ib_path_alloc,
 	.path_free	= rds_ib_path_free,
 	.path_offer	= rds_ib_path_offer,
@@ -47,7 +48,6 @@ static const struct rds_rdma_ops rds_ib_rdma_ops = {
 };
 
 static const struct rds_info_ops rds_ib_info_ops = {
-	.tos_map	= rds_ib_tos_map,
 	.nr_stats	= RDS_IB_STAT_COUNT,
 	.stat_names	= rds_ib_stat_names,
 	.stats		= rds_ib_stats_sum,

@@ -107,7 +107,7 @@ struct rds_ib_conn *rds_ib_path_take_offer(struct rds_ib_path *ip)
 	spin_lock_bh(&ip->ip_lock);
 	ic = ip->ip_offer;
 	ip->ip_offer = NULL;
-	rds_path_offer_gone(ip->ip_path);
+	rds_path_offer_event(ip->ip_path, RDS_OFFER_GONE);
 	spin_unlock_bh(&ip->ip_lock);
 	return ic;
 }
@@ -128,7 +128,7 @@ struct rds_ib_conn *rds_ib_path_use_offer(struct rds_ib_path *ip)
 	ip->ip_offer = NULL;
 	ip->ip_conn = ic;
 	if (ic)
-		rds_path_taken(ip->ip_path);
+		rds_path_offer_event(ip->ip_path, RDS_OFFER_TAKEN);
 	spin_unlock_bh(&ip->ip_lock);
 	return ic;
 }
@@ -150,7 +150,7 @@ bool rds_ib_path_dialed(struct rds_ib_path *ip)
 	bool wanted;
 
 	spin_lock_bh(&ip->ip_lock);
-	wanted = rds_path_dialed(ip->ip_path);
+	wanted = rds_path_offer_event(ip->ip_path, RDS_OFFER_OVERTAKEN);
 	if (wanted)
 		swap(ic, ip->ip_offer);
 	spin_unlock_bh(&ip->ip_lock);
@@ -181,7 +181,7 @@ bool rds_ib_path_withdraw_offer(struct rds_ib_path *ip,
 	found = ip->ip_offer == ic;
 	if (found) {
 		ip->ip_offer = NULL;
-		rds_path_offer_gone(ip->ip_path);
+		rds_path_offer_event(ip->ip_path, RDS_OFFER_GONE);
 	}
 	spin_unlock_bh(&ip->ip_lock);
 	return found;

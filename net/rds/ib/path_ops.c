@@ -46,20 +46,6 @@ void rds_ib_path_free(struct rds_path *path)
 	kfree(ip);
 }
 
-/* On iWARP, an end cannot end its attempt to connect before the attempt is
- * answered. In a duel, a peer that has to give up its attempt for ours would
- * wait for our reply, and we would wait for the peer's. So if we win the duel,
- * refuse the peer's attempt at once.
- */
-static bool rds_ib_path_refuses(struct rds_path *path,
-				const struct rds_ib_conn *ic)
-{
-	if (rds_path_offer_is_late(path, ic->ic_request.since))
-		return true;
-	return ic->ic_dev->dv_dev->node_type == RDMA_NODE_RNIC &&
-	       ic->ic_request.knows_duels && rds_path_wins_duel(path);
-}
-
 /**
  * rds_ib_path_offer() - Keep a connection that the peer has made
  * @path: the path
@@ -75,19 +61,23 @@ int rds_ib_path_offer(struct rds_path *path, void *offer)
 	struct rds_ib_conn *ic = offer, *older = NULL;
 	struct rds_ib_path *ip = path->data;
 	int ret = -ECONNRESET;
+	bool stuck;
+
+	/* On iWARP, an end cannot end its attempt before it is answered. */
+	stuck = ic->ic_dev->dv_dev->node_type == RDMA_NODE_RNIC;
 
 	spin_lock_bh(&ic->ic_dev->dv_lock);
 	if (!ic->ic_dropped) {
 		spin_lock(&ip->ip_lock);
 		ret = -EALREADY;
-		if (!rds_ib_path_refuses(path, ic)) {
+		if (!rds_path_refuses_offer(path, &ic->ic_request, stuck)) {
 			/* Set before the offer is visible: the context that
 			 * takes it does so without dv_lock.
 			 */
 			ic->ic_ip = ip;
 			older = ip->ip_offer;
 			ip->ip_offer = ic;
-			rds_path_offered(path);
+			rds_path_offer_event(path, RDS_OFFER_KEPT);
 			ret = 0;
 		}
 		spin_unlock(&ip->ip_lock);

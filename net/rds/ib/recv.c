@@ -81,7 +81,7 @@ static void rds_ib_recv_deliver(struct rds_ib_conn *ic)
 	struct rds_path *path = ic->ic_ip->ip_path;
 	u64 seq = be64_to_cpu(rx->rx_reasm.ra_hdr.h_sequence);
 	u8 flags = rx->rx_reasm.ra_hdr.h_flags;
-	struct rds_rx_batch batch;
+	struct rds_rx_batch batch = {};
 	struct rds_incoming *inc;
 
 	if (unlikely(rds_ib_recv_is_repeated(rx, seq))) {
@@ -95,7 +95,6 @@ static void rds_ib_recv_deliver(struct rds_ib_conn *ic)
 	rx->rx_inc = NULL;
 	rds_ib_stat_inc(ib_rx_total_incs);
 
-	rds_rx_batch_begin(&batch);
 	if (!rds_deliver(path, inc, &batch))
 		rx->rx_stopped = true;
 	rds_rx_batch_end(&batch);
@@ -179,7 +178,7 @@ static void rds_ib_recv_backlog(struct rds_ib_conn *ic)
 		if (rx->rx_stopped || rx->rx_broken)
 			return;
 		if (rds_ib_recv_take(ic, slot)) {
-			rds_path_rx_retry(ic->ic_ip->ip_path);
+			rds_path_kick(ic->ic_ip->ip_path, RDS_KICK_RX_LATER);
 			return;
 		}
 		list_del(&slot->rb_item);

@@ -269,7 +269,7 @@ void rds_ib_rx_refill(struct rds_ib_conn *ic, gfp_t gfp)
 	ret = rds_ib_rx_add(ic, rx->rx_target - before, gfp | __GFP_NOWARN);
 	rds_ib_rx_tell(ic, rx->rx_posted - before);
 	if (rds_ib_rx_try_again(ic, ret))
-		rds_path_rx_retry(ic->ic_ip->ip_path);
+		rds_path_kick(ic->ic_ip->ip_path, RDS_KICK_RX_LATER);
 }
 
 /**

@@ -227,7 +227,7 @@ void rds_ib_tx_unstall(struct rds_ib_conn *ic)
 	smp_mb();
 	if (test_bit(0, &ic->ic_tx.tx_stalled) &&
 	    test_and_clear_bit(0, &ic->ic_tx.tx_stalled))
-		rds_path_kick(ic->ic_ip->ip_path);
+		rds_path_kick(ic->ic_ip->ip_path, RDS_KICK_SEND);
 }
 
 /**

@@ -13,49 +13,24 @@
  * path_connect() takes the reference, and path_shutdown() puts it. Core calls
  * these two one at a time per path, and never concurrently with xmit().
  */
-#include <linux/inetdevice.h>
+#include <linux/bottom_half.h>
+#include <linux/err.h>
 #include <linux/module.h>
-#include <linux/rcupdate.h>
-#include <net/addrconf.h>
-#include <net/ipv6.h>
+#include <net/rds/addr.h>
 #include <net/rds/transport.h>
-#include <net/route.h>
 
-static int rds_loop_check_v4(struct net *net, __be32 ip)
+/* Without IPv6, ::1 is still an address of this transport: it has no wire. */
+static bool rds_loop_serves(struct net *net, const struct in6_addr *addr,
+			    int ifindex)
 {
-	if (ipv4_is_loopback(ip))
-		return 0;
-	return inet_addr_type(net, ip) == RTN_LOCAL ? 0 : -EADDRNOTAVAIL;
-}
-
-static int rds_loop_check_v6(struct net *net, const struct in6_addr *ip,
-			     int ifindex)
-{
-	struct net_device *dev = NULL;
-	int ret = -EADDRNOTAVAIL;
-
-	if (ipv6_addr_loopback(ip))
-		return 0;
-	if (!ipv6_mod_enabled())
-		return ret;
-	if (!(ipv6_addr_type(ip) & IPV6_ADDR_LINKLOCAL))
-		ifindex = 0;
-
-	rcu_read_lock();
-	if (ifindex)
-		dev = dev_get_by_index_rcu(net, ifindex);
-	if ((!ifindex || dev) && ipv6_chk_addr(net, ip, dev, 0))
-		ret = 0;
-	rcu_read_unlock();
-	return ret;
+	return ipv6_addr_loopback(addr) ||
+	       rds_addr_is_local(net, addr, ifindex);
 }
 
 static int rds_loop_laddr_check(struct net *net, const struct in6_addr *addr,
 				int ifindex)
 {
-	if (ipv6_addr_v4mapped(addr))
-		return rds_loop_check_v4(net, addr->s6_addr32[3]);
-	return rds_loop_check_v6(net, addr, ifindex);
+	return rds_loop_serves(net, addr, ifindex) ? 0 : -EADDRNOTAVAIL;
 }
 
 /* Loopback cannot reach a destination on another host, so fail before the
@@ -63,19 +38,20 @@ static int rds_loop_laddr_check(struct net *net, const struct in6_addr *addr,
  */
 static int rds_loop_path_alloc(struct rds_path *path)
 {
-	if (rds_loop_laddr_check(path->net, &path->faddr, path->ifindex))
-		return -ENETUNREACH;
-	return 0;
+	if (rds_loop_serves(path->net, &path->faddr, path->ifindex))
+		return 0;
+	return -ENETUNREACH;
 }
 
 static int rds_loop_path_connect(struct rds_path *path)
 {
+	static const struct rds_path_resume resume = { .rx_restarts = true };
 	struct rds_path *peer = rds_path_get_reverse(path);
 
 	if (IS_ERR(peer))
 		return PTR_ERR(peer);
 
-	rds_path_restart_rx(peer);
+	rds_path_resume(peer, &resume);
 	path->data = peer;
 	rds_path_connect_done(path);
 	return 0;
@@ -94,10 +70,9 @@ static unsigned long rds_loop_path_shutdown(struct rds_path *path, bool abort)
 static int rds_loop_xmit(struct rds_path *path, struct rds_message *msg,
 			 bool more)
 {
-	struct rds_rx_batch batch;
+	struct rds_rx_batch batch = {};
 
 	local_bh_disable();
-	rds_rx_batch_begin(&batch);
 	rds_deliver(path->data, rds_message_to_incoming(msg), &batch);
 	rds_rx_batch_end(&batch);
 	local_bh_enable();

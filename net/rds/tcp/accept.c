@@ -19,8 +19,8 @@
  * tn_lock. Socket callbacks only set RDS_TCP_PF_READY and queue the work item.
  *
  * If the address of the peer is higher than ours, its connection is reset,
- * because our end is the one that dials. rds_path_knock() notifies core of the
- * attempt.
+ * because our end is the one that dials. Core is notified that the peer has
+ * knocked.
  */
 #include <linux/net.h>
 #include <linux/slab.h>
@@ -183,7 +183,8 @@ static void rds_tcp_accepted(struct rds_tcp_net *tn, struct socket *sock)
 		rds_tcp_abort(sock);
 	} else if (order < 0) {
 		peer.spoken = true;
-		if (rds_path_knock(tn->tn_net, &rds_tcp_transport, &peer) > 0)
+		if (rds_path_accept(tn->tn_net, &rds_tcp_transport, &peer,
+				    NULL) > 0)
 			rds_tcp_stat_inc(tn, tcp_connect_raced);
 		rds_tcp_abort(sock);
 	} else {

@@ -152,8 +152,8 @@ static int rds_tcp_take(struct rds_tcp_path *tp, struct socket *sock)
 	rds_tcp_established(tp, sk);
 	gone = sk->sk_state != TCP_ESTABLISHED;
 	tp->tp_dropped = gone;
-	rds_path_taken(path);
-	rds_path_rx_retry(path);
+	rds_path_offer_event(path, RDS_OFFER_TAKEN);
+	rds_path_kick(path, RDS_KICK_RX_LATER);
 	rds_path_connect_done(path);
 	if (gone)
 		rds_path_drop(path, rds_tcp_reason(sk, true));

@@ -12,11 +12,8 @@
  *    belongs to a pernet subsystem; the exits of subsystems run after those of
  *    all pernet devices, which the other two are.
  */
-#include <linux/inetdevice.h>
 #include <linux/module.h>
-#include <net/addrconf.h>
-#include <net/ipv6.h>
-#include <net/route.h>
+#include <net/rds/addr.h>
 
 #include "tcp.h"
 
@@ -25,41 +22,10 @@ static const struct rds_tcp_sysctl rds_tcp_sysctl_defaults = {
 	.max_paths		= RDS_MAX_PATHS,
 };
 
-static int rds_tcp_check_v4(struct net *net, __be32 ip)
-{
-	if (ipv4_is_loopback(ip))
-		return 0;
-	return inet_addr_type(net, ip) == RTN_LOCAL ? 0 : -EADDRNOTAVAIL;
-}
-
-static int rds_tcp_check_v6(struct net *net, const struct in6_addr *ip,
-			    int ifindex)
-{
-	struct net_device *dev = NULL;
-	int ret = -EADDRNOTAVAIL;
-
-	if (!ipv6_mod_enabled())
-		return ret;
-	if (ipv6_addr_loopback(ip))
-		return 0;
-	if (!(ipv6_addr_type(ip) & IPV6_ADDR_LINKLOCAL))
-		ifindex = 0;
-
-	rcu_read_lock();
-	if (ifindex)
-		dev = dev_get_by_index_rcu(net, ifindex);
-	if ((!ifindex || dev) && ipv6_chk_addr(net, ip, dev, 0))
-		ret = 0;
-	rcu_read_unlock();
-	return ret;
-}
-
 static int rds_tcp_laddr_check(struct net *net, const struct in6_addr *addr,
 			       int ifindex)
 {
-	if (ipv6_addr_v4mapped(addr))
-		return rds_tcp_check_v4(net, addr->s6_addr32[3]);
-	return rds_tcp_check_v6(net, addr, ifindex);
+	return rds_addr_is_local(net, addr, ifindex) ? 0 : -EADDRNOTAVAIL;
 }
 
 static unsigned int rds_tcp_max_paths(struct net *net, bool legacy)
@@ -79,6 +45,7 @@ static u8 rds_tcp_tos_map(u8 tos)
 
 static const struct rds_conn_ops rds_tcp_conn_ops = {
 	.laddr_check	= rds_tcp_laddr_check,
+	.tos_map	= rds_tcp_tos_map,
 	.max_paths	= rds_tcp_max_paths,
 	.path_alloc	= rds_tcp_path_alloc,
 	.path_free	= rds_tcp_path_free,
@@ -96,7 +63,6 @@ static const struct rds_data_ops rds_tcp_data_ops = {
 };
 
 static const struct rds_info_ops rds_tcp_info_ops = {
-	.tos_map	= rds_tcp_tos_map,
 	.nr_stats	= RDS_TCP_STAT_COUNT,
 	.stat_names	= rds_tcp_stat_names,
 	.stats		= rds_tcp_stats_sum,
@@ -108,7 +74,7 @@ const struct rds_transport rds_tcp_transport = {
 	.owner	= THIS_MODULE,
 	.type	= RDS_TRANS_TCP,
 	.caps	= RDS_CAP_PREFERS_LOOPBACK | RDS_CAP_NETNS |
-		  RDS_CAP_LOWER_DIALS | RDS_CAP_MULTIPATH |
+		  RDS_CAP_LOWER_DIALS | RDS_CAP_HANDSHAKE | RDS_CAP_MULTIPATH |
 		  RDS_CAP_SELF_ACKED | RDS_CAP_ZEROCOPY,
 	.conn	= &rds_tcp_conn_ops,
 	.data	= &rds_tcp_data_ops,

@@ -195,7 +195,7 @@ static void rds_tcp_rx_error(struct rds_tcp_path *tp, int err)
 	case 0:
 		return;
 	case -ENOMEM:
-		rds_path_rx_retry(tp->tp_path);
+		rds_path_kick(tp->tp_path, RDS_KICK_RX_LATER);
 		return;
 	case -EMSGSIZE:
 		tp->tp_broken = true;
@@ -230,7 +230,6 @@ int rds_tcp_recv(struct rds_tcp_path *tp, struct sock *sk)
 	if (!tp->tp_up || tp->tp_stopped || tp->tp_broken)
 		return 0;
 
-	rds_rx_batch_begin(&rx.rx_batch);
 	tcp_read_sock(sk, &desc, rds_tcp_rx_actor);
 	rds_rx_batch_end(&rx.rx_batch);
 	if (tp->tp_inc)
@@ -306,7 +305,7 @@ void rds_tcp_data_ready(struct sock *sk)
 	local_bh_disable();
 	rds_tcp_stat_inc(tp->tp_tn, tcp_data_ready_calls);
 	if (rds_tcp_recv(tp, sk) == -EAGAIN)
-		rds_path_rx_more(tp->tp_path);
+		rds_path_kick(tp->tp_path, RDS_KICK_RX);
 	local_bh_enable();
 }
 

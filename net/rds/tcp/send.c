@@ -382,7 +382,7 @@ void rds_tcp_end_news(struct rds_tcp_path *tp, const struct sock *sk)
 	if (unlikely(tp->tp_ending) &&
 	    (sk->sk_state == TCP_CLOSE ||
 	     (!tp->tp_all_acked && rds_tcp_has_all_acked(sk))))
-		rds_path_kick(tp->tp_path);
+		rds_path_kick(tp->tp_path, RDS_KICK_SEND);
 }
 
 /**
@@ -447,7 +447,7 @@ void rds_tcp_write_space(struct sock *sk)
 	rds_tcp_acked(tp, sk);
 	if (tp->tp_kick && sk_stream_is_writeable(sk)) {
 		tp->tp_kick = false;
-		rds_path_kick(tp->tp_path);
+		rds_path_kick(tp->tp_path, RDS_KICK_SEND);
 	}
 	rds_tcp_end_news(tp, sk);
 }

@@ -216,6 +216,10 @@ KUNIT_ARRAY_PARAM(duels, duels, duel_desc);
 static void duel(struct kunit *test)
 {
 	const struct duel_row *row = test->param_value;
+	struct rds_conn_request peer = {
+		.since = jiffies,
+		.knows_duels = true,
+	};
 	struct fake *fake = rig_fake(test);
 
 	fake->trans.caps = 0;
@@ -226,8 +230,11 @@ static void duel(struct kunit *test)
 	paths_use(test);
 	rig_await(test, FAKE_CONNECTED, 1);
 	KUNIT_ASSERT_EQ(test, paths_state(test, 0), RDS_PATH_CONNECTING);
-	KUNIT_EXPECT_EQ(test, rds_path_wins_duel(rig_path(test)),
+	KUNIT_EXPECT_EQ(test, rds_path_refuses_offer(rig_path(test), &peer,
+						     true),
 			row->peer == RIG_FADDR);
+	KUNIT_EXPECT_FALSE(test, rds_path_refuses_offer(rig_path(test), &peer,
+							false));
 	fake->connect_later = false;
 
 	KUNIT_ASSERT_EQ(test, 0, paths_offer(test, 0));
@@ -239,7 +246,8 @@ static void duel(struct kunit *test)
 	}
 	rig_await(test, FAKE_MAPPED, 1);
 	paths_expect_taken(test, 1, 0, paths_offers);
-	KUNIT_EXPECT_FALSE(test, rds_path_wins_duel(rig_path(test)));
+	KUNIT_EXPECT_FALSE(test, rds_path_refuses_offer(rig_path(test), &peer,
+							true));
 	KUNIT_EXPECT_EQ(test, rig_nth_cpath(test, 0)->cp_drop_reason,
 			row->beats ? RDS_DROP_RACED : RDS_DROP_CONNECT_FAILED);
 }

@@ -269,8 +269,8 @@ static void no_offers_after_unregister(struct kunit *test)
 			rds_path_accept(&init_net, &rig_fake(test)->trans,
 					&peer, paths_offers));
 	KUNIT_EXPECT_EQ(test, -ESHUTDOWN,
-			rds_path_knock(&init_net, &rig_fake(test)->trans,
-				       &peer));
+			rds_path_accept(&init_net, &rig_fake(test)->trans,
+					&peer, NULL));
 	rig_expect_ops(test, "");
 }
 

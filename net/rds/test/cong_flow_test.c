@@ -288,7 +288,7 @@ static void map_put_off_is_looked_for_again(struct kunit *test)
 	set_bit(RDS_PF_CONG, &cp->cp_flags);
 	KUNIT_EXPECT_EQ(test, rds_send_map_delay(cp), LONG_MAX);
 
-	rds_path_kick(rig_path(test));
+	rds_path_kick(rig_path(test), RDS_KICK_SEND);
 	rig_await(test, FAKE_MAPPED, 1);
 	schedule_timeout_uninterruptible(2);
 	fake_settle(rig_fake(test));

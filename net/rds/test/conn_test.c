@@ -59,7 +59,8 @@ static void abandoned_goes(struct kunit *test)
 static void abandoned_with_paths_goes(struct kunit *test)
 {
 	expect_abandoned_one_to_go(test,
-				   RDS_CAP_LOWER_DIALS | RDS_CAP_MULTIPATH);
+				   RDS_CAP_LOWER_DIALS | RDS_CAP_HANDSHAKE |
+				     RDS_CAP_MULTIPATH);
 }
 
 /* An abandoned connection that this end does not dial is destroyed, too. */
@@ -139,7 +140,7 @@ static void peer_is_forgotten(struct kunit *test)
 	rig_await(test, FAKE_SENT, 1);
 	rig_expect_sent(test, "1a");
 	KUNIT_EXPECT_NE(test, rig_conn(test)->c_gen, gen);
-	KUNIT_EXPECT_EQ(test, rig_conn(test)->c_path.cp_next_rx_seq, 1ULL);
+	KUNIT_EXPECT_EQ(test, rig_conn(test)->c_path.cp_pub.next_rx_seq, 1ULL);
 }
 
 static void namespace_has_a_limit(struct kunit *test)
@@ -171,7 +172,8 @@ static void peers_leave_room_for_users(struct kunit *test)
 	struct socket *sock;
 	unsigned int i;
 
-	rig_fake(test)->trans.caps = RDS_CAP_LOWER_DIALS | RDS_CAP_MULTIPATH;
+	rig_fake(test)->trans.caps = RDS_CAP_LOWER_DIALS | RDS_CAP_HANDSHAKE |
+				     RDS_CAP_MULTIPATH;
 	rig_sysctl()->max_conns = 4;
 	sock = rig_socket(test, RIG_PORT);
 	for (i = 0; i < 3; i++) {

@@ -54,7 +54,8 @@ static void silence_backs_off(struct kunit *test)
 	struct fake *fake = rig_fake(test);
 	unsigned int i;
 
-	fake->trans.caps = RDS_CAP_LOWER_DIALS | RDS_CAP_MULTIPATH;
+	fake->trans.caps = RDS_CAP_LOWER_DIALS | RDS_CAP_HANDSHAKE |
+				     RDS_CAP_MULTIPATH;
 	rig_sysctl()->reconnect_min_ms = 1;
 	rig_sysctl()->reconnect_max_ms = 8;
 	fake->connect_later = true;
@@ -204,7 +205,7 @@ static void shutdown_may_take_long(struct kunit *test)
 
 	fake_forget(fake);
 	fake_fail(&fake->end, 0, 0);
-	rds_path_kick(rig_path(test));
+	rds_path_kick(rig_path(test), RDS_KICK_SEND);
 	rig_await(test, FAKE_SENT, 2);
 	rig_expect_ops(test, "sCMXX");
 	rig_expect_sent(test, "3ar 4");
@@ -243,7 +244,7 @@ static void drop_does_not_restart_shutdown(struct kunit *test)
 
 	fake_forget(fake);
 	fake_fail(&fake->end, 0, 0);
-	rds_path_kick(rig_path(test));
+	rds_path_kick(rig_path(test), RDS_KICK_SEND);
 	rig_await(test, FAKE_MAPPED, 1);
 	rig_expect_ops(test, "sCM");
 }
@@ -339,7 +340,7 @@ static void attempt_planned_while_up(struct kunit *test)
 	cp = rig_cpath(test);
 	WRITE_ONCE(cp->cp_connect_at, jiffies);
 	set_bit(RDS_PF_CONNECT, &cp->cp_flags);
-	rds_path_kick(&cp->cp_pub);
+	rds_path_kick(&cp->cp_pub, RDS_KICK_SEND);
 	fake_settle(rig_fake(test));
 	KUNIT_EXPECT_EQ(test, rds_cpath_state(cp), RDS_PATH_UP);
 
@@ -400,9 +401,26 @@ static void redial(struct kunit *test)
 	}
 }
 
+/* A transport may have the handshake and one path only. */
+static void handshake_without_paths(struct kunit *test)
+{
+	struct fake *fake = rig_fake(test);
+
+	fake->trans.caps = RDS_CAP_HANDSHAKE;
+	fake->conn_ops.max_paths = NULL;
+	rig_send(test, rig_socket(test, RIG_PORT), 1);
+	rig_await(test, FAKE_MAPPED, 1);
+	fake_settle(fake);
+	rig_map_from(test, 0);
+	rig_await(test, FAKE_SENT, 2);
+	rig_expect_said(test, 0, "M 1p 2");
+	KUNIT_EXPECT_EQ(test, rig_conn(test)->c_npaths, 1);
+}
+
 static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(failures_back_off),
 	KUNIT_CASE(silence_backs_off),
+	KUNIT_CASE(handshake_without_paths),
 	KUNIT_CASE(messages_do_not_hurry_it),
 	KUNIT_CASE(eagain_leaves_it_to_the_peer),
 	KUNIT_CASE(success_may_come_later),

@@ -121,13 +121,14 @@ static void duplicate_rule(struct kunit *test)
 
 static void restart_forgets_the_sequence(struct kunit *test)
 {
+	const struct rds_path_resume resume = { .rx_restarts = true };
 	struct socket *sock = rig_up(test);
 	struct rig_got got;
 
 	rig_deliver(test, 50, 1, RIG_PORT, 5, 0);
 	rig_recv(test, sock, &got);
 	local_bh_disable();
-	rds_path_restart_rx(rig_path(test));
+	rds_path_resume(rig_path(test), &resume);
 	local_bh_enable();
 	rig_deliver(test, 1, 2, RIG_PORT, 5, RETRANS);
 	rig_recv(test, sock, &got);

@@ -120,6 +120,11 @@ static void fake_path_free(struct rds_path *path)
 	kfree(fp);
 }
 
+static bool fake_has_paths(struct rds_path *path)
+{
+	return rds_cpath_can(to_cpath(path), RDS_CAP_MULTIPATH);
+}
+
 static int fake_path_offer(struct rds_path *path, void *offer)
 {
 	struct fake_call call = { .op = FAKE_OFFER, .offer = offer };
@@ -128,15 +133,15 @@ static int fake_path_offer(struct rds_path *path, void *offer)
 	might_sleep();
 	call.ret = fake_decide(&the_fake->offer);
 	spin_lock(&the_fake->lock);
-	if (!to_cpath(path)->cp_multi &&
-	    rds_path_offer_is_late(path, the_fake->offered_by->since))
+	if (!fake_has_paths(path) &&
+	    rds_path_refuses_offer(path, the_fake->offered_by, false))
 		call.ret = -EALREADY;
-	if (fp->offer && to_cpath(path)->cp_multi)
+	if (fp->offer && fake_has_paths(path))
 		the_fake->broken = "an offer to a path that has one";
 	if (!call.ret) {
 		fp->offer = offer;
-		if (!to_cpath(path)->cp_multi)
-			rds_path_offered(path);
+		if (!fake_has_paths(path))
+			rds_path_offer_event(path, RDS_OFFER_KEPT);
 		/* Free the request, as if the path's work item had processed
 		 * the offer already: core must not read it any more.
 		 */
@@ -165,7 +170,7 @@ static void *fake_take_offer(struct rds_path *path)
 	offer = fp->offer;
 	fp->offer = NULL;
 	if (offer)
-		rds_path_taken(path);
+		rds_path_offer_event(path, RDS_OFFER_TAKEN);
 	spin_unlock(&the_fake->lock);
 	return offer;
 }
@@ -184,7 +189,7 @@ bool fake_withdraw(struct rds_path *path)
 	spin_lock(&the_fake->lock);
 	found = fp->offer;
 	fp->offer = NULL;
-	rds_path_offer_gone(path);
+	rds_path_offer_event(path, RDS_OFFER_GONE);
 	spin_unlock(&the_fake->lock);
 	return found;
 }
@@ -202,7 +207,7 @@ bool fake_dialed(struct rds_path *path)
 	bool wanted;
 
 	spin_lock(&the_fake->lock);
-	wanted = rds_path_dialed(path);
+	wanted = rds_path_offer_event(path, RDS_OFFER_OVERTAKEN);
 	if (wanted)
 		fp->offer = NULL;
 	spin_unlock(&the_fake->lock);
@@ -233,7 +238,7 @@ static int fake_path_connect(struct rds_path *path)
 	call.ret = fake_decide(&fake->connect);
 	if (!call.ret && !call.offer &&
 	    (fake->peer_dials || path->passive ||
-	     (!to_cpath(path)->cp_multi && !rds_path_is_used(path))))
+	     (!fake_has_paths(path) && !rds_path_is_used(path))))
 		call.ret = -EAGAIN;
 	hook = fake->after_connect;
 	fake->after_connect = NULL;
@@ -431,7 +436,7 @@ void fake_unblock(struct fake *fake)
 {
 	fake_fail(&fake->xmit, 0, 0);
 	fake_fail(&fake->map, 0, 0);
-	rds_path_kick(fake->path);
+	rds_path_kick(fake->path, RDS_KICK_SEND);
 }
 
 /* Return the n-th existing path with a reference to its connection, or NULL. */

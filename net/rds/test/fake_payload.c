@@ -100,7 +100,7 @@ int fake_deliver(struct fake *fake, struct rds_path *path,
 {
 	u32 i, len = be32_to_cpu(hdr->h_len);
 	struct fake_incoming *fake_inc;
-	struct rds_rx_batch batch;
+	struct rds_rx_batch batch = {};
 	u32 truesize;
 	int go_on;
 
@@ -114,7 +114,6 @@ int fake_deliver(struct fake *fake, struct rds_path *path,
 	rds_incoming_init(&fake_inc->inc, &fake_incoming_ops, hdr, truesize);
 
 	local_bh_disable();
-	rds_rx_batch_begin(&batch);
 	go_on = rds_deliver(path, &fake_inc->inc, &batch);
 	rds_rx_batch_end(&batch);
 	local_bh_enable();

@@ -91,7 +91,7 @@ static void time_passes(struct kunit *test)
 
 	WRITE_ONCE(cp->cp_gate_at, jiffies);
 	WRITE_ONCE(cp->cp_silent_until, jiffies);
-	rds_path_kick(&cp->cp_pub);
+	rds_path_kick(&cp->cp_pub, RDS_KICK_SEND);
 	fake_settle(rig_fake(test));
 }
 

@@ -370,13 +370,13 @@ static void retry_reads_on_soon(struct kunit *test)
 	u64 before = rig_stat(recv_delayed_retry);
 
 	rig_up(test);
-	rds_path_rx_retry(rig_path(test));
+	rds_path_kick(rig_path(test), RDS_KICK_RX_LATER);
 	rig_await(test, FAKE_RESUME, 1);
 	rig_expect_ops(test, "r");
 	KUNIT_EXPECT_EQ(test, rig_stat(recv_delayed_retry), before + 1);
 }
 
-/* rds_path_rx_more() runs the work item without a timer. */
+/* RDS_KICK_RX runs the work item without a timer. */
 static void more_is_read_at_once(struct kunit *test)
 {
 	u64 before = rig_stat(recv_immediate_retry);
@@ -384,7 +384,7 @@ static void more_is_read_at_once(struct kunit *test)
 
 	rig_up(test);
 	cp = to_cpath(rig_path(test));
-	rds_path_rx_more(&cp->cp_pub);
+	rds_path_kick(&cp->cp_pub, RDS_KICK_RX);
 	KUNIT_EXPECT_FALSE(test, timer_pending(&cp->cp_work.timer));
 	rig_await(test, FAKE_RESUME, 1);
 	rig_expect_ops(test, "r");
@@ -399,7 +399,7 @@ static void retry_while_connecting(struct kunit *test)
 	rig_fake(test)->connect_later = true;
 	rig_send(test, sock, 1);
 	rig_await(test, FAKE_CONNECTED, 1);
-	rds_path_rx_retry(rig_path(test));
+	rds_path_kick(rig_path(test), RDS_KICK_RX_LATER);
 	rig_await(test, FAKE_RESUME, 1);
 	rig_expect_ops(test, "aCr");
 }
@@ -408,7 +408,7 @@ static void retry_while_connecting(struct kunit *test)
 static void drop_forgets_the_retry(struct kunit *test)
 {
 	rig_up(test);
-	rds_path_rx_retry(rig_path(test));
+	rds_path_kick(rig_path(test), RDS_KICK_RX_LATER);
 	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
 	rig_await(test, FAKE_MAPPED, 1);
 	KUNIT_EXPECT_FALSE(test, test_bit(RDS_PF_RX,

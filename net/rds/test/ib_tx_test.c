@@ -9,14 +9,12 @@
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
-#define rds_message_get		ib_tx_message_get
 #define rds_message_put		ib_tx_message_put
 #define rds_op_begin		ib_tx_op_begin
 #define rds_op_done		ib_tx_op_done
 #define rds_op_outlook		ib_tx_op_outlook
 #define rds_path_kick		ib_tx_path_kick
 #define rds_path_map_acked	ib_tx_path_map_acked
-#define rds_path_received	ib_tx_path_received
 
 #include "../ib/ib.h"
 
@@ -111,12 +109,6 @@ DEFINE_PER_CPU(struct rds_ib_stats, rds_ib_stats);
 struct rds_ib_sysctl rds_ib_sysctl = { .max_unsignaled_wr = 16 };
 struct workqueue_struct *rds_ib_wq;
 
-struct rds_message *rds_message_get(struct rds_message *msg)
-{
-	refcount_inc(&msg->m_refs);
-	return msg;
-}
-
 void rds_message_put(struct rds_message *msg)
 {
 	refcount_dec(&msg->m_refs);
@@ -140,7 +132,7 @@ void rds_op_done(struct rds_message *msg, int status)
 	rig->status = status;
 }
 
-void rds_path_kick(struct rds_path *path)
+void rds_path_kick(struct rds_path *path, enum rds_kick why)
 {
 	rig->kicks++;
 }
@@ -148,11 +140,6 @@ void rds_path_kick(struct rds_path *path)
 void rds_path_map_acked(struct rds_path *path)
 {
 	rig->maps++;
-}
-
-u64 rds_path_received(const struct rds_path *path)
-{
-	return 0;
 }
 
 void rds_ib_drop(struct rds_ib_conn *ic, enum rds_drop_reason reason)
@@ -206,6 +193,7 @@ static void ib_tx_connect(void)
 	rig->cq.cq_context = ic;
 	rig->id.qp = &rig->qp;
 	rig->ip.ip_path = &rig->path;
+	rig->path.next_rx_seq = 1;
 	rig->ip.ip_conn = ic;
 	rig->path.data = &rig->ip;
 	ic->ic_id = &rig->id;

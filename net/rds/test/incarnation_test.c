@@ -85,7 +85,7 @@ static void paths_wait_for_handshake(struct kunit *test)
 	KUNIT_EXPECT_NE(test, 0,
 			wait_for_completion_timeout(&stands, 20 * HZ));
 	rig_probe_only(test, 0, 1, &rig_new_8_restarted);
-	rds_path_kick(&index->cp_pub);
+	rds_path_kick(&index->cp_pub, RDS_KICK_SEND);
 	settle_path(index);
 	rig_expect_said(test, 3, "M");
 
@@ -241,7 +241,7 @@ static void nothing_resumes_early(struct kunit *test)
 	 */
 	mutex_lock(&cp->cp_xmit_lock);
 	set_bit(RDS_PF_FLUSH, &cp->cp_flags);
-	rds_path_kick(&cp->cp_pub);
+	rds_path_kick(&cp->cp_pub, RDS_KICK_SEND);
 	for (tries = 0; tries < 1000; tries++) {
 		if (work_busy(&cp->cp_work.work) & WORK_BUSY_RUNNING)
 			break;
@@ -249,7 +249,7 @@ static void nothing_resumes_early(struct kunit *test)
 	}
 	msleep(50);
 	KUNIT_EXPECT_FALSE(test, rig_probe_only(test, 0, 1, &rig_restarted));
-	rds_path_rx_retry(&cp->cp_pub);
+	rds_path_kick(&cp->cp_pub, RDS_KICK_RX_LATER);
 	mutex_unlock(&cp->cp_xmit_lock);
 	fake_settle(rig_fake(test));
 	KUNIT_EXPECT_EQ(test, fake_count(rig_fake(test), FAKE_RESUME), 1U);

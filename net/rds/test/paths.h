@@ -32,7 +32,7 @@ static inline enum rds_path_state paths_state(struct kunit *test,
 /* Check whether the path's connection was made by the peer. */
 static inline bool paths_is_taken(struct kunit *test, unsigned int index)
 {
-	return test_bit(RDS_PF_TAKEN, &rig_nth_cpath(test, index)->cp_flags);
+	return rds_cpath_is_accepted(rig_nth_cpath(test, index));
 }
 
 int paths_init_accept(struct kunit *test);

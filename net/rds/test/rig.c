@@ -59,7 +59,8 @@ int rig_init_paths(struct kunit *test)
 
 	if (ret)
 		return ret;
-	rig_fake(test)->trans.caps = RDS_CAP_LOWER_DIALS | RDS_CAP_MULTIPATH;
+	rig_fake(test)->trans.caps = RDS_CAP_LOWER_DIALS | RDS_CAP_HANDSHAKE |
+				     RDS_CAP_MULTIPATH;
 	rig_fake(test)->hold_gate = true;
 	return 0;
 }

@@ -302,7 +302,7 @@ int rig_offer(struct kunit *test, u8 index, void *offer)
  * rig_knock() - Let the peer, which must not dial, knock
  * @test: the test
  *
- * Return: as rds_path_knock().
+ * Return: as rds_path_accept().
  */
 int rig_knock(struct kunit *test)
 {
@@ -310,7 +310,7 @@ int rig_knock(struct kunit *test)
 	int ret;
 
 	rig_name_peer(test, &peer);
-	ret = rds_path_knock(&init_net, &rig_fake(test)->trans, &peer);
+	ret = rds_path_accept(&init_net, &rig_fake(test)->trans, &peer, NULL);
 	fake_settle(rig_fake(test));
 	return ret;
 }

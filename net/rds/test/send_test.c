@@ -211,9 +211,10 @@ static struct socket *two_lost_two_waiting(struct kunit *test)
 
 static void what_the_peer_had_is_not_sent_again(struct kunit *test)
 {
+	const struct rds_path_resume resume = { .acked = 2 };
 	struct socket *sock = two_lost_two_waiting(test);
 
-	rds_path_ack_resent(rig_path(test), 2);
+	rds_path_resume(rig_path(test), &resume);
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 3);
 	rds_path_connect_done(rig_path(test));
 	rig_await(test, FAKE_SENT, 5);
@@ -246,9 +247,10 @@ static void what_the_peer_had_is_not_sent_on(struct kunit *test)
 static void acks_of_another_life(struct kunit *test)
 {
 	const u64 *row = test->param_value;
+	const struct rds_path_resume resume = { .acked = *row };
 	struct socket *sock = two_lost_two_waiting(test);
 
-	rds_path_ack_resent(rig_path(test), *row);
+	rds_path_resume(rig_path(test), &resume);
 	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 4);
 	rds_path_connect_done(rig_path(test));
 	rig_await(test, FAKE_SENT, 6);
@@ -403,7 +405,7 @@ static void kick_at_once(struct rds_path *path, struct rds_message *msg)
 	struct delayed_work *work = &to_cpath(path)->cp_work;
 	bool pending;
 
-	rds_path_kick(path);
+	rds_path_kick(path, RDS_KICK_SEND);
 	read_poll_timeout(delayed_work_pending, pending, !pending, 1000,
 			  120 * USEC_PER_SEC, false, work);
 }

@@ -193,7 +193,7 @@ static void flush_waits_for_a_kick(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_stat(send_immediate_retry), before + 1);
 
 	fake_fail(&rig_fake(test)->flush, 0, 0);
-	rds_path_kick(rig_path(test));
+	rds_path_kick(rig_path(test), RDS_KICK_SEND);
 	rig_await(test, FAKE_FLUSHED, 1);
 	rig_expect_ops(test, "XuU");
 }

@@ -142,7 +142,7 @@ static void endless_requests_block_nothing(struct kunit *test)
 static void ask_or_block(struct rds_path *path, struct rds_message *msg)
 {
 	if (blocked) {
-		rds_path_kick(path);
+		rds_path_kick(path, RDS_KICK_SEND);
 	} else {
 		ask(path);
 		fake_fail(&fake->xmit, -EAGAIN, 1);
