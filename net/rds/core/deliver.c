@@ -11,7 +11,8 @@
  * never refuses one (rds(7), "Message Receipt"). If the queue becomes too long,
  * the port is marked congested instead.
  *
- * If a peer keeps sending to congested ports, core stops reading the path.
+ * If a peer keeps sending to congested ports, core stops reading the path
+ * (rx_hold.c).
  *
  * No core lock is held when a reference is put.
  */
@@ -29,23 +30,11 @@
 #include "pong.h"
 #include "probe.h"
 #include "recv_queue.h"
+#include "rx_hold.h"
 #include "sw_request.h"
 #include "sw_response.h"
-#include "sysctl.h"
 
 #include <trace/events/rds.h>
-
-/* The multiple of rds_rx_held_max() that unread messages may hold if the peer
- * has not been notified that the port is congested. Such a peer may exceed the
- * limit for a while, but not forever.
- */
-#define RDS_RX_UNTOLD_FACTOR	4
-
-/* The same for a notified peer that runs this implementation. It parks messages
- * for a port as soon as it learns that the port is congested. The messages that
- * its paths have in hand by then still arrive: by default up to 4 MiB per path.
- */
-#define RDS_RX_OURS_FACTOR	3
 
 /**
  * rds_rx_batch_end() - Wake the last receiver of a batch and end the batch
@@ -122,50 +111,6 @@ static void rds_recv_stamp(struct rds_net *rn, struct rds_sock *rs,
 	}
 }
 
-/* The peer has exceeded the limit and its messages are not read: stop reading
- * the path. A reader that freed memory before the flag was set did not see the
- * flag and will not resume the path, so check the limit again here.
- */
-static bool rds_deliver_stop(struct rds_cpath *cp)
-{
-	struct rds_net *rn = cp->cp_conn->c_rn;
-
-	set_bit(RDS_PF_RX_STOPPED, &cp->cp_flags);
-	/* Pairs with the order in rds_incoming_uncharge(). */
-	smp_mb__after_atomic();
-	if (atomic_long_read(&cp->cp_conn->c_rx_held) <
-	    rds_rx_held_max(rn) / 2 &&
-	    test_and_clear_bit(RDS_PF_RX_STOPPED, &cp->cp_flags)) {
-		/* The path's work item may have seen the flag: run it again. */
-		rds_cpath_kick(cp, 0);
-		return false;
-	}
-
-	rds_stat_inc(rn, recv_path_stopped);
-	net_warn_ratelimited("rds: %pI6c -> %pI6c: too many unread messages; not reading on\n",
-			     &cp->cp_pub.faddr, &cp->cp_pub.laddr);
-	return true;
-}
-
-/* Return the multiple of rds_rx_held_max() that unread messages may hold. */
-static long rds_deliver_factor(const struct rds_conn *conn,
-			       const struct rds_sock *rs)
-{
-	if ((s32)(READ_ONCE(conn->c_map_acked_ver) -
-		  READ_ONCE(rs->rs_map_ver)) < 0)
-		return RDS_RX_UNTOLD_FACTOR;
-	return READ_ONCE(conn->c_peer_hs.ours) ? RDS_RX_OURS_FACTOR : 1;
-}
-
-static bool rds_deliver_is_too_much(const struct rds_cpath *cp,
-				    const struct rds_sock *rs, long held)
-{
-	const struct rds_conn *conn = cp->cp_conn;
-	long max = rds_rx_held_max(conn->c_rn);
-
-	return held > max && held / rds_deliver_factor(conn, rs) > max;
-}
-
 /* Process the extension headers by which the peer reports that it has used an
  * MR, and how many bytes it has transferred.
  */
@@ -206,7 +151,7 @@ static bool rds_deliver_to_sock(struct rds_path *path, struct rds_sock *rs,
 	slow = !rds_cpath_can(cp, RDS_CAP_LOOPBACK) &&
 	       READ_ONCE(rs->rs_congested);
 	if (unlikely(slow))
-		held = rds_incoming_charge(inc, path);
+		held = rds_rx_hold_charge(cp, inc);
 
 	/* As soon as the message is on the queue, a reader may free it. */
 	if (!rds_recv_add(rs, inc)) {
@@ -216,8 +161,8 @@ static bool rds_deliver_to_sock(struct rds_path *path, struct rds_sock *rs,
 	}
 	rds_stat_inc(rn, recv_queued);
 	rds_stat_add(rn, recv_bytes_added_to_sock, len);
-	if (unlikely(slow) && rds_deliver_is_too_much(cp, rs, held))
-		go_on = !rds_deliver_stop(cp);
+	if (unlikely(slow))
+		go_on = !rds_rx_hold_stops(cp, rs, held);
 	rds_rx_batch_add(batch, rs);
 	return go_on;
 }

@@ -10,9 +10,8 @@
  */
 #include <linux/module.h>
 
-#include "conn.h"
 #include "incoming.h"
-#include "sysctl.h"
+#include "rx_hold.h"
 
 /**
  * rds_incoming_get() - Take another reference to a received message
@@ -23,52 +22,6 @@
 void rds_incoming_get(struct rds_incoming *inc)
 {
 	refcount_inc(&inc->i_refs);
-}
-
-/**
- * rds_incoming_charge() - Count a message as held for a slow reader
- * @inc: the message
- * @path: the path that the message arrived on; its connection is referenced
- *	until the message is freed
- *
- * Context: Deliver context.
- * Return: bytes of memory that the counted messages of all paths of the
- * connection hold now.
- */
-long rds_incoming_charge(struct rds_incoming *inc, struct rds_path *path)
-{
-	struct rds_cpath *cp = to_cpath(path);
-
-	inc->i_path = path;
-	rds_conn_hold(cp->cp_conn);
-	return atomic_long_add_return(inc->i_truesize,
-				      &cp->cp_conn->c_rx_held);
-}
-
-/* Undo rds_incoming_charge(). When the memory held falls below half of the
- * limit, resume reading on all paths that were stopped.
- */
-static void rds_incoming_uncharge(struct rds_incoming *inc)
-{
-	struct rds_conn *conn = to_cpath(inc->i_path)->cp_conn;
-	struct rds_cpath *cp;
-	unsigned int i;
-	long held;
-
-	held = atomic_long_sub_return(inc->i_truesize, &conn->c_rx_held);
-	if (held >= rds_rx_held_max(conn->c_rn) / 2)
-		goto out;
-
-	for (i = 0; i < RDS_MAX_PATHS; i++) {
-		cp = rds_conn_path(conn, i);
-		if (!cp || !test_bit(RDS_PF_RX_STOPPED, &cp->cp_flags) ||
-		    !test_and_clear_bit(RDS_PF_RX_STOPPED, &cp->cp_flags))
-			continue;
-		set_bit(RDS_PF_RX, &cp->cp_flags);
-		rds_cpath_kick(cp, 0);
-	}
-out:
-	rds_conn_put(conn);
 }
 
 /**
@@ -86,7 +39,7 @@ void rds_incoming_put(struct rds_incoming *inc)
 	if (!refcount_dec_and_test(&inc->i_refs))
 		return;
 	if (inc->i_path)
-		rds_incoming_uncharge(inc);
+		rds_rx_hold_uncharge(inc);
 	inc->i_ops->free(inc);
 	if (owner)
 		module_put(owner);

@@ -7,6 +7,5 @@
 
 void rds_incoming_get(struct rds_incoming *inc);
 void rds_incoming_put(struct rds_incoming *inc);
-long rds_incoming_charge(struct rds_incoming *inc, struct rds_path *path);
 
 #endif /* _RDS_CORE_INCOMING_H */
