@@ -135,8 +135,8 @@ static bool rds_accept_is_alive(const struct rds_cpath *cp,
 				const struct rds_conn_request *peer)
 {
 	return rds_cpath_state(cp) == RDS_PATH_UP &&
-	       READ_ONCE(cp->cp_has_handshake) &&
-	       time_after(READ_ONCE(cp->cp_handshake_at), peer->since);
+	       READ_ONCE(cp->cp_hs.ph_has_frame) &&
+	       time_after(READ_ONCE(cp->cp_hs.ph_at), peer->since);
 }
 
 /* The path may be in use only from our point of view. Probe the peer. */
@@ -157,7 +157,7 @@ static bool rds_accept_is_known(const struct rds_cpath *first)
 	return rds_cpath_state(first) == RDS_PATH_UP &&
 	       !test_bit(RDS_PF_HANDSHAKE, &first->cp_flags) &&
 	       /* Pairs with the release in rds_mp_apply(). */
-	       smp_load_acquire(&first->cp_known);
+	       smp_load_acquire(&first->cp_hs.ph_known);
 }
 
 static int rds_accept_place_unnamed(const struct rds_conn *conn,
@@ -237,7 +237,7 @@ static int rds_accept_offer(struct rds_conn *conn,
 		return -ENOMEM;
 
 	/* Read @peer first: it may be freed with @offer, once that is taken. */
-	WRITE_ONCE(cp->cp_named, peer->index);
+	WRITE_ONCE(cp->cp_hs.ph_named, peer->index);
 	ret = cp->cp_trans->conn->path_offer(&cp->cp_pub, offer);
 	if (ret)
 		return ret;

@@ -31,7 +31,7 @@ static void rds_send_cancel_on_path(struct rds_message *msg)
 	bool mine;
 
 	spin_lock_bh(&cp->cp_lock);
-	mine = msg->m_on_path && msg != cp->cp_xmit_msg;
+	mine = msg->m_on_path && msg != cp->cp_tx.pt_msg;
 	msg->m_canceled = true;
 	if (mine) {
 		list_del(&msg->m_path_item);

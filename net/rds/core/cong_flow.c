@@ -307,7 +307,7 @@ void rds_cong_make_good(struct rds_cpath *cp)
 	struct rds_cpath *first = rds_conn_path(conn, 0);
 
 	if (cp == first ||
-	    READ_ONCE(cp->cp_map_ver) == rds_cong_ver(conn->c_lcong))
+	    READ_ONCE(cp->cp_map.pm_ver) == rds_cong_ver(conn->c_lcong))
 		return;
 	set_bit(RDS_PF_CONG, &first->cp_flags);
 	rds_cpath_kick(first, 0);
@@ -322,7 +322,7 @@ static bool rds_cong_is_late(const struct rds_cpath *cp)
 	const struct rds_cpath *first = rds_conn_path(conn, 0);
 
 	lockdep_assert_held(&conn->c_fcong->cm_lock);
-	if (cp == first || !READ_ONCE(first->cp_mapped))
+	if (cp == first || !READ_ONCE(first->cp_rx.pr_mapped))
 		return false;
 	return READ_ONCE(conn->c_peer_hs.ours) || rds_legacy_map_is_late(cp);
 }
@@ -352,7 +352,7 @@ void rds_deliver_cong_map(struct rds_path *path, const void *map, u32 len)
 	spin_lock(&fcong->cm_lock);
 	late = rds_cong_is_late(cp);
 	skip = late && READ_ONCE(cp->cp_conn->c_peer_hs.ours);
-	WRITE_ONCE(cp->cp_mapped, true);
+	WRITE_ONCE(cp->cp_rx.pr_mapped, true);
 	if (!skip)
 		freed = rds_cong_bits_update(fcong->cm_bits, map, late);
 	spin_unlock(&fcong->cm_lock);

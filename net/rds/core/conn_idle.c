@@ -29,7 +29,7 @@ static bool rds_conn_was_up(const struct rds_conn *conn)
 
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
 		cp = rds_conn_path(conn, i);
-		if (cp && (READ_ONCE(cp->cp_established) ||
+		if (cp && (READ_ONCE(cp->cp_dial.pd_established) ||
 			   READ_ONCE(cp->cp_pub.next_rx_seq) > 1))
 			return true;
 	}
@@ -61,7 +61,7 @@ static unsigned int rds_conn_nr_probes(const struct rds_conn *conn)
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
 		cp = rds_conn_path(conn, i);
 		if (cp)
-			nr += atomic_read(&cp->cp_nprobes);
+			nr += atomic_read(&cp->cp_hs.ph_nprobes);
 	}
 	return nr;
 }

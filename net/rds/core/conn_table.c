@@ -111,23 +111,23 @@ static void rds_conn_init_path(struct rds_conn *conn, struct rds_cpath *cp,
 	cp->cp_conn = conn;
 	cp->cp_trans = key->trans;
 	spin_lock_init(&cp->cp_lock);
-	INIT_LIST_HEAD(&cp->cp_send_queue);
-	INIT_LIST_HEAD(&cp->cp_retrans);
+	INIT_LIST_HEAD(&cp->cp_tx.pt_queue);
+	INIT_LIST_HEAD(&cp->cp_tx.pt_retrans);
 	rds_park_init(&cp->cp_park);
 	rds_conn_init_sw(&cp->cp_sw);
 	init_llist_head(&cp->cp_pongs);
 	mutex_init(&cp->cp_xmit_lock);
 	INIT_DELAYED_WORK(&cp->cp_work, rds_conn_path_work);
-	cp->cp_next_tx_seq = 1;
-	cp->cp_next_ticket = 1;
+	cp->cp_tx.pt_next_seq = 1;
+	cp->cp_tx.pt_next_ticket = 1;
 	cp->cp_pub.next_rx_seq = 1;
 	cp->cp_caps = key->trans->caps;
 	cp->cp_device = key->trans->rdma;
-	cp->cp_gated = rds_cpath_can(cp, RDS_CAP_HANDSHAKE);
-	cp->cp_map_at = jiffies - 1;
-	cp->cp_since = jiffies;
-	cp->cp_lost_at = jiffies;
-	cp->cp_remind_at = jiffies;
+	cp->cp_gate.pg_shut = rds_cpath_can(cp, RDS_CAP_HANDSHAKE);
+	cp->cp_map.pm_at = jiffies - 1;
+	cp->cp_dial.pd_since = jiffies;
+	cp->cp_dial.pd_lost_at = jiffies;
+	cp->cp_dial.pd_remind_at = jiffies;
 }
 
 /* Reserve sequence number 1 for a probe. A peer that remembers an earlier
@@ -136,7 +136,7 @@ static void rds_conn_init_path(struct rds_conn *conn, struct rds_cpath *cp,
  */
 static void rds_conn_plan_probe(struct rds_conn *conn)
 {
-	conn->c_path.cp_next_tx_seq = 2;
+	conn->c_path.cp_tx.pt_next_seq = 2;
 	conn->c_first_probe = true;
 	set_bit(RDS_PF_PROBE, &conn->c_path.cp_flags);
 }

@@ -193,7 +193,7 @@ static bool rds_deliver_is_dup(const struct rds_cpath *cp,
 			       const struct rds_incoming *inc)
 {
 	return inc->i_seq < cp->cp_pub.next_rx_seq &&
-	       (rds_cpath_can(cp, RDS_CAP_LOOPBACK) || cp->cp_strict ||
+	       (rds_cpath_can(cp, RDS_CAP_LOOPBACK) || cp->cp_rx.pr_strict ||
 		(inc->i_flags & RDS_FLAG_RETRANSMITTED));
 }
 
@@ -205,10 +205,10 @@ static void rds_deliver_follow_restart(struct rds_cpath *cp)
 {
 	u32 epoch = READ_ONCE(cp->cp_conn->c_rx_epoch);
 
-	if (likely(cp->cp_rx_epoch == epoch))
+	if (likely(cp->cp_rx.pr_epoch == epoch))
 		return;
-	cp->cp_rx_epoch = epoch;
-	if (!cp->cp_rx_peer)
+	cp->cp_rx.pr_epoch = epoch;
+	if (!cp->cp_rx.pr_peer)
 		WRITE_ONCE(cp->cp_pub.next_rx_seq, 1);
 }
 

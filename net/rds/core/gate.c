@@ -55,7 +55,7 @@
 /* An earlier connection of this path may have carried messages. */
 static bool rds_gate_is_second(const struct rds_cpath *cp)
 {
-	return cp->cp_established > 1;
+	return cp->cp_dial.pd_established > 1;
 }
 
 /**
@@ -67,17 +67,17 @@ static bool rds_gate_is_second(const struct rds_cpath *cp)
 void rds_gate_begin(struct rds_cpath *cp)
 {
 	unsigned int doublings = min_t(unsigned int, RDS_GATE_MAX_DOUBLINGS,
-				       READ_ONCE(cp->cp_unheard));
+				       READ_ONCE(cp->cp_gate.pg_unheard));
 
-	WRITE_ONCE(cp->cp_gate_at, jiffies + RDS_GATE_HANDSHAKE);
-	WRITE_ONCE(cp->cp_silent_until,
+	WRITE_ONCE(cp->cp_gate.pg_opens_at, jiffies + RDS_GATE_HANDSHAKE);
+	WRITE_ONCE(cp->cp_gate.pg_silent_until,
 		   jiffies + (RDS_GATE_SILENCE << doublings));
 }
 
 static bool rds_gate_awaits_handshake(const struct rds_cpath *cp)
 {
 	/* Pairs with the release in rds_mp_apply(). */
-	return !smp_load_acquire(&cp->cp_known);
+	return !smp_load_acquire(&cp->cp_hs.ph_known);
 }
 
 static bool rds_gate_awaits_peer(const struct rds_cpath *cp)
@@ -92,13 +92,13 @@ static bool rds_gate_awaits_peer(const struct rds_cpath *cp)
 	if (rds_gate_is_second(cp) && !READ_ONCE(conn->c_has_handshake))
 		return rds_gate_awaits_handshake(cp);
 	return !rds_cpath_is_accepted(cp) &&
-	       !READ_ONCE(cp->cp_heard);
+	       !READ_ONCE(cp->cp_rx.pr_heard);
 }
 
 /* Check whether the peer may not know of the connection. */
 static bool rds_gate_is_silent(const struct rds_cpath *cp)
 {
-	if (READ_ONCE(cp->cp_heard) ||
+	if (READ_ONCE(cp->cp_rx.pr_heard) ||
 	    rds_cpath_is_accepted(cp))
 		return false;
 	return READ_ONCE(cp->cp_conn->c_peer_hs.ours) || !cp->cp_pub.index;
@@ -109,7 +109,7 @@ static bool rds_gate_is_over(const struct rds_cpath *cp)
 {
 	return !READ_ONCE(cp->cp_conn->c_peer_hs.ours) &&
 	       !rds_gate_is_silent(cp) &&
-	       time_after_eq(jiffies, READ_ONCE(cp->cp_gate_at));
+	       time_after_eq(jiffies, READ_ONCE(cp->cp_gate.pg_opens_at));
 }
 
 static bool rds_gate_awaits_barrier(const struct rds_cpath *cp)
@@ -151,8 +151,8 @@ void rds_gate_update(struct rds_cpath *cp)
 {
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
-	if (unlikely(cp->cp_gated) && !rds_gate_is_shut(cp))
-		WRITE_ONCE(cp->cp_gated, false);
+	if (unlikely(cp->cp_gate.pg_shut) && !rds_gate_is_shut(cp))
+		WRITE_ONCE(cp->cp_gate.pg_shut, false);
 }
 
 /**
@@ -167,20 +167,20 @@ void rds_gate_expire(struct rds_cpath *cp)
 	if (!rds_cpath_can(cp, RDS_CAP_HANDSHAKE) ||
 	    rds_cpath_state(cp) != RDS_PATH_UP ||
 	    !rds_gate_is_silent(cp) ||
-	    time_before(jiffies, READ_ONCE(cp->cp_silent_until)))
+	    time_before(jiffies, READ_ONCE(cp->cp_gate.pg_silent_until)))
 		return;
-	if (cp->cp_unheard < RDS_GATE_MAX_DOUBLINGS)
-		WRITE_ONCE(cp->cp_unheard, cp->cp_unheard + 1);
+	if (cp->cp_gate.pg_unheard < RDS_GATE_MAX_DOUBLINGS)
+		WRITE_ONCE(cp->cp_gate.pg_unheard, cp->cp_gate.pg_unheard + 1);
 	rds_path_drop(&cp->cp_pub, RDS_DROP_TIMEOUT);
 }
 
 /* Return in how many jiffies time alone opens the gate; LONG_MAX if never. */
 static long rds_gate_opening(const struct rds_cpath *cp)
 {
-	if (!READ_ONCE(cp->cp_gated) || rds_gate_awaits_barrier(cp) ||
+	if (!READ_ONCE(cp->cp_gate.pg_shut) || rds_gate_awaits_barrier(cp) ||
 	    READ_ONCE(cp->cp_conn->c_peer_hs.ours))
 		return LONG_MAX;
-	return max_t(long, READ_ONCE(cp->cp_gate_at) - jiffies, 1);
+	return max_t(long, READ_ONCE(cp->cp_gate.pg_opens_at) - jiffies, 1);
 }
 
 /**
@@ -199,6 +199,7 @@ long rds_gate_delay(const struct rds_cpath *cp)
 	    rds_mp_wait(cp->cp_conn))
 		return RDS_GATE_BARRIER;
 	if (rds_gate_is_silent(cp))
-		return max_t(long, READ_ONCE(cp->cp_silent_until) - jiffies, 1);
+		return max_t(long, READ_ONCE(cp->cp_gate.pg_silent_until) -
+			     jiffies, 1);
 	return rds_gate_opening(cp);
 }

@@ -91,12 +91,12 @@ static void rds_info_path(struct rds_cpath *cp, struct rds_info_iter *iter)
 	spin_lock_bh(&cp->cp_lock);
 	/* For user space, 4 is the state RESETTING of stock peers. */
 	record.state = cp->cp_state == RDS_PATH_ERROR ? 5 : cp->cp_state;
-	record.drop_reason = cp->cp_drop_reason;
-	record.since_ms = jiffies_to_msecs(jiffies - cp->cp_since);
-	record.attempts = cp->cp_attempts;
-	record.established = cp->cp_established;
-	record.resets = cp->cp_resets;
-	record.next_tx_seq = cp->cp_next_tx_seq;
+	record.drop_reason = cp->cp_dial.pd_drop_reason;
+	record.since_ms = jiffies_to_msecs(jiffies - cp->cp_dial.pd_since);
+	record.attempts = cp->cp_dial.pd_attempts;
+	record.established = cp->cp_dial.pd_established;
+	record.resets = cp->cp_dial.pd_resets;
+	record.next_tx_seq = cp->cp_tx.pt_next_seq;
 	spin_unlock_bh(&cp->cp_lock);
 
 	record.next_rx_seq = READ_ONCE(cp->cp_pub.next_rx_seq);
@@ -121,7 +121,7 @@ static void rds_info_conn_v4(struct rds_conn *conn, struct rds_info_iter *iter)
 {
 	struct rds_cpath *cp = rds_conn_path(conn, 0);
 	struct rds_info_connection record = {
-		.next_tx_seq = READ_ONCE(cp->cp_next_tx_seq),
+		.next_tx_seq = READ_ONCE(cp->cp_tx.pt_next_seq),
 		.next_rx_seq = READ_ONCE(cp->cp_pub.next_rx_seq),
 		.laddr = conn->c_key.laddr.s6_addr32[3],
 		.faddr = conn->c_key.faddr.s6_addr32[3],
@@ -138,7 +138,7 @@ static void rds_info_conn_v6(struct rds_conn *conn, struct rds_info_iter *iter)
 {
 	struct rds_cpath *cp = rds_conn_path(conn, 0);
 	struct rds6_info_connection record = {
-		.next_tx_seq = READ_ONCE(cp->cp_next_tx_seq),
+		.next_tx_seq = READ_ONCE(cp->cp_tx.pt_next_seq),
 		.next_rx_seq = READ_ONCE(cp->cp_pub.next_rx_seq),
 		.laddr = conn->c_key.laddr,
 		.faddr = conn->c_key.faddr,

@@ -78,8 +78,8 @@ static void rds_info_path_send(struct rds_cpath *cp,
 	u64 next;
 
 	spin_lock_bh(&cp->cp_lock);
-	next = cp->cp_next_tx_seq;
-	rds_info_path_queue(cp, &cp->cp_send_queue, &next, list, iter);
+	next = cp->cp_tx.pt_next_seq;
+	rds_info_path_queue(cp, &cp->cp_tx.pt_queue, &next, list, iter);
 	xa_for_each(&cp->cp_park.pk_ports, port, pd)
 		rds_info_path_queue(cp, &pd->pd_msgs, &next, list, iter);
 	spin_unlock_bh(&cp->cp_lock);
@@ -92,7 +92,7 @@ static void rds_info_path_retrans(struct rds_cpath *cp,
 	u64 next = 0;
 
 	spin_lock_bh(&cp->cp_lock);
-	rds_info_path_queue(cp, &cp->cp_retrans, &next, list, iter);
+	rds_info_path_queue(cp, &cp->cp_tx.pt_retrans, &next, list, iter);
 	spin_unlock_bh(&cp->cp_lock);
 }
 

@@ -34,8 +34,8 @@
  */
 bool rds_legacy_knows_us(const struct rds_cpath *first, unsigned long *at)
 {
-	*at = READ_ONCE(first->cp_reply_at);
-	return READ_ONCE(first->cp_has_reply) &&
+	*at = READ_ONCE(first->cp_hs.ph_reply_at);
+	return READ_ONCE(first->cp_hs.ph_has_reply) &&
 	       READ_ONCE(first->cp_conn->c_fan) == RDS_FAN_OPEN;
 }
 
@@ -59,7 +59,7 @@ bool rds_legacy_is_early(const struct rds_conn *conn, unsigned int named)
 	return named && READ_ONCE(conn->c_peer_hs.id) &&
 	       !READ_ONCE(conn->c_peer_hs.ours) &&
 	       rds_cpath_state(first) == RDS_PATH_UP &&
-	       !READ_ONCE(first->cp_known);
+	       !READ_ONCE(first->cp_hs.ph_known);
 }
 
 /**

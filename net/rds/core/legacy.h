@@ -21,7 +21,8 @@ long rds_legacy_cong_patience(const struct rds_conn *conn);
  */
 static inline bool rds_legacy_map_is_late(const struct rds_cpath *cp)
 {
-	return READ_ONCE(cp->cp_conn->c_peer_hs.names_paths) && !cp->cp_mapped;
+	return READ_ONCE(cp->cp_conn->c_peer_hs.names_paths) &&
+	       !cp->cp_rx.pr_mapped;
 }
 
 #endif /* _RDS_CORE_LEGACY_H */

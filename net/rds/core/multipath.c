@@ -79,8 +79,8 @@ static bool rds_mp_is_stale(struct rds_cpath *cp,
 	bool stale;
 
 	spin_lock_bh(&cp->cp_lock);
-	if (cp->cp_has_handshake)
-		stale = rds_handshake_gen(&cp->cp_handshake) !=
+	if (cp->cp_hs.ph_has_frame)
+		stale = rds_handshake_gen(&cp->cp_hs.ph_frame) !=
 			rds_handshake_gen(hs);
 	else
 		stale = !hs->ours;
@@ -138,15 +138,16 @@ static void rds_mp_restart(struct rds_cpath *by,
 		if (cp != by && rds_mp_is_stale(cp, hs))
 			rds_cpath_renew(cp, RDS_DROP_PEER_RESTARTED);
 		spin_lock_bh(&cp->cp_lock);
-		cp->cp_flush_ticket = cp->cp_next_ticket;
+		cp->cp_tx.pt_flush_ticket = cp->cp_tx.pt_next_ticket;
 		/* Messages queued since the restart was noted are kept on the
 		 * remaining path. On any other path they would be overtaken,
 		 * or never be sent.
 		 */
 		if (cp == conn->c_fan_path &&
-		    cp->cp_turn == (rds_handshake_gen(hs) | RDS_TURN_NOTED))
-			cp->cp_flush_ticket = cp->cp_turn_ticket;
-		cp->cp_turn = 0;
+		    cp->cp_hs.ph_turn ==
+		    (rds_handshake_gen(hs) | RDS_TURN_NOTED))
+			cp->cp_tx.pt_flush_ticket = cp->cp_hs.ph_turn_ticket;
+		cp->cp_hs.ph_turn = 0;
 		set_bit(RDS_PF_FLUSH, &cp->cp_flags);
 		spin_unlock_bh(&cp->cp_lock);
 		rds_cpath_kick(cp, 0);
@@ -163,7 +164,7 @@ static unsigned int rds_mp_place(const struct rds_conn *conn,
 	if (!rds_cpath_is_accepted(cp) ||
 	    !conn->c_peer_hs.names_paths)
 		return cp->cp_pub.index;
-	return READ_ONCE(cp->cp_named) & (want - 1);
+	return READ_ONCE(cp->cp_hs.ph_named) & (want - 1);
 }
 
 static bool rds_mp_make(struct rds_conn *conn, unsigned int want)
@@ -197,7 +198,7 @@ static bool rds_mp_spread(struct rds_conn *conn, unsigned int want,
 	 * that it does not expect. Other peers must first learn how many paths
 	 * we have.
 	 */
-	bool wait = cp->cp_next_ticket > 1 || !conn->c_peer_hs.ours;
+	bool wait = cp->cp_tx.pt_next_ticket > 1 || !conn->c_peer_hs.ours;
 
 	lockdep_assert_held(&cp->cp_lock);
 
@@ -374,7 +375,7 @@ static void rds_mp_apply(struct rds_cpath *cp)
 	lockdep_assert_held(&conn->c_mp_lock);
 
 	spin_lock_bh(&cp->cp_lock);
-	hs = cp->cp_handshake;
+	hs = cp->cp_hs.ph_frame;
 	spin_unlock_bh(&cp->cp_lock);
 
 	if (conn->c_has_handshake &&
@@ -388,7 +389,7 @@ static void rds_mp_apply(struct rds_cpath *cp)
 	}
 	changed = rds_mp_adapt(cp, &hs);
 	/* Pairs with the acquire in rds_gate_awaits_handshake(). */
-	smp_store_release(&cp->cp_known, true);
+	smp_store_release(&cp->cp_hs.ph_known, true);
 	if (!changed)
 		return;
 	/* The peer may have lost a path that only we may dial again. */
@@ -526,7 +527,7 @@ static void rds_mp_flush(struct rds_cpath *cp)
 void rds_mp_work(struct rds_cpath *cp)
 {
 	if (test_bit(RDS_PF_HANDSHAKE, &cp->cp_flags) ||
-	    atomic_read(&cp->cp_replies) ||
+	    atomic_read(&cp->cp_hs.ph_replies) ||
 	    READ_ONCE(cp->cp_conn->c_fan) == RDS_FAN_BARRIER)
 		rds_mp_learn(cp);
 	if (test_bit(RDS_PF_FLUSH, &cp->cp_flags))

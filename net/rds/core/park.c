@@ -147,7 +147,7 @@ bool rds_park_take(struct rds_cpath *cp, struct rds_message *msg)
 	list_move_tail(&msg->m_path_item, &pd->pd_msgs);
 	/* The socket waits for an ack: let the next message request one. */
 	if (msg->m_want_ack)
-		cp->cp_unacked_packets = 0;
+		cp->cp_tx.pt_packets_left = 0;
 	rds_stat_inc(cp->cp_conn->c_rn, send_parked);
 	return true;
 }
@@ -188,8 +188,8 @@ static void rds_park_requeue(struct rds_cpath *cp, struct list_head *msgs)
 	struct list_head *pos;
 
 	lockdep_assert_held(&cp->cp_lock);
-	pos = &cp->cp_send_queue;
-	list_for_each_entry(msg, &cp->cp_send_queue, m_path_item) {
+	pos = &cp->cp_tx.pt_queue;
+	list_for_each_entry(msg, &cp->cp_tx.pt_queue, m_path_item) {
 		if (!msg->m_seq)
 			break;
 		pos = &msg->m_path_item;
@@ -282,7 +282,7 @@ void rds_park_end(struct rds_cpath *cp)
 	__must_hold(&cp->cp_lock)
 {
 	lockdep_assert_held(&cp->cp_lock);
-	cp->cp_park.pk_from = cp->cp_next_ticket;
+	cp->cp_park.pk_from = cp->cp_tx.pt_next_ticket;
 	/* This keeps messages from being picked until the parked ones are back
 	 * in the queue.
 	 */

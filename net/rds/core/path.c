@@ -31,8 +31,8 @@
 
 static void rds_cpath_count_reset(struct rds_cpath *cp)
 {
-	cp->cp_resets++;
-	cp->cp_lost_at = jiffies;
+	cp->cp_dial.pd_resets++;
+	cp->cp_dial.pd_lost_at = jiffies;
 	rds_stat_inc(cp->cp_conn->c_rn, conn_reset);
 }
 
@@ -49,11 +49,11 @@ static bool rds_cpath_event_locked(struct rds_cpath *cp,
 
 	WRITE_ONCE(cp->cp_state, to);
 	if (from != to)
-		cp->cp_since = jiffies;
+		cp->cp_dial.pd_since = jiffies;
 	if (event == RDS_EV_CONNECT)
-		cp->cp_attempts++;
+		cp->cp_dial.pd_attempts++;
 	else if (event == RDS_EV_CONNECTED)
-		cp->cp_established++;
+		cp->cp_dial.pd_established++;
 	else if (event == RDS_EV_DROP && from == RDS_PATH_UP)
 		rds_cpath_count_reset(cp);
 	trace_rds_path_state(&cp->cp_pub, from, to, event);
@@ -171,8 +171,8 @@ bool rds_cpath_offer_event(struct rds_cpath *cp, enum rds_offer_event event)
 	if (event == RDS_OFFER_OVERTAKEN) {
 		applies = cp->cp_state == RDS_PATH_CONNECTING;
 		if (applies) {
-			cp->cp_dialed = true;
-			cp->cp_dialed_at = jiffies;
+			cp->cp_dial.pd_dialed = true;
+			cp->cp_dial.pd_dialed_at = jiffies;
 		}
 	}
 	if (applies)
@@ -253,7 +253,8 @@ bool rds_path_refuses_offer(struct rds_path *path,
 	bool late;
 
 	spin_lock_bh(&cp->cp_lock);
-	late = cp->cp_dialed && time_before_eq(peer->since, cp->cp_dialed_at);
+	late = cp->cp_dial.pd_dialed &&
+	       time_before_eq(peer->since, cp->cp_dial.pd_dialed_at);
 	rds_cpath_view_offer(cp, &view);
 	spin_unlock_bh(&cp->cp_lock);
 	view.knows_duels = peer->knows_duels;
@@ -326,7 +327,7 @@ void rds_cpath_connect_soon(struct rds_cpath *cp)
 	    test_bit(RDS_PF_CONNECT, &cp->cp_flags))
 		return;
 
-	WRITE_ONCE(cp->cp_connect_at, jiffies);
+	WRITE_ONCE(cp->cp_dial.pd_connect_at, jiffies);
 	set_bit(RDS_PF_CONNECT, &cp->cp_flags);
 	rds_cpath_kick(cp, 0);
 }
@@ -348,7 +349,7 @@ void rds_path_drop(struct rds_path *path, enum rds_drop_reason reason)
 	trace_rds_path_drop(path, reason);
 	/* A path in ERROR keeps the reason for which it was dropped first. */
 	if (rds_cpath_state(cp) != RDS_PATH_ERROR)
-		WRITE_ONCE(cp->cp_drop_reason, reason);
+		WRITE_ONCE(cp->cp_dial.pd_drop_reason, reason);
 	rds_cpath_event(cp, RDS_EV_DROP);
 	rds_cpath_kick(cp, 0);
 }
@@ -373,7 +374,7 @@ void rds_cpath_heed_offer(struct rds_cpath *cp)
 	reason = rds_offer_displaces(&view);
 	if (reason != RDS_DROP_NONE) {
 		trace_rds_path_drop(&cp->cp_pub, reason);
-		WRITE_ONCE(cp->cp_drop_reason, reason);
+		WRITE_ONCE(cp->cp_dial.pd_drop_reason, reason);
 		rds_cpath_event_locked(cp, RDS_EV_DROP);
 	}
 	spin_unlock_bh(&cp->cp_lock);

@@ -23,10 +23,10 @@
  */
 void rds_cpath_connect_now(struct rds_cpath *cp)
 {
-	WRITE_ONCE(cp->cp_connect_at, jiffies);
+	WRITE_ONCE(cp->cp_dial.pd_connect_at, jiffies);
 	set_bit(RDS_PF_CONNECT, &cp->cp_flags);
 	if (rds_cpath_state(cp) == RDS_PATH_CONNECTING &&
-	    time_after(jiffies, cp->cp_since + RDS_CONNECT_FRESH))
+	    time_after(jiffies, cp->cp_dial.pd_since + RDS_CONNECT_FRESH))
 		rds_path_drop(&cp->cp_pub, RDS_DROP_RACED);
 	rds_cpath_kick(cp, 0);
 }
@@ -49,11 +49,12 @@ void rds_cpath_connect_later(struct rds_cpath *cp)
 	if (test_bit(RDS_PF_CONNECT, &cp->cp_flags))
 		return;
 
-	delay = rds_backoff_next(&cp->cp_backoff_ms,
+	delay = rds_backoff_next(&cp->cp_dial.pd_backoff_ms,
 				 READ_ONCE(ctl->reconnect_min_ms),
 				 READ_ONCE(ctl->reconnect_max_ms),
 				 get_random_u32());
-	WRITE_ONCE(cp->cp_connect_at, jiffies + msecs_to_jiffies(delay));
+	WRITE_ONCE(cp->cp_dial.pd_connect_at,
+		   jiffies + msecs_to_jiffies(delay));
 	set_bit(RDS_PF_CONNECT, &cp->cp_flags);
 	rds_cpath_kick(cp, msecs_to_jiffies(delay));
 }
@@ -108,12 +109,12 @@ void rds_cpath_forget_connection(struct rds_cpath *cp)
 {
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
-	cp->cp_strict = false;
+	cp->cp_rx.pr_strict = false;
+	WRITE_ONCE(cp->cp_rx.pr_heard, false);
+	WRITE_ONCE(cp->cp_rx.pr_mapped, false);
+	WRITE_ONCE(cp->cp_hs.ph_known, false);
 	cp->cp_sw.so_known = false;
-	WRITE_ONCE(cp->cp_heard, false);
-	WRITE_ONCE(cp->cp_mapped, false);
-	WRITE_ONCE(cp->cp_known, false);
-	cp->cp_gated = rds_cpath_can(cp, RDS_CAP_HANDSHAKE);
+	cp->cp_gate.pg_shut = rds_cpath_can(cp, RDS_CAP_HANDSHAKE);
 	clear_bit(RDS_PF_HANDSHAKE, &cp->cp_flags);
 	clear_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);
 	clear_bit(RDS_PF_REPLY_NOW, &cp->cp_flags);
@@ -122,11 +123,11 @@ void rds_cpath_forget_connection(struct rds_cpath *cp)
 	clear_bit(RDS_PF_RX_TURN, &cp->cp_flags);
 
 	spin_lock_bh(&cp->cp_lock);
-	cp->cp_has_handshake = false;
-	cp->cp_restart_probe_out = false;
-	cp->cp_has_reply = false;
-	cp->cp_has_mark = false;
-	cp->cp_dialed = false;
+	cp->cp_hs.ph_has_frame = false;
+	cp->cp_hs.ph_has_reply = false;
+	cp->cp_hs.ph_restart_out = false;
+	cp->cp_tx.pt_has_mark = false;
+	cp->cp_dial.pd_dialed = false;
 	WRITE_ONCE(cp->cp_offer, rds_offer_next(cp->cp_offer, RDS_OFFER_ENDED));
 	spin_unlock_bh(&cp->cp_lock);
 }
@@ -146,7 +147,7 @@ static void rds_cpath_plan_handshake(struct rds_cpath *cp)
 	if (READ_ONCE(peer->ours)) {
 		set_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);
 	} else if (!cp->cp_pub.index &&
-		   (cp->cp_established || READ_ONCE(peer->id))) {
+		   (cp->cp_dial.pd_established || READ_ONCE(peer->id))) {
 		set_bit(RDS_PF_PROBE, &cp->cp_flags);
 		if (READ_ONCE(peer->id))
 			set_bit(RDS_PF_PROBE_RESTART, &cp->cp_flags);
@@ -180,7 +181,7 @@ void rds_path_connect_done(struct rds_path *path)
 	 * data arrives.
 	 */
 	if (rds_cpath_can(cp, RDS_CAP_LOOPBACK))
-		WRITE_ONCE(cp->cp_backoff_ms, 0);
+		WRITE_ONCE(cp->cp_dial.pd_backoff_ms, 0);
 	clear_bit(RDS_PF_CONNECT, &cp->cp_flags);
 	rds_cpath_kick(cp, 0);
 }

@@ -58,14 +58,14 @@ static bool rds_path_is_wanted(const struct rds_cpath *cp)
 	const struct rds_cpath *index;
 	unsigned int i;
 
-	if (!list_empty_careful(&cp->cp_send_queue))
+	if (!list_empty_careful(&cp->cp_tx.pt_queue))
 		return true;
 	if (cp->cp_pub.index)
 		return false;
 
 	for (i = 1; i < RDS_MAX_PATHS; i++) {
 		index = rds_conn_path(cp->cp_conn, i);
-		if (index && !list_empty_careful(&index->cp_send_queue))
+		if (index && !list_empty_careful(&index->cp_tx.pt_queue))
 			return true;
 	}
 	return false;
@@ -78,7 +78,7 @@ static bool rds_path_is_called(const struct rds_cpath *cp)
 {
 	const struct rds_conn *conn = cp->cp_conn;
 
-	return READ_ONCE(conn->c_called) && cp->cp_established &&
+	return READ_ONCE(conn->c_called) && cp->cp_dial.pd_established &&
 	       time_before(jiffies, READ_ONCE(conn->c_called_at) +
 				    RDS_CALL_LASTS);
 }
@@ -213,15 +213,15 @@ static bool rds_path_peer_knows_us(const struct rds_cpath *cp,
 	unsigned long at;
 
 	if (READ_ONCE(conn->c_peer_hs.ours)) {
-		if (!READ_ONCE(first->cp_has_handshake))
+		if (!READ_ONCE(first->cp_hs.ph_has_frame))
 			return false;
-		at = READ_ONCE(first->cp_handshake_at);
+		at = READ_ONCE(first->cp_hs.ph_at);
 	} else {
 		if (!rds_legacy_knows_us(first, &at))
 			return false;
 	}
-	return !cp->cp_attempts ||
-	       time_after_eq(at, READ_ONCE(cp->cp_lost_at));
+	return !cp->cp_dial.pd_attempts ||
+	       time_after_eq(at, READ_ONCE(cp->cp_dial.pd_lost_at));
 }
 
 /* Other paths are dialed only when path 0 has shown that the peer is there. */
@@ -244,16 +244,16 @@ static bool rds_path_is_overdue(const struct rds_cpath *cp)
 	return rds_cpath_only_waits(cp) && rds_path_is_agreed(cp) &&
 	       rds_cpath_state(cp) == RDS_PATH_DOWN &&
 	       rds_cpath_state(first) == RDS_PATH_UP &&
-	       !list_empty_careful(&cp->cp_send_queue);
+	       !list_empty_careful(&cp->cp_tx.pt_queue);
 }
 
 /* A probe on path 0 reminds the peer of the number of paths. */
 static void rds_path_remind(struct rds_cpath *cp)
 {
 	if (!rds_path_is_overdue(cp) ||
-	    time_before(jiffies, cp->cp_remind_at))
+	    time_before(jiffies, cp->cp_dial.pd_remind_at))
 		return;
-	cp->cp_remind_at = jiffies + RDS_REMIND_DELAY;
+	cp->cp_dial.pd_remind_at = jiffies + RDS_REMIND_DELAY;
 	rds_probe_soon(rds_conn_path(cp->cp_conn, 0));
 }
 
@@ -270,7 +270,7 @@ static bool rds_path_connect_due(const struct rds_cpath *cp)
 		return true;
 	return test_bit(RDS_PF_CONNECT, &cp->cp_flags) &&
 	       rds_path_may_dial(cp) &&
-	       time_after_eq(jiffies, READ_ONCE(cp->cp_connect_at));
+	       time_after_eq(jiffies, READ_ONCE(cp->cp_dial.pd_connect_at));
 }
 
 static void rds_path_connect(struct rds_cpath *cp)
@@ -313,9 +313,9 @@ static void rds_path_rearm(struct rds_cpath *cp)
 	if (test_bit(RDS_PF_CONNECT, &cp->cp_flags) &&
 	    !test_bit(RDS_PF_RX_STOPPED, &cp->cp_flags) &&
 	    rds_path_may_dial(cp) && rds_cpath_state(cp) == RDS_PATH_DOWN)
-		delay = (long)(READ_ONCE(cp->cp_connect_at) - jiffies);
+		delay = (long)(READ_ONCE(cp->cp_dial.pd_connect_at) - jiffies);
 	if (rds_path_is_overdue(cp))
-		delay = min(delay, (long)(cp->cp_remind_at - jiffies));
+		delay = min(delay, (long)(cp->cp_dial.pd_remind_at - jiffies));
 	delay = min(delay, rds_gate_delay(cp));
 	delay = min(delay, rds_send_map_delay(cp));
 	delay = min(delay, rds_sw_watch(cp));

@@ -95,7 +95,8 @@ void rds_probe_write(struct rds_cpath *cp, struct rds_message *msg)
  */
 void rds_probe_write_reply(struct rds_cpath *cp, struct rds_message *msg)
 {
-	rds_probe_write_frame(cp->cp_conn, msg, true, READ_ONCE(cp->cp_rx_tag));
+	rds_probe_write_frame(cp->cp_conn, msg, true,
+			      READ_ONCE(cp->cp_rx.pr_tag));
 }
 
 /**
@@ -149,9 +150,9 @@ static void rds_probe_note_turn(struct rds_conn *conn,
 		if (!cp)
 			continue;
 		spin_lock(&cp->cp_lock);
-		if (cp->cp_turn != turn) {
-			cp->cp_turn = turn;
-			cp->cp_turn_ticket = cp->cp_next_ticket;
+		if (cp->cp_hs.ph_turn != turn) {
+			cp->cp_hs.ph_turn = turn;
+			cp->cp_hs.ph_turn_ticket = cp->cp_tx.pt_next_ticket;
 		}
 		spin_unlock(&cp->cp_lock);
 	}
@@ -169,11 +170,60 @@ static void rds_probe_note_tag(struct rds_cpath *cp,
 	if (!hs->tag)
 		return;
 	if (inc->i_seq && !inc->i_dport)
-		WRITE_ONCE(cp->cp_rx_tag, hs->tag);
+		WRITE_ONCE(cp->cp_rx.pr_tag, hs->tag);
 	/* A numbered reply may be meant for our former incarnation. */
 	else if (!inc->i_seq && inc->i_dport &&
 		 cp == READ_ONCE(conn->c_fan_path))
 		WRITE_ONCE(conn->c_fan_echo, hs->tag);
+}
+
+/* Apply a frame to what deliveries on the path expect. Returns true if the
+ * frame is a duplicate.
+ */
+static bool rds_probe_follow(struct rds_cpath *cp,
+			     const struct rds_incoming *inc,
+			     const struct rds_handshake *hs)
+{
+	if (cp->cp_rx.pr_peer != hs->id) {
+		cp->cp_rx.pr_peer = hs->id;
+		WRITE_ONCE(cp->cp_pub.next_rx_seq, 1);
+		WRITE_ONCE(cp->cp_rx.pr_tag, 0);
+	}
+	cp->cp_rx.pr_strict = hs->ours;
+	cp->cp_sw.so_known = hs->sw_rdma;
+	if (!inc->i_seq)
+		return false;
+	if (inc->i_seq < cp->cp_pub.next_rx_seq &&
+	    (hs->ours || (inc->i_flags & RDS_FLAG_RETRANSMITTED)))
+		return true;
+	WRITE_ONCE(cp->cp_pub.next_rx_seq, inc->i_seq + 1);
+	return false;
+}
+
+/* Store a frame for the path's work item. Returns true if it is the reply to
+ * the restart probe: no other probe has been sent on this connection yet.
+ */
+static bool rds_probe_store(struct rds_cpath *cp,
+			    const struct rds_incoming *inc,
+			    struct rds_handshake *hs)
+{
+	struct rds_path_hs *ph = &cp->cp_hs;
+	bool asked = false;
+
+	spin_lock(&cp->cp_lock);
+	if (ph->ph_has_frame && ph->ph_frame.id == hs->id)
+		rds_probe_add_offer(hs, &ph->ph_frame);
+	ph->ph_frame = *hs;
+	ph->ph_has_frame = true;
+	ph->ph_at = jiffies;
+	if (inc->i_seq && inc->i_dport) {
+		ph->ph_has_reply = true;
+		ph->ph_reply_at = jiffies;
+		asked = ph->ph_restart_out;
+		ph->ph_restart_out = false;
+	}
+	spin_unlock(&cp->cp_lock);
+	return asked;
 }
 
 /**
@@ -195,42 +245,12 @@ bool rds_probe_receive(struct rds_cpath *cp, struct rds_incoming *inc,
 {
 	struct rds_conn *conn = cp->cp_conn;
 	struct rds_handshake hs;
-	bool asked = false;
-	bool dup = false;
+	bool asked, dup;
 
 	rds_handshake_read(inc->i_exthdr, &hs);
-	if (cp->cp_rx_peer != hs.id) {
-		cp->cp_rx_peer = hs.id;
-		WRITE_ONCE(cp->cp_pub.next_rx_seq, 1);
-		WRITE_ONCE(cp->cp_rx_tag, 0);
-	}
-	cp->cp_strict = hs.ours;
-	cp->cp_sw.so_known = hs.sw_rdma;
-	if (inc->i_seq) {
-		dup = inc->i_seq < cp->cp_pub.next_rx_seq &&
-		      (cp->cp_strict ||
-		       (inc->i_flags & RDS_FLAG_RETRANSMITTED));
-		if (!dup)
-			WRITE_ONCE(cp->cp_pub.next_rx_seq, inc->i_seq + 1);
-	}
+	dup = rds_probe_follow(cp, inc, &hs);
 	rds_probe_note_tag(cp, inc, &hs);
-
-	spin_lock(&cp->cp_lock);
-	if (cp->cp_has_handshake && cp->cp_handshake.id == hs.id)
-		rds_probe_add_offer(&hs, &cp->cp_handshake);
-	cp->cp_handshake = hs;
-	cp->cp_has_handshake = true;
-	cp->cp_handshake_at = jiffies;
-	if (inc->i_seq && inc->i_dport) {
-		cp->cp_has_reply = true;
-		cp->cp_reply_at = jiffies;
-		/* If set, this is the reply to the restart probe: no other
-		 * probe has been sent on this connection yet.
-		 */
-		asked = cp->cp_restart_probe_out;
-		cp->cp_restart_probe_out = false;
-	}
-	spin_unlock(&cp->cp_lock);
+	asked = rds_probe_store(cp, inc, &hs);
 
 	/* This must precede RDS_PF_HANDSHAKE, on which the work item acts. */
 	*turn = READ_ONCE(conn->c_has_handshake) &&
@@ -244,7 +264,7 @@ bool rds_probe_receive(struct rds_cpath *cp, struct rds_incoming *inc,
 	else if (inc->i_seq && !dup && inc->i_dport && !asked)
 		atomic_dec_if_positive(&conn->c_probes);
 	else if (inc->i_seq && !dup && !inc->i_dport)
-		atomic_add_unless(&cp->cp_replies, 1, RDS_MAX_REPLIES);
+		atomic_add_unless(&cp->cp_hs.ph_replies, 1, RDS_MAX_REPLIES);
 
 	set_bit(RDS_PF_HANDSHAKE, &cp->cp_flags);
 	rds_cpath_kick(cp, 0);
@@ -268,7 +288,7 @@ static u8 rds_probe_tag(const struct rds_cpath *cp)
  * @cp: the path that is to carry it
  *
  * Context: Process context.
- * Return: the probe, counted in cp_nprobes, for rds_send_control() or
+ * Return: the probe, counted in cp_hs.ph_nprobes, for rds_send_control() or
  * rds_send_enqueue_control(); NULL without memory.
  */
 struct rds_message *rds_probe_new(struct rds_cpath *cp)
@@ -278,7 +298,7 @@ struct rds_message *rds_probe_new(struct rds_cpath *cp)
 	if (!msg)
 		return NULL;
 	msg->m_kind = RDS_MSG_PROBE;
-	atomic_inc(&cp->cp_nprobes);
+	atomic_inc(&cp->cp_hs.ph_nprobes);
 	rds_probe_write_frame(cp->cp_conn, msg, false, rds_probe_tag(cp));
 	return msg;
 }
@@ -295,7 +315,7 @@ void rds_probe_queue(struct rds_cpath *cp)
 	struct rds_message *msg;
 
 	if (!test_and_clear_bit(RDS_PF_PROBE, &cp->cp_flags) ||
-	    atomic_read(&cp->cp_nprobes) >= RDS_MAX_PROBES)
+	    atomic_read(&cp->cp_hs.ph_nprobes) >= RDS_MAX_PROBES)
 		return;
 
 	msg = rds_probe_new(cp);
@@ -321,10 +341,10 @@ void rds_probe_queue_replies(struct rds_cpath *cp)
 {
 	struct rds_message *msg;
 
-	while (atomic_read(&cp->cp_replies)) {
+	while (atomic_read(&cp->cp_hs.ph_replies)) {
 		/* A peer that does not read gets no more replies. */
-		if (atomic_read(&cp->cp_nreplies) >= RDS_MAX_REPLIES) {
-			atomic_dec(&cp->cp_replies);
+		if (atomic_read(&cp->cp_hs.ph_nreplies) >= RDS_MAX_REPLIES) {
+			atomic_dec(&cp->cp_hs.ph_replies);
 			continue;
 		}
 		msg = rds_send_new_control(cp);
@@ -332,8 +352,8 @@ void rds_probe_queue_replies(struct rds_cpath *cp)
 			rds_cpath_kick(cp, RDS_PROBE_NOMEM_DELAY);
 			return;
 		}
-		atomic_dec(&cp->cp_replies);
-		atomic_inc(&cp->cp_nreplies);
+		atomic_dec(&cp->cp_hs.ph_replies);
+		atomic_inc(&cp->cp_hs.ph_nreplies);
 		msg->m_kind = RDS_MSG_REPLY;
 		rds_probe_write_reply(cp, msg);
 		rds_send_control(cp, msg, false);

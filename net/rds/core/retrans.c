@@ -19,7 +19,7 @@ static void rds_send_ack_resent(struct rds_cpath *cp, u64 seq,
 	struct rds_message *msg, *next;
 
 	lockdep_assert_held(&cp->cp_lock);
-	list_for_each_entry_safe(msg, next, &cp->cp_send_queue, m_path_item) {
+	list_for_each_entry_safe(msg, next, &cp->cp_tx.pt_queue, m_path_item) {
 		if (msg->m_seq > seq ||
 		    !(msg->m_flags & RDS_FLAG_RETRANSMITTED))
 			break;
@@ -52,14 +52,15 @@ bool rds_path_ack(struct rds_path *path, u64 seq)
 	bool ours;
 
 	spin_lock_bh(&cp->cp_lock);
-	ours = seq <= cp->cp_sent_seq;
+	ours = seq <= cp->cp_tx.pt_sent_seq;
 	if (!ours)
 		goto out;
-	list_for_each_entry_safe(msg, next, &cp->cp_retrans, m_path_item) {
+	list_for_each_entry_safe(msg, next, &cp->cp_tx.pt_retrans,
+				 m_path_item) {
 		if (msg->m_seq > seq)
 			break;
-		if (msg == cp->cp_xmit_msg) {
-			cp->cp_xmit_acked = true;
+		if (msg == cp->cp_tx.pt_msg) {
+			cp->cp_tx.pt_acked = true;
 			break;
 		}
 		if (unlikely(msg->m_op) && rds_op_is_alone(msg))
@@ -87,8 +88,8 @@ static void rds_send_unmark_resent(struct rds_cpath *cp)
 	struct rds_message *msg;
 
 	lockdep_assert_held(&cp->cp_lock);
-	list_for_each_entry(msg, &cp->cp_send_queue, m_path_item) {
-		if (!msg->m_seq || msg->m_seq > cp->cp_sent_seq)
+	list_for_each_entry(msg, &cp->cp_tx.pt_queue, m_path_item) {
+		if (!msg->m_seq || msg->m_seq > cp->cp_tx.pt_sent_seq)
 			break;
 		msg->m_flags &= ~RDS_FLAG_RETRANSMITTED;
 	}
@@ -105,7 +106,7 @@ static void rds_path_resume_tx(struct rds_cpath *cp, u64 seq,
 	__must_hold(&cp->cp_lock)
 {
 	lockdep_assert_held(&cp->cp_lock);
-	if (seq <= cp->cp_sent_seq)
+	if (seq <= cp->cp_tx.pt_sent_seq)
 		rds_send_ack_resent(cp, seq, done);
 	else
 		rds_send_unmark_resent(cp);
@@ -118,7 +119,7 @@ static void rds_path_lose_ops(struct rds_cpath *cp, struct list_head *lost)
 	struct rds_message *msg, *next;
 
 	lockdep_assert_held(&cp->cp_lock);
-	list_for_each_entry_safe(msg, next, &cp->cp_send_queue, m_path_item) {
+	list_for_each_entry_safe(msg, next, &cp->cp_tx.pt_queue, m_path_item) {
 		if (likely(!msg->m_op) || !rds_op_is_new(msg))
 			continue;
 		msg->m_on_path = false;
@@ -176,13 +177,14 @@ void rds_path_ack_mark(struct rds_path *path, u32 mark)
 	LIST_HEAD(done);
 
 	spin_lock_bh(&cp->cp_lock);
-	cp->cp_acked_mark = mark;
-	cp->cp_has_mark = true;
-	list_for_each_entry_safe(msg, next, &cp->cp_retrans, m_path_item) {
+	cp->cp_tx.pt_mark = mark;
+	cp->cp_tx.pt_has_mark = true;
+	list_for_each_entry_safe(msg, next, &cp->cp_tx.pt_retrans,
+				 m_path_item) {
 		if (rds_op_outlasts(msg))
 			continue;
 		/* The mark of the message being sent may not be set yet. */
-		if (msg == cp->cp_xmit_msg ||
+		if (msg == cp->cp_tx.pt_msg ||
 		    (s32)(mark - msg->m_mark) < 0)
 			break;
 		msg->m_on_path = false;
@@ -211,8 +213,8 @@ void rds_send_ack_again(struct rds_cpath *cp)
 	u32 mark;
 
 	spin_lock_bh(&cp->cp_lock);
-	has_mark = cp->cp_has_mark;
-	mark = cp->cp_acked_mark;
+	has_mark = cp->cp_tx.pt_has_mark;
+	mark = cp->cp_tx.pt_mark;
 	spin_unlock_bh(&cp->cp_lock);
 	if (has_mark)
 		rds_path_ack_mark(&cp->cp_pub, mark);
@@ -233,10 +235,10 @@ bool rds_send_all_acked(struct rds_cpath *cp, u64 ticket)
 	bool acked;
 
 	spin_lock_bh(&cp->cp_lock);
-	msg = list_first_entry_or_null(&cp->cp_retrans, struct rds_message,
-				       m_path_item);
+	msg = list_first_entry_or_null(&cp->cp_tx.pt_retrans,
+				       struct rds_message, m_path_item);
 	if (!msg)
-		msg = list_first_entry_or_null(&cp->cp_send_queue,
+		msg = list_first_entry_or_null(&cp->cp_tx.pt_queue,
 					       struct rds_message,
 					       m_path_item);
 	acked = !msg || msg->m_ticket > ticket;
@@ -251,8 +253,8 @@ static void rds_send_end_bare(struct rds_message *msg)
 	bool mine = false;
 
 	spin_lock_bh(&cp->cp_lock);
-	if (msg == cp->cp_xmit_msg) {
-		cp->cp_xmit_acked = true;
+	if (msg == cp->cp_tx.pt_msg) {
+		cp->cp_tx.pt_acked = true;
 	} else if (msg->m_on_path) {
 		list_del(&msg->m_path_item);
 		msg->m_on_path = false;
@@ -289,9 +291,9 @@ static void rds_send_drop_ahead(struct rds_cpath *cp)
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	rds_send_forget_map(cp);
-	if (cp->cp_hs_msg)
-		rds_message_put(cp->cp_hs_msg);
-	cp->cp_hs_msg = NULL;
+	if (cp->cp_hs.ph_msg)
+		rds_message_put(cp->cp_hs.ph_msg);
+	cp->cp_hs.ph_msg = NULL;
 }
 
 /* Operations that had begun will not be done any more: end them, and complete
@@ -312,7 +314,7 @@ static void rds_send_lose_all(struct list_head *lost)
 static bool rds_send_is_over(const struct rds_cpath *cp,
 			     const struct rds_message *msg)
 {
-	return (msg == cp->cp_xmit_msg && msg->m_canceled) ||
+	return (msg == cp->cp_tx.pt_msg && msg->m_canceled) ||
 	       (unlikely(msg->m_op) && rds_op_is_lost(msg));
 }
 
@@ -347,18 +349,19 @@ void rds_send_reset(struct rds_cpath *cp)
 		flags |= RDS_FLAG_ACK_REQUIRED;
 
 	spin_lock_bh(&cp->cp_lock);
-	list_for_each_entry_safe(msg, next, &cp->cp_retrans, m_path_item) {
+	list_for_each_entry_safe(msg, next, &cp->cp_tx.pt_retrans,
+				 m_path_item) {
 		msg->m_flags |= flags;
 		if (!rds_send_is_over(cp, msg))
 			continue;
 		msg->m_on_path = false;
 		list_move_tail(&msg->m_path_item, &lost);
 	}
-	WRITE_ONCE(cp->cp_xmit_msg, NULL);
-	cp->cp_xmit_acked = false;
-	list_splice_init(&cp->cp_retrans, &cp->cp_send_queue);
-	cp->cp_unacked_packets = READ_ONCE(ctl->max_unacked_packets);
-	cp->cp_unacked_bytes = READ_ONCE(ctl->max_unacked_bytes);
+	WRITE_ONCE(cp->cp_tx.pt_msg, NULL);
+	cp->cp_tx.pt_acked = false;
+	list_splice_init(&cp->cp_tx.pt_retrans, &cp->cp_tx.pt_queue);
+	cp->cp_tx.pt_packets_left = READ_ONCE(ctl->max_unacked_packets);
+	cp->cp_tx.pt_bytes_left = READ_ONCE(ctl->max_unacked_bytes);
 	spin_unlock_bh(&cp->cp_lock);
 
 	rds_send_lose_all(&lost);
@@ -368,7 +371,7 @@ void rds_send_reset(struct rds_cpath *cp)
  * rds_send_flush() - Give up messages that were meant for a former peer
  * @cp: the path
  *
- * These are the messages with a ticket below cp_flush_ticket: the peer has
+ * These are the messages with a ticket below pt_flush_ticket: the peer has
  * restarted since. Messages that have been sent on the present connection stay.
  *
  * Context: Process context. cp_xmit_lock is held. Takes cp_lock, rs_lock.
@@ -384,8 +387,8 @@ void rds_send_flush(struct rds_cpath *cp)
 	rds_park_release_all(cp);
 	spin_lock_bh(&cp->cp_lock);
 	clear_bit(RDS_PF_FLUSH, &cp->cp_flags);
-	list_for_each_entry_safe(msg, next, &cp->cp_send_queue, m_path_item) {
-		if (msg->m_ticket >= cp->cp_flush_ticket)
+	list_for_each_entry_safe(msg, next, &cp->cp_tx.pt_queue, m_path_item) {
+		if (msg->m_ticket >= cp->cp_tx.pt_flush_ticket)
 			continue;
 		msg->m_on_path = false;
 		list_move_tail(&msg->m_path_item, &done);
@@ -418,9 +421,9 @@ void rds_send_purge(struct rds_cpath *cp)
 	rds_park_release_all(cp);
 
 	spin_lock_bh(&cp->cp_lock);
-	WRITE_ONCE(cp->cp_xmit_msg, NULL);
-	list_splice_tail_init(&cp->cp_retrans, &done);
-	list_splice_tail_init(&cp->cp_send_queue, &done);
+	WRITE_ONCE(cp->cp_tx.pt_msg, NULL);
+	list_splice_tail_init(&cp->cp_tx.pt_retrans, &done);
+	list_splice_tail_init(&cp->cp_tx.pt_queue, &done);
 	list_for_each_entry(msg, &done, m_path_item) {
 		msg->m_on_path = false;
 		trace_rds_msg_drop(&cp->cp_pub, msg, RDS_MSG_CONN_GONE);

@@ -23,7 +23,7 @@
  * along the queue between one pair of sockets. A message with a sequence number
  * is always ahead of those without one. Therefore:
  *
- * - When the peer restarts, all messages with a ticket below cp_flush_ticket
+ * - When the peer restarts, all messages with a ticket below pt_flush_ticket
  *   are given up, whether queued or parked. That is the ticket that was next
  *   when the restart was noticed or handled (rds_mp_restart()). Messages that
  *   have been sent on the present connection are for the new peer, and stay
@@ -46,10 +46,10 @@
  *	  smp_mb()			  smp_mb()
  *	  queue empty?			  trylock cp_xmit_lock
  *
- * The message being sent (cp_xmit_msg) stays on the retransmit list until the
+ * The message being sent (cp_tx.pt_msg) stays on the retransmit list until the
  * transport has taken all of it. No ack and no cancel removes it before, since
  * a stream that has carried half of a message must carry the rest. Its ack may
- * arrive before xmit() has returned; cp_xmit_acked records it until then.
+ * arrive before xmit() has returned; cp_tx.pt_acked records it until then.
  */
 #include <net/ipv6.h>
 
@@ -82,7 +82,7 @@ static bool rds_send_control_is_first(struct rds_cpath *cp)
 	const struct rds_message *msg;
 
 	lockdep_assert_held(&cp->cp_lock);
-	msg = list_first_entry_or_null(&cp->cp_send_queue, struct rds_message,
+	msg = list_first_entry_or_null(&cp->cp_tx.pt_queue, struct rds_message,
 				       m_path_item);
 	return msg && msg->m_kind != RDS_MSG_DATA;
 }
@@ -93,11 +93,12 @@ static bool rds_send_may_pick(struct rds_cpath *cp)
 	unsigned long ahead = READ_ONCE(cp->cp_flags) & RDS_PF_AHEAD;
 
 	lockdep_assert_held(&cp->cp_lock);
-	if (unlikely(cp->cp_map_yields))
+	if (unlikely(cp->cp_map.pm_yields))
 		ahead &= ~BIT(RDS_PF_CONG);
 	if (unlikely(cp->cp_sw.so_yields))
 		ahead &= ~BIT(RDS_PF_SW_RESPONSE);
-	return !ahead && (!cp->cp_gated || rds_send_control_is_first(cp));
+	return !ahead &&
+	       (!cp->cp_gate.pg_shut || rds_send_control_is_first(cp));
 }
 
 /* Check whether byte acks complete the message: the peer has acknowledged all
@@ -108,8 +109,8 @@ static bool rds_send_is_marked_off(struct rds_cpath *cp,
 	__must_hold(&cp->cp_lock)
 {
 	lockdep_assert_held(&cp->cp_lock);
-	return cp->cp_has_mark && !rds_op_outlasts(msg) &&
-	       (s32)(cp->cp_acked_mark - msg->m_mark) >= 0;
+	return cp->cp_tx.pt_has_mark && !rds_op_outlasts(msg) &&
+	       (s32)(cp->cp_tx.pt_mark - msg->m_mark) >= 0;
 }
 
 /* Return the first message in the queue that need not wait for its port. Park
@@ -124,7 +125,7 @@ static struct rds_message *rds_send_next(struct rds_cpath *cp, bool *parked)
 	lockdep_assert_held(&cp->cp_lock);
 
 	while (n--) {
-		msg = list_first_entry_or_null(&cp->cp_send_queue,
+		msg = list_first_entry_or_null(&cp->cp_tx.pt_queue,
 					       struct rds_message,
 					       m_path_item);
 		if (!msg || rds_cpath_can(cp, RDS_CAP_LOOPBACK) ||
@@ -152,23 +153,23 @@ static struct rds_message *rds_send_step(struct rds_cpath *cp,
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	spin_lock_bh(&cp->cp_lock);
-	*done = sent && (*done || cp->cp_xmit_acked ||
+	*done = sent && (*done || cp->cp_tx.pt_acked ||
 			 rds_send_is_marked_off(cp, sent));
 	if (*done) {
 		list_del(&sent->m_path_item);
 		sent->m_on_path = false;
 	}
-	if (!list_empty(&cp->cp_send_queue) && rds_send_may_pick(cp))
+	if (!list_empty(&cp->cp_tx.pt_queue) && rds_send_may_pick(cp))
 		msg = rds_send_next(cp, &parked);
-	WRITE_ONCE(cp->cp_xmit_msg, NULL);
+	WRITE_ONCE(cp->cp_tx.pt_msg, NULL);
 	if (msg) {
 		list_del(&msg->m_path_item);
 		rds_send_pick(cp, msg);
 		cp->cp_sw.so_yields = false;
-		cp->cp_map_yields = false;
+		cp->cp_map.pm_yields = false;
 	}
-	*more = !list_empty(&cp->cp_send_queue);
-	cp->cp_xmit_acked = false;
+	*more = !list_empty(&cp->cp_tx.pt_queue);
+	cp->cp_tx.pt_acked = false;
 	spin_unlock_bh(&cp->cp_lock);
 
 	if (unlikely(parked))
@@ -185,12 +186,12 @@ static void rds_send_number_probe(struct rds_cpath *cp, struct rds_message *msg)
 	const struct rds_message *first;
 
 	spin_lock_bh(&cp->cp_lock);
-	first = list_first_entry_or_null(&cp->cp_send_queue,
+	first = list_first_entry_or_null(&cp->cp_tx.pt_queue,
 					 struct rds_message, m_path_item);
 	msg->m_seq = (first && first->m_seq ? first->m_seq :
-		      cp->cp_next_tx_seq) - 1;
+		      cp->cp_tx.pt_next_seq) - 1;
 	msg->m_flags = RDS_FLAG_RETRANSMITTED;
-	cp->cp_restart_probe_out = true;
+	cp->cp_hs.ph_restart_out = true;
 	spin_unlock_bh(&cp->cp_lock);
 }
 
@@ -237,20 +238,20 @@ static int rds_send_handshakes(struct rds_cpath *cp)
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	while (kinds--) {
-		if (!cp->cp_hs_msg)
-			cp->cp_hs_msg = rds_send_next_handshake(cp);
-		if (IS_ERR_OR_NULL(cp->cp_hs_msg)) {
-			ret = PTR_ERR_OR_ZERO(cp->cp_hs_msg);
-			cp->cp_hs_msg = NULL;
+		if (!cp->cp_hs.ph_msg)
+			cp->cp_hs.ph_msg = rds_send_next_handshake(cp);
+		if (IS_ERR_OR_NULL(cp->cp_hs.ph_msg)) {
+			ret = PTR_ERR_OR_ZERO(cp->cp_hs.ph_msg);
+			cp->cp_hs.ph_msg = NULL;
 			return ret;
 		}
 
-		ret = cp->cp_trans->data->xmit(&cp->cp_pub, cp->cp_hs_msg,
+		ret = cp->cp_trans->data->xmit(&cp->cp_pub, cp->cp_hs.ph_msg,
 					       true);
 		if (ret == -EAGAIN || ret == -ENOMEM)
 			return ret;
-		rds_message_put(cp->cp_hs_msg);
-		cp->cp_hs_msg = NULL;
+		rds_message_put(cp->cp_hs.ph_msg);
+		cp->cp_hs.ph_msg = NULL;
 		if (ret < 0)
 			return ret;
 		cp->cp_sw.so_handshake_sent = true;
@@ -271,7 +272,7 @@ static int rds_send_ahead(struct rds_cpath *cp)
 		rds_park_release(cp);
 	if (unlikely(cp->cp_sw.so_response))
 		ret = rds_sw_go_on(cp);
-	if (!ret && unlikely(cp->cp_map ||
+	if (!ret && unlikely(cp->cp_map.pm_map ||
 			     test_bit(RDS_PF_CONG, &cp->cp_flags)))
 		ret = rds_send_cong_map(cp);
 	if (!ret && rds_cpath_can(cp, RDS_CAP_HANDSHAKE))
@@ -358,8 +359,8 @@ static void rds_send_failed(struct rds_cpath *cp, int err)
 static int rds_send_messages(struct rds_cpath *cp, unsigned int *budget)
 	__must_hold(&cp->cp_xmit_lock)
 {
-	struct rds_message *msg = cp->cp_xmit_msg, *sent;
-	bool more = !list_empty_careful(&cp->cp_send_queue);
+	struct rds_message *msg = cp->cp_tx.pt_msg, *sent;
+	bool more = !list_empty_careful(&cp->cp_tx.pt_queue);
 	bool done;
 	int ret;
 

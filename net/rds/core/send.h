@@ -44,8 +44,9 @@ int rds_send_enqueue(struct rds_cpath *cp, struct rds_message *msg,
  */
 static inline bool rds_send_pending(const struct rds_cpath *cp)
 {
-	return (!list_empty(&cp->cp_send_queue) && !READ_ONCE(cp->cp_gated)) ||
-	       READ_ONCE(cp->cp_xmit_msg) ||
+	return (!list_empty(&cp->cp_tx.pt_queue) &&
+		!READ_ONCE(cp->cp_gate.pg_shut)) ||
+	       READ_ONCE(cp->cp_tx.pt_msg) ||
 	       (READ_ONCE(cp->cp_flags) & RDS_PF_AHEAD);
 }
 

@@ -28,7 +28,7 @@
 
 static bool rds_send_map_is_fresh(const struct rds_cpath *cp)
 {
-	return !time_after(jiffies, READ_ONCE(cp->cp_map_at));
+	return !time_after(jiffies, READ_ONCE(cp->cp_map.pm_at));
 }
 
 /* Postpone the map until the last one is acknowledged. If that ack arrives just
@@ -40,7 +40,7 @@ static void rds_send_put_map_off(struct rds_cpath *cp)
 	clear_bit(RDS_PF_CONG, &cp->cp_flags);
 	/* Pairs with the one in rds_path_map_acked(). */
 	smp_mb__after_atomic();
-	if (!READ_ONCE(cp->cp_map_out))
+	if (!READ_ONCE(cp->cp_map.pm_out))
 		rds_cpath_kick(cp, RDS_MAP_DELAY);
 }
 
@@ -52,15 +52,15 @@ static int rds_send_take_map(struct rds_cpath *cp)
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	/* Read the version first: it must not be newer than the bits. */
-	WRITE_ONCE(cp->cp_map_ver, rds_cong_ver(map));
-	cp->cp_map = kmemdup(map->cm_bits, RDS_CONG_MAP_BYTES, GFP_NOFS);
-	if (!cp->cp_map) {
+	WRITE_ONCE(cp->cp_map.pm_ver, rds_cong_ver(map));
+	cp->cp_map.pm_map = kmemdup(map->cm_bits, RDS_CONG_MAP_BYTES, GFP_NOFS);
+	if (!cp->cp_map.pm_map) {
 		set_bit(RDS_PF_CONG, &cp->cp_flags);
 		return -ENOMEM;
 	}
 	/* Store these after the bits are read and before an ack can arrive. */
-	WRITE_ONCE(cp->cp_map_at, jiffies);
-	WRITE_ONCE(cp->cp_map_out, true);
+	WRITE_ONCE(cp->cp_map.pm_at, jiffies);
+	WRITE_ONCE(cp->cp_map.pm_out, true);
 	return 0;
 }
 
@@ -80,10 +80,10 @@ int rds_send_cong_map(struct rds_cpath *cp)
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
-	if (!cp->cp_map) {
+	if (!cp->cp_map.pm_map) {
 		if (!test_bit(RDS_PF_CONG, &cp->cp_flags))
 			return 0;
-		if (READ_ONCE(cp->cp_map_out) || rds_send_map_is_fresh(cp)) {
+		if (READ_ONCE(cp->cp_map.pm_out) || rds_send_map_is_fresh(cp)) {
 			rds_send_put_map_off(cp);
 			return 0;
 		}
@@ -96,13 +96,13 @@ int rds_send_cong_map(struct rds_cpath *cp)
 			return ret;
 	}
 
-	ret = ops->xmit_cong_map(&cp->cp_pub, cp->cp_map);
+	ret = ops->xmit_cong_map(&cp->cp_pub, cp->cp_map.pm_map);
 	if (ret == -EAGAIN || ret == -ENOMEM)
 		return ret;
 
-	kfree(cp->cp_map);
-	cp->cp_map = NULL;
-	cp->cp_map_yields = true;
+	kfree(cp->cp_map.pm_map);
+	cp->cp_map.pm_map = NULL;
+	cp->cp_map.pm_yields = true;
 	return ret < 0 ? ret : 0;
 }
 
@@ -120,11 +120,11 @@ void rds_send_forget_map(struct rds_cpath *cp)
 {
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
-	kfree(cp->cp_map);
-	cp->cp_map = NULL;
-	cp->cp_map_yields = false;
-	WRITE_ONCE(cp->cp_map_at, jiffies - 1);
-	WRITE_ONCE(cp->cp_map_out, false);
+	kfree(cp->cp_map.pm_map);
+	cp->cp_map.pm_map = NULL;
+	cp->cp_map.pm_yields = false;
+	WRITE_ONCE(cp->cp_map.pm_at, jiffies - 1);
+	WRITE_ONCE(cp->cp_map.pm_out, false);
 }
 
 /* Changes of the map are sent on path 0 only. */
@@ -134,7 +134,7 @@ static bool rds_send_map_is_old(const struct rds_cpath *cp)
 
 	return !rds_cpath_can(cp, RDS_CAP_LOOPBACK) &&
 	       cp == rds_conn_path(conn, 0) &&
-	       READ_ONCE(cp->cp_map_ver) != rds_cong_ver(conn->c_lcong);
+	       READ_ONCE(cp->cp_map.pm_ver) != rds_cong_ver(conn->c_lcong);
 }
 
 /* Check whether there is a newer map, and RDS_PF_CONG is not set for it. */
@@ -154,8 +154,8 @@ static bool rds_send_map_was_missed(const struct rds_cpath *cp)
  */
 void rds_send_map_again(struct rds_cpath *cp)
 {
-	if (rds_cpath_state(cp) != RDS_PATH_UP || READ_ONCE(cp->cp_map_out) ||
-	    rds_send_map_is_fresh(cp))
+	if (rds_cpath_state(cp) != RDS_PATH_UP ||
+	    READ_ONCE(cp->cp_map.pm_out) || rds_send_map_is_fresh(cp))
 		return;
 	if (test_and_clear_bit(RDS_PF_CONG_LATER, &cp->cp_flags) ||
 	    rds_send_map_is_old(cp))
@@ -172,7 +172,7 @@ void rds_send_map_again(struct rds_cpath *cp)
  */
 long rds_send_map_delay(const struct rds_cpath *cp)
 {
-	if (rds_cpath_state(cp) != RDS_PATH_UP || READ_ONCE(cp->cp_map_out))
+	if (rds_cpath_state(cp) != RDS_PATH_UP || READ_ONCE(cp->cp_map.pm_out))
 		return LONG_MAX;
 	/* The jiffy may have ended after rds_send_map_again() checked it. Then
 	 * a map that it postponed is no longer fresh, but still to be sent.
@@ -195,11 +195,11 @@ void rds_path_map_acked(struct rds_path *path)
 {
 	struct rds_cpath *cp = to_cpath(path);
 	struct rds_conn *conn = cp->cp_conn;
-	u32 gen = READ_ONCE(cp->cp_map_ver);
+	u32 gen = READ_ONCE(cp->cp_map.pm_ver);
 
 	if ((s32)(gen - READ_ONCE(conn->c_map_acked_ver)) > 0)
 		WRITE_ONCE(conn->c_map_acked_ver, gen);
-	WRITE_ONCE(cp->cp_map_out, false);
+	WRITE_ONCE(cp->cp_map.pm_out, false);
 	/* Pairs with the one in rds_send_put_map_off(). */
 	smp_mb();
 	rds_cpath_kick(cp, RDS_MAP_DELAY);

@@ -86,10 +86,10 @@ static void rds_send_uncount(const struct rds_message *msg)
 		atomic_dec(&cp->cp_conn->c_rn->rn_npongs);
 		break;
 	case RDS_MSG_PROBE:
-		atomic_dec(&cp->cp_nprobes);
+		atomic_dec(&cp->cp_hs.ph_nprobes);
 		break;
 	case RDS_MSG_REPLY:
-		atomic_dec(&cp->cp_nreplies);
+		atomic_dec(&cp->cp_hs.ph_nreplies);
 		break;
 	}
 }
@@ -147,13 +147,13 @@ static bool rds_send_budget_used(struct rds_cpath *cp, u32 len)
 	const struct rds_sysctl *ctl = &cp->cp_conn->c_rn->rn_sysctl;
 
 	lockdep_assert_held(&cp->cp_lock);
-	cp->cp_unacked_packets--;
-	cp->cp_unacked_bytes -= len;
-	if (cp->cp_unacked_packets > 0 && cp->cp_unacked_bytes > 0)
+	cp->cp_tx.pt_packets_left--;
+	cp->cp_tx.pt_bytes_left -= len;
+	if (cp->cp_tx.pt_packets_left > 0 && cp->cp_tx.pt_bytes_left > 0)
 		return false;
 
-	cp->cp_unacked_packets = READ_ONCE(ctl->max_unacked_packets);
-	cp->cp_unacked_bytes = READ_ONCE(ctl->max_unacked_bytes);
+	cp->cp_tx.pt_packets_left = READ_ONCE(ctl->max_unacked_packets);
+	cp->cp_tx.pt_bytes_left = READ_ONCE(ctl->max_unacked_bytes);
 	return true;
 }
 
@@ -180,7 +180,7 @@ static void rds_send_register(struct rds_cpath *cp, struct rds_message *msg)
 {
 	lockdep_assert_held(&cp->cp_lock);
 
-	msg->m_ticket = cp->cp_next_ticket++;
+	msg->m_ticket = cp->cp_tx.pt_next_ticket++;
 	msg->m_on_path = true;
 	trace_rds_msg_queue(&cp->cp_pub, msg, 0);
 }
@@ -195,8 +195,8 @@ static void rds_send_number(struct rds_cpath *cp, struct rds_message *msg)
 		msg->m_flags |= RDS_FLAG_ACK_REQUIRED;
 		rds_stat_inc(cp->cp_conn->c_rn, send_ack_required);
 	}
-	msg->m_seq = cp->cp_next_tx_seq;
-	WRITE_ONCE(cp->cp_next_tx_seq, msg->m_seq + 1);
+	msg->m_seq = cp->cp_tx.pt_next_seq;
+	WRITE_ONCE(cp->cp_tx.pt_next_seq, msg->m_seq + 1);
 }
 
 /**
@@ -220,10 +220,10 @@ void rds_send_pick(struct rds_cpath *cp, struct rds_message *msg)
 	 * restart probe.
 	 */
 	if (unlikely(msg->m_kind == RDS_MSG_PROBE))
-		cp->cp_restart_probe_out = false;
-	list_add_tail(&msg->m_path_item, &cp->cp_retrans);
-	cp->cp_sent_seq = max(cp->cp_sent_seq, msg->m_seq);
-	WRITE_ONCE(cp->cp_xmit_msg, msg);
+		cp->cp_hs.ph_restart_out = false;
+	list_add_tail(&msg->m_path_item, &cp->cp_tx.pt_retrans);
+	cp->cp_tx.pt_sent_seq = max(cp->cp_tx.pt_sent_seq, msg->m_seq);
+	WRITE_ONCE(cp->cp_tx.pt_msg, msg);
 }
 
 /**
@@ -255,12 +255,12 @@ int rds_send_enqueue(struct rds_cpath *cp, struct rds_message *msg,
 	 * back on the queue, and would miss this one.
 	 */
 	if (pick && cp->cp_state == RDS_PATH_UP &&
-	    !cp->cp_map && !cp->cp_hs_msg && !cp->cp_gated &&
+	    !cp->cp_map.pm_map && !cp->cp_hs.ph_msg && !cp->cp_gate.pg_shut &&
 	    !rds_send_pending(cp) &&
 	    (rds_cpath_can(cp, RDS_CAP_LOOPBACK) || !rds_park_wants(cp, msg)))
 		rds_send_pick(cp, msg);
 	else
-		list_add_tail(&msg->m_path_item, &cp->cp_send_queue);
+		list_add_tail(&msg->m_path_item, &cp->cp_tx.pt_queue);
 out:
 	spin_unlock_bh(&cp->cp_lock);
 	return ret;
@@ -299,7 +299,7 @@ void rds_send_enqueue_control(struct rds_cpath *cp, struct rds_message *msg)
 {
 	lockdep_assert_held(&cp->cp_lock);
 	rds_send_register(cp, msg);
-	list_add_tail(&msg->m_path_item, &cp->cp_send_queue);
+	list_add_tail(&msg->m_path_item, &cp->cp_tx.pt_queue);
 }
 
 /**
@@ -323,7 +323,7 @@ bool rds_send_control(struct rds_cpath *cp, struct rds_message *msg,
 	if (alive && first) {
 		msg->m_seq = 1;
 		msg->m_on_path = true;
-		list_add(&msg->m_path_item, &cp->cp_send_queue);
+		list_add(&msg->m_path_item, &cp->cp_tx.pt_queue);
 	} else if (alive) {
 		rds_send_enqueue_control(cp, msg);
 	}

@@ -187,9 +187,9 @@ static int rds_sw_check_peer(struct rds_cpath *cp)
 	int ret;
 
 	spin_lock_bh(&cp->cp_lock);
-	left = (long)(cp->cp_since + RDS_SW_PATIENCE - jiffies);
-	if (cp->cp_has_handshake)
-		ret = cp->cp_handshake.sw_rdma ? 0 : -EOPNOTSUPP;
+	left = (long)(cp->cp_dial.pd_since + RDS_SW_PATIENCE - jiffies);
+	if (cp->cp_hs.ph_has_frame)
+		ret = cp->cp_hs.ph_frame.sw_rdma ? 0 : -EOPNOTSUPP;
 	else
 		ret = left > 0 ? -EAGAIN : -EOPNOTSUPP;
 	spin_unlock_bh(&cp->cp_lock);

@@ -309,8 +309,8 @@ static bool rds_sw_turn_ends(struct rds_cpath *cp)
 
 	if (sent < RDS_SW_TURN)
 		return false;
-	return sent >= RDS_SW_RESPONSES || cp->cp_xmit_msg ||
-	       !list_empty_careful(&cp->cp_send_queue);
+	return sent >= RDS_SW_RESPONSES || cp->cp_tx.pt_msg ||
+	       !list_empty_careful(&cp->cp_tx.pt_queue);
 }
 
 /**

@@ -26,7 +26,7 @@ static void offer_while_up(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, rig_offer(test, 0, paths_offers + 1));
 	paths_expect_taken(test, 1, 0, paths_offers + 1);
 	KUNIT_EXPECT_EQ(test, paths_state(test, 0), RDS_PATH_UP);
-	KUNIT_EXPECT_EQ(test, rig_nth_cpath(test, 0)->cp_drop_reason,
+	KUNIT_EXPECT_EQ(test, rig_nth_cpath(test, 0)->cp_dial.pd_drop_reason,
 			RDS_DROP_PEER_RESET);
 }
 
@@ -136,7 +136,7 @@ static void dial_succeeds_too_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, rig_offer_only(test, 0, paths_offers));
 	read_poll_timeout(rds_cpath_state, state, state != RDS_PATH_CONNECTING,
 			  1000, 120 * USEC_PER_SEC, false, cp);
-	KUNIT_EXPECT_EQ(test, cp->cp_drop_reason, RDS_DROP_RACED);
+	KUNIT_EXPECT_EQ(test, cp->cp_dial.pd_drop_reason, RDS_DROP_RACED);
 	KUNIT_EXPECT_FALSE(test, fake_dialed(&cp->cp_pub));
 	rig_fake(test)->connect_later = false;
 	mutex_unlock(&cp->cp_xmit_lock);
@@ -248,7 +248,7 @@ static void duel(struct kunit *test)
 	paths_expect_taken(test, 1, 0, paths_offers);
 	KUNIT_EXPECT_FALSE(test, rds_path_refuses_offer(rig_path(test), &peer,
 							true));
-	KUNIT_EXPECT_EQ(test, rig_nth_cpath(test, 0)->cp_drop_reason,
+	KUNIT_EXPECT_EQ(test, rig_nth_cpath(test, 0)->cp_dial.pd_drop_reason,
 			row->beats ? RDS_DROP_RACED : RDS_DROP_CONNECT_FAILED);
 }
 

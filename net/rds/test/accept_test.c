@@ -53,7 +53,7 @@ static void offer_beats_dial(struct kunit *test)
 	rig_await(test, FAKE_MAPPED, 1);
 	rig_expect_done(test, "aCOsCMXX");
 	paths_expect_taken(test, 1, 0, paths_offers);
-	KUNIT_EXPECT_EQ(test, rig_nth_cpath(test, 0)->cp_drop_reason,
+	KUNIT_EXPECT_EQ(test, rig_nth_cpath(test, 0)->cp_dial.pd_drop_reason,
 			RDS_DROP_RACED);
 	KUNIT_EXPECT_TRUE(test, paths_is_taken(test, 0));
 }
@@ -107,7 +107,7 @@ static unsigned long time_of(struct kunit *test, enum since since)
 	case JUST_NOW:
 		return 0;
 	case WITH_THE_HANDSHAKE:
-		return rig_nth_cpath(test, 0)->cp_handshake_at;
+		return rig_nth_cpath(test, 0)->cp_hs.ph_at;
 	case LONG_AGO:
 		return jiffies - 3600 * HZ;
 	}

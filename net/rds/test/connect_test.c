@@ -41,9 +41,9 @@ static void failures_back_off(struct kunit *test)
 			(unsigned int)ARRAY_SIZE(ceilings));
 	for (i = 0; i < ARRAY_SIZE(ceilings); i++)
 		KUNIT_EXPECT_EQ(test, fake->backoff_ms[i], ceilings[i]);
-	KUNIT_EXPECT_EQ(test, rig_cpath(test)->cp_backoff_ms, 8U);
+	KUNIT_EXPECT_EQ(test, rig_cpath(test)->cp_dial.pd_backoff_ms, 8U);
 	rig_map_from(test, 0);
-	KUNIT_EXPECT_EQ(test, rig_cpath(test)->cp_backoff_ms, 0U);
+	KUNIT_EXPECT_EQ(test, rig_cpath(test)->cp_dial.pd_backoff_ms, 0U);
 	KUNIT_EXPECT_FALSE(test, is_dialling_again(test));
 }
 
@@ -72,7 +72,7 @@ static void silence_backs_off(struct kunit *test)
 
 	rds_path_connect_done(rig_path(test));
 	rig_map_from(test, 0);
-	KUNIT_EXPECT_EQ(test, rig_cpath(test)->cp_backoff_ms, 0U);
+	KUNIT_EXPECT_EQ(test, rig_cpath(test)->cp_dial.pd_backoff_ms, 0U);
 }
 
 /* New messages neither cancel nor hasten an attempt that waits for its
@@ -89,12 +89,12 @@ static void messages_do_not_hurry_it(struct kunit *test)
 	rig_send(test, sock, 1);
 	rig_await(test, FAKE_CONNECT, 2);
 	KUNIT_ASSERT_TRUE(test, is_dialling_again(test));
-	due = rig_cpath(test)->cp_connect_at;
+	due = rig_cpath(test)->cp_dial.pd_connect_at;
 
 	rig_send(test, sock, 1);
 	fake_settle(rig_fake(test));
 	KUNIT_EXPECT_TRUE(test, is_dialling_again(test));
-	KUNIT_EXPECT_EQ(test, rig_cpath(test)->cp_connect_at, due);
+	KUNIT_EXPECT_EQ(test, rig_cpath(test)->cp_dial.pd_connect_at, due);
 	KUNIT_EXPECT_TRUE(test,
 			  delayed_work_pending(&rig_cpath(test)->cp_work));
 	rig_expect_ops(test, "acc");
@@ -239,7 +239,7 @@ static void drop_does_not_restart_shutdown(struct kunit *test)
 	fake_settle(fake);
 	KUNIT_EXPECT_EQ(test, rds_cpath_state(rig_cpath(test)),
 			RDS_PATH_DISCONNECTING);
-	KUNIT_EXPECT_EQ(test, rig_cpath(test)->cp_drop_reason,
+	KUNIT_EXPECT_EQ(test, rig_cpath(test)->cp_dial.pd_drop_reason,
 			RDS_DROP_PROTOCOL);
 
 	fake_forget(fake);
@@ -338,7 +338,7 @@ static void attempt_planned_while_up(struct kunit *test)
 	rig_fake(test)->trans.caps = RDS_CAP_LOOPBACK;
 	sock = rig_up(test);
 	cp = rig_cpath(test);
-	WRITE_ONCE(cp->cp_connect_at, jiffies);
+	WRITE_ONCE(cp->cp_dial.pd_connect_at, jiffies);
 	set_bit(RDS_PF_CONNECT, &cp->cp_flags);
 	rds_path_kick(&cp->cp_pub, RDS_KICK_SEND);
 	fake_settle(rig_fake(test));

@@ -226,7 +226,7 @@ static int fake_path_connect(struct rds_path *path)
 	fake_enter(path);
 	if (fake->nr_backoff < ARRAY_SIZE(fake->backoff_ms))
 		fake->backoff_ms[fake->nr_backoff++] =
-			READ_ONCE(to_cpath(path)->cp_backoff_ms);
+			READ_ONCE(to_cpath(path)->cp_dial.pd_backoff_ms);
 	if (rds_cpath_state(to_cpath(path)) != RDS_PATH_CONNECTING)
 		fake->broken = "path_connect() in another state";
 
@@ -274,8 +274,8 @@ static void fake_hold_gate(struct rds_path *path)
 
 	if (!the_fake->hold_gate)
 		return;
-	WRITE_ONCE(cp->cp_gate_at, jiffies + FAKE_AGES);
-	WRITE_ONCE(cp->cp_silent_until, jiffies + FAKE_AGES);
+	WRITE_ONCE(cp->cp_gate.pg_opens_at, jiffies + FAKE_AGES);
+	WRITE_ONCE(cp->cp_gate.pg_silent_until, jiffies + FAKE_AGES);
 }
 
 static int fake_xmit(struct rds_path *path, struct rds_message *msg, bool more)

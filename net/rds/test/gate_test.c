@@ -89,8 +89,8 @@ static void time_passes(struct kunit *test)
 {
 	struct rds_cpath *cp = rig_nth_cpath(test, 0);
 
-	WRITE_ONCE(cp->cp_gate_at, jiffies);
-	WRITE_ONCE(cp->cp_silent_until, jiffies);
+	WRITE_ONCE(cp->cp_gate.pg_opens_at, jiffies);
+	WRITE_ONCE(cp->cp_gate.pg_silent_until, jiffies);
 	rds_path_kick(&cp->cp_pub, RDS_KICK_SEND);
 	fake_settle(rig_fake(test));
 }
@@ -107,16 +107,16 @@ static void silent_peer_is_redialed(struct kunit *test)
 	rig_await(test, FAKE_SENT, 2);
 	fake_settle(rig_fake(test));
 	rig_expect_said(test, 0, "M 1p M 1pr");
-	KUNIT_EXPECT_EQ(test, cp->cp_drop_reason, RDS_DROP_TIMEOUT);
+	KUNIT_EXPECT_EQ(test, cp->cp_dial.pd_drop_reason, RDS_DROP_TIMEOUT);
 
 	/* Each silent connection gives the peer more time, until data comes. */
-	KUNIT_EXPECT_EQ(test, cp->cp_unheard, 1);
+	KUNIT_EXPECT_EQ(test, cp->cp_gate.pg_unheard, 1);
 	time_passes(test);
 	rig_await(test, FAKE_MAPPED, 3);
 	fake_settle(rig_fake(test));
-	KUNIT_EXPECT_EQ(test, cp->cp_unheard, 2);
+	KUNIT_EXPECT_EQ(test, cp->cp_gate.pg_unheard, 2);
 	rig_probe(test, 0, 1, &old);
-	KUNIT_EXPECT_EQ(test, cp->cp_unheard, 0);
+	KUNIT_EXPECT_EQ(test, cp->cp_gate.pg_unheard, 0);
 	KUNIT_EXPECT_NOT_NULL(test, strstr(rig_said(test, 0), "2"));
 }
 

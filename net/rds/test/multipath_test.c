@@ -427,7 +427,7 @@ static void ack_all(struct kunit *test)
 {
 	const struct rds_cpath *cp = to_cpath(rig_path(test));
 
-	rds_path_ack(rig_path(test), READ_ONCE(cp->cp_sent_seq));
+	rds_path_ack(rig_path(test), READ_ONCE(cp->cp_tx.pt_sent_seq));
 }
 
 /* The peer dials the other paths, but may not have noticed that one is lost. */

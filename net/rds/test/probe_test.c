@@ -67,9 +67,9 @@ static unsigned int queued(struct kunit *test)
 	unsigned int n = 0;
 
 	spin_lock_bh(&cp->cp_lock);
-	list_for_each(item, &cp->cp_send_queue)
+	list_for_each(item, &cp->cp_tx.pt_queue)
 		n++;
-	list_for_each(item, &cp->cp_retrans)
+	list_for_each(item, &cp->cp_tx.pt_retrans)
 		n++;
 	spin_unlock_bh(&cp->cp_lock);
 	return n;
@@ -90,7 +90,7 @@ static void replies_are_bounded(struct kunit *test)
 	fake_unblock(rig_fake(test));
 	fake_settle(rig_fake(test));
 	rds_path_ack(rig_path(test), rig_nth_cpath(test,
-						   0)->cp_next_tx_seq - 1);
+						   0)->cp_tx.pt_next_seq - 1);
 	KUNIT_EXPECT_EQ(test, queued(test), 0U);
 	fake_forget(rig_fake(test));
 	rig_probe(test, 0, i, &rig_old_1);

@@ -146,7 +146,7 @@ static void sequence_does_not_go_back(struct kunit *test)
 	rig_map_from(test, 0);
 	fake_settle(rig_fake(test));
 	fake_forget(rig_fake(test));
-	WRITE_ONCE(rig_nth_cpath(test, 0)->cp_gate_at, jiffies);
+	WRITE_ONCE(rig_nth_cpath(test, 0)->cp_gate.pg_opens_at, jiffies);
 	rds_path_kick(rig_path(test), RDS_KICK_SEND);
 	rig_await(test, FAKE_SENT, 20);
 	for (i = 0; (call = fake_nth(rig_fake(test), FAKE_SENT, i)); i++)
