@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kernel under test, as its own programs see it: RDS sockets, what
-RDS_INFO tells, memory, sysctls, and the namespace that the other side of the
-wire lives in."""
+"""The kernel under test, as its own programs see it: RDS sockets, the lists of
+RDS_INFO, memory, sysctls, and the namespace of the other end of the wire."""
 
 import contextlib
 import ctypes
@@ -37,31 +36,32 @@ CMSG_CSWP = 7
 CMSG_MASKED_FADD = 8
 CMSG_MASKED_CSWP = 9
 
-# Flags of memory, and of operations on a peer's
+# Flags of memory regions, and of operations on a peer's memory
 READWRITE = 0x01
 FENCE = 0x02
 USE_ONCE = 0x08
 NOTIFY_ME = 0x20
 SILENT = 0x40
 
-# How an operation has ended
+# Status with which an operation completes
 SUCCESS, REMOTE_ERROR, CANCELED, DROPPED, OTHER_ERROR = range(5)
 
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 def is_ours():
-    """Do the modules under test come from this project?"""
+    """Check whether the modules under test come from this project."""
     return os.environ.get("RDS_MODULES", "ours") == "ours"
 
 
 def finds_leaks():
-    """Does this kernel look for lost memory? It is the one with KASAN, too."""
+    """Check whether this kernel searches for lost memory. Such a kernel has
+    KASAN, too."""
     return os.path.exists("/sys/kernel/debug/kmemleak")
 
 
 def run(*words):
-    """Run a program that must succeed; what it said."""
+    """Run a program that must succeed, and return its output."""
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         raise OSError(f"{' '.join(words)}: {done.stderr.strip()}")
@@ -76,7 +76,7 @@ def check(status):
 
 
 class Namespace:
-    """A network namespace, to open sockets in."""
+    """A network namespace in which sockets can be opened."""
 
     def __init__(self, name):
         self.name = name
@@ -86,7 +86,7 @@ class Namespace:
 
     @contextlib.contextmanager
     def entered(self):
-        """What the calling thread opens meanwhile belongs to it."""
+        """Create what the calling thread opens meanwhile in this namespace."""
         check(libc.setns(self.fd, CLONE_NEWNET))
         try:
             yield
@@ -100,7 +100,7 @@ class Namespace:
 
 
 class MemoryCgroup:
-    """A memory cgroup, to open sockets in."""
+    """A memory cgroup in which sockets can be opened."""
 
     def __init__(self, name):
         self.root = self.mounted()
@@ -127,7 +127,7 @@ class MemoryCgroup:
 
     @contextlib.contextmanager
     def entered(self):
-        """What is opened meanwhile belongs to it."""
+        """Charge what this process opens meanwhile to the cgroup."""
         self.write(self.path, "cgroup.procs", os.getpid())
         try:
             yield
@@ -135,7 +135,7 @@ class MemoryCgroup:
             self.write(self.root, "cgroup.procs", os.getpid())
 
     def used(self):
-        """Bytes that are charged to it"""
+        """Return the number of bytes that are charged to the cgroup."""
         with open(f"{self.path}/memory.current", encoding="ascii") as file:
             return int(file.read())
 
@@ -144,7 +144,7 @@ class MemoryCgroup:
 
 
 def sockaddr(address, port):
-    """As the kernel's calls want it."""
+    """Return the address and port as a struct sockaddr."""
     address = ipaddress.ip_address(address)
     if address.version == 4:
         return struct.pack("=H", socket.AF_INET) + \
@@ -170,13 +170,13 @@ def control_message(kind, data):
 
 
 class Memory:
-    """SIZE bytes of this process, OFFSET behind the beginning of a page, with
-    room around them."""
+    """SIZE bytes of this process that begin OFFSET bytes behind the beginning
+    of a page, with spare bytes before and after them."""
 
     def __init__(self, size, offset=0):
         self.size = size
         self.offset = mmap.PAGESIZE + offset
-        # Always zeroed pages of its own, which nothing else is in
+        # Zeroed pages that hold nothing else
         self.map = mmap.mmap(-1, self.offset + size + mmap.PAGESIZE,
                              mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         first = ctypes.c_char.from_buffer(self.map)
@@ -192,20 +192,21 @@ class Memory:
         return memoryview(self.map)[self.offset:self.offset + self.size]
 
     def word(self, at, value=None):
-        """Eight bytes as this host has them; set them, if there is a value."""
+        """Return eight bytes in the byte order of this host; if there is a
+        VALUE, set them to it."""
         old = int.from_bytes(self[at:at + 8], sys.byteorder)
         if value is not None:
             self[at:at + 8] = value.to_bytes(8, sys.byteorder)
         return old
 
     def around(self):
-        """What is not part of it, and must never change"""
+        """Return the bytes before and after it, which must never change."""
         return self.map[:self.offset] + self.map[self.offset + self.size:]
 
 
 def pinned():
-    """Pages of programs' memory that are pinned for long"""
-    # Each CPU counts for itself until it is asked.
+    """Return the number of pages of user memory that have a long-term pin."""
+    # Each CPU keeps a counter of its own until it is asked for it.
     with open("/proc/sys/vm/stat_refresh", encoding="ascii") as file:
         file.read()
     with open("/proc/vmstat", encoding="ascii") as file:
@@ -215,8 +216,9 @@ def pinned():
 
 
 class RdsSocket:
-    """An RDS socket bound to an address of this host. Python has no idea of
-    IPv6 addresses on sockets of this family: the calls are the C library's."""
+    """An RDS socket bound to an address of this host. Python does not handle
+    IPv6 addresses on sockets of this family, so the calls are those of the C
+    library."""
 
     def __init__(self, address, port, rcvbuf=None, sndbuf=None):
         self.address = address
@@ -234,7 +236,7 @@ class RdsSocket:
         check(libc.bind(self.sock.fileno(), name, len(name)))
 
     def recv(self, flags=0):
-        """(payload, sender's address, sender's port)"""
+        """Return (payload, sender's address, sender's port)."""
         name = ctypes.create_string_buffer(28)
         size = ctypes.c_int(len(name))
         got = check(libc.recvfrom(self.sock.fileno(), self.room,
@@ -246,7 +248,7 @@ class RdsSocket:
                 int.from_bytes(port, "big"))
 
     def silent(self):
-        """Is there nothing to receive?"""
+        """Check whether nothing can be received."""
         try:
             self.recv(socket.MSG_DONTWAIT | socket.MSG_PEEK)
         except BlockingIOError:
@@ -254,14 +256,14 @@ class RdsSocket:
         return False
 
     def send(self, address, port, payload=b"", wait=False):
-        """The errno, 0 if it was sent."""
+        """Send a message; return the errno, or 0 if it was sent."""
         name = sockaddr(address, port)
         sent = libc.sendto(self.sock.fileno(), payload, len(payload),
                            0 if wait else socket.MSG_DONTWAIT, name, len(name))
         return 0 if sent >= 0 else ctypes.get_errno()
 
     def unsent(self):
-        """Bytes of payload that are not done with"""
+        """Return the number of bytes of payload that are still unsent."""
         room = ctypes.c_int()
         check(libc.ioctl(self.sock.fileno(), termios.TIOCOUTQ,
                          ctypes.byref(room)))
@@ -270,13 +272,14 @@ class RdsSocket:
     # Memory
 
     def option(self, name, data):
-        """The errno"""
+        """Set an option; return the errno, or 0."""
         status = libc.setsockopt(self.sock.fileno(), SOL_RDS, name, data,
                                  len(data))
         return ctypes.get_errno() if status < 0 else 0
 
     def register(self, memory, flags=READWRITE):
-        """Let peers reach it. (key, where it begins by their count)"""
+        """Register memory for access by peers. Return (key, address at which
+        peers see its beginning)."""
         cookie = ctypes.c_uint64()
         error = self.option(GET_MR, struct.pack(
             "=QQQQ", memory.address, memory.size, ctypes.addressof(cookie),
@@ -286,11 +289,11 @@ class RdsSocket:
         return cookie.value & 0xffffffff, cookie.value >> 32
 
     def free(self, key):
-        """The errno"""
+        """Free a memory region; return the errno, or 0."""
         return self.option(FREE_MR, struct.pack("=QQ", key, 0))
 
     def send_with(self, address, port, payload, *controls):
-        """A message with control messages; the errno."""
+        """Send a message with control messages; return the errno, or 0."""
         name = sockaddr(address, port)
         room = ctypes.create_string_buffer(payload, len(payload) + 1)
         control = ctypes.create_string_buffer(b"".join(controls))
@@ -302,8 +305,9 @@ class RdsSocket:
 
     def rdma(self, address, port, payload, where, memory, flags=NOTIFY_ME,
              token=0):
-        """Read to MEMORY, or write it with that flag. WHERE: (key, where that
-        begins, how far behind that); the errno."""
+        """Read from a peer's memory to MEMORY, or write MEMORY to it if FLAGS
+        has READWRITE. WHERE is (key, address at which the region begins,
+        offset behind that). Return the errno, or 0."""
         key, begin, offset = where
         vector = ctypes.create_string_buffer(
             struct.pack("=QQ", memory.address, memory.size))
@@ -314,7 +318,8 @@ class RdsSocket:
 
     def atomic(self, address, port, payload, where, memory, kind, values,
                flags=NOTIFY_ME, token=0):
-        """KIND with VALUES; what was there before goes to MEMORY."""
+        """Do the atomic operation KIND with VALUES; the old value goes to
+        MEMORY. Return the errno, or 0."""
         key, begin, offset = where
         return self.send_with(address, port, payload, control_message(
             kind, struct.pack(
@@ -322,7 +327,8 @@ class RdsSocket:
                 *(values + (0, 0, 0, 0))[:4], flags, token)))
 
     def offer(self, address, port, payload, memory, flags=READWRITE):
-        """Register memory, and tell the peer by this message; the errno."""
+        """Register memory, and announce it to the peer by this message; return
+        the errno, or 0."""
         cookie = ctypes.c_uint64()
         return self.send_with(address, port, payload, control_message(
             CMSG_RDMA_MAP, struct.pack(
@@ -330,8 +336,8 @@ class RdsSocket:
                 ctypes.addressof(cookie), flags)))
 
     def statuses(self, wait=True):
-        """(token, status) of operations that have ended; [] if none has, and
-        no message waits."""
+        """Return (token, status) of each operation that has completed; [] if
+        none has and no message waits."""
         control = ctypes.create_string_buffer(4096)
         room = ctypes.create_string_buffer(16)
         iov = Iovec(ctypes.addressof(room), len(room))
@@ -357,7 +363,7 @@ class RdsSocket:
 
 
 def info(option):
-    """(size of a record, all the records)"""
+    """Return (size of a record, all records)."""
     with socket.socket(PF_RDS, socket.SOCK_SEQPACKET) as sock:
         size = 4096
         while True:
@@ -373,7 +379,7 @@ def info(option):
 
 
 def records(option, layout):
-    """Each record unpacked; LAYOUT may leave out its tail."""
+    """Unpack each record; LAYOUT may leave out the tail of a record."""
     layout = struct.Struct(layout)
     size, data = info(option)
     return [layout.unpack_from(data, at)
@@ -386,14 +392,14 @@ def counters():
 
 
 def connections():
-    """Addresses of the peers of all connections there are."""
+    """Return the peers' addresses of all connections."""
     return [str(plain(remote)) for _, _, _, remote
             in records(INFO_CONNECTIONS, "=QQ16s16s")]
 
 
 def tcp_sockets(peer):
-    """(peer's port, ours, bytes that the header lacks, and the payload) of
-    each connection to PEER."""
+    """Return, for each connection to PEER, (peer's port, our port, bytes that
+    are missing of the header, and of the payload)."""
     return [(int.from_bytes(remote_port, "big"),
              int.from_bytes(local_port, "big"), header, payload)
             for _, local_port, remote, remote_port, header, payload
@@ -407,7 +413,7 @@ def plain(packed):
 
 
 def memory():
-    """(kB of slab, kB available)"""
+    """Return (kB of slab, kB available)."""
     with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as file:
         file.write("3\n")
     with open("/proc/meminfo", encoding="ascii") as file:
@@ -417,8 +423,8 @@ def memory():
 
 
 def objects():
-    """Objects in use, by slab cache. Each cache is shrunk first, because it
-    counts what is free in the slabs of a CPU as used."""
+    """Return the number of objects in use by slab cache. Shrink each cache
+    first, because it counts the free objects in the slabs of a CPU as used."""
     memory()
     for path in glob.glob("/sys/kernel/slab/*/shrink"):
         with open(path, "w", encoding="ascii") as file:
@@ -429,7 +435,7 @@ def objects():
 
 
 def sysctl(name, value=None):
-    """What it was; set it, if there is a value."""
+    """Return the value; if there is a VALUE, set it."""
     with open(f"/proc/sys/{name}", "r", encoding="ascii") as file:
         old = file.read().strip()
     if value is not None:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where the tests take place: the kernel under test at one end of a veth pair,
-and all its peers in a namespace at the other end.
+"""Set up the scene of the tests: the kernel under test at one end of a veth
+pair, and all its peers in a namespace at the other end.
 
-The kernel is 10.7.128.1. All of 10.4.0.0/15 are peers with a lower address,
-which dial it, as many as the long form needs; all of 10.7.192.0/18 are higher,
-and are dialled. So it is with fd07::8000, fd07::/113 and fd07::c000/114. Nobody
-is at 10.9.0.0/16: what is sent there gets lost."""
+The kernel has the address 10.7.128.1. All addresses of 10.4.0.0/15 are peers
+with a lower address, which dial the kernel; these are enough for the long
+form. All addresses of 10.7.192.0/18 are peers with a higher address, which the
+kernel dials. Over IPv6 these are fd07::8000, fd07::/113 and fd07::c000/114. No
+host has an address of 10.9.0.0/16: packets sent there are lost.
+"""
 
 import ipaddress
 import socket
@@ -30,7 +32,7 @@ class Lab:
         self.full = full
         self.peers = []
         self.sockets = []
-        self.newcomers = set()	# whom the kernel will not forget
+        self.newcomers = set()	# peers that the kernel remembers
         self.lowest = int(ipaddress.ip_address("10.4.0.1"))
         self.highest = int(ipaddress.ip_address("10.7.200.1"))
         self.lowest6 = 0
@@ -67,8 +69,7 @@ class Lab:
             kernel.run("ip", *words.split(), "src",
                        KERNEL6 if "fd07" in words else KERNEL)
 
-        # The port is wanted for the peers: whoever listens there, listens
-        # no more.
+        # The peers need the port: end any socket that listens on it.
         kernel.run("ip", "netns", "exec", NAMESPACE, "ss", "-K", "-lt",
                    "sport", "=", str(wire.TCP_PORT))
 
@@ -80,11 +81,11 @@ class Lab:
 
     @staticmethod
     def kernel_of(address):
-        """The kernel's address of that family."""
+        """Return the kernel's address of the family of ADDRESS."""
         return KERNEL6 if ":" in address else KERNEL
 
     def lower(self, exts=LEGACY, **more):
-        """A peer nobody has heard of, of an address below the kernel's."""
+        """Return a new peer with an address below the kernel's."""
         self.lowest += 1
         return Peer(self, str(ipaddress.ip_address(self.lowest)), exts, **more)
 
@@ -102,13 +103,14 @@ class Lab:
         return Peer(self, f"fd07::f{self.lowest6:03x}", exts, **more)
 
     def socket(self, port, address=KERNEL, **more):
-        """An RDS socket of this test."""
+        """Return an RDS socket that is closed when the test ends."""
         sock = kernel.RdsSocket(address, port, **more)
         self.sockets.append(sock)
         return sock
 
     def end_test(self):
-        """Those of the test go, and honest ones must still be served."""
+        """Stop the peers and sockets of the test, and check that the honest
+        peers are still served."""
         for peer in self.peers:
             peer.stop()
         for sock in self.sockets:
@@ -123,8 +125,9 @@ class Lab:
 
 
 class Honest:
-    """Two hosts that keep the rules for as long as all lasts, one lower and
-    one higher than the kernel, and a socket that both talk to."""
+    """Two peers that keep the rules throughout the run, one with a lower and
+    one with a higher address than the kernel, and a socket that both talk to.
+    """
 
     PORT = 4000
 
@@ -142,7 +145,8 @@ class Honest:
         self.check()
 
     def check(self):
-        """A ping, a message to the socket and one from it, each."""
+        """Exchange a ping, a message to the socket and a message from it with
+        each."""
         self.count += 1
         for peer, link in ((self.low, self.low_link),
                            (self.high, self.high_link)):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Playing an RDS host over TCP. A Link is one TCP connection and knows frames;
-a Peer is a host with an address, which greets, answers the handshake, and
-judges all that the kernel sends on its own account."""
+"""Play an RDS peer over TCP. A Link is one TCP connection that carries frames.
+A Peer is a host with an address: it does the handshake, replies to probes, and
+judges all that the kernel sends of its own accord."""
 
 import ctypes
 import errno
@@ -27,7 +27,7 @@ SO_DETACH_FILTER = 27
 IPV6_FREEBIND = 78
 TCP_REPAIR = 19
 TCP_FIN_WAIT2 = 5
-# The instructions of such a filter.
+# The instructions of a socket filter
 LOAD_LENGTH = 0x80
 JUMP_IF_GREATER = 0x25
 RETURN = 0x06
@@ -38,7 +38,7 @@ source_ports = itertools.cycle(range(20000, 60000, wire.LANES))
 
 
 def attach(sock, *code):
-    """Set a filter; what it returns 0 for is as good as lost on the way."""
+    """Attach a filter; packets for which it returns 0 are lost."""
     room = ctypes.create_string_buffer(
         b"".join(struct.pack("=HBBI", *line) for line in code))
     sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER,
@@ -53,11 +53,11 @@ def detach(sock):
 
 
 class Closed(Exception):
-    """The other side has ended the connection: "fin" or "reset"."""
+    """The other end has closed the connection: "fin" or "reset"."""
 
 
 class Refused(Failure):
-    """No connection was made."""
+    """No connection could be made."""
 
 
 class Link:
@@ -66,7 +66,7 @@ class Link:
     def __init__(self, sock, remote_port):
         self.sock = sock
         self.rest = b""
-        self.early = []		# read when something else was awaited
+        self.early = []		# read while something else was awaited
         self.begun = False
         self.lane = 0
         self.may_skip = False
@@ -87,8 +87,8 @@ class Link:
             raise Closed("reset") from error
 
     def write_zerocopy(self, data):
-        """Without a copy, as far as the kernel can; what it is sent from is
-        written over as soon as the kernel says that it may be."""
+        """Send without a copy, as far as the kernel can. Overwrite the buffer
+        as soon as the kernel reports that this is allowed."""
         room = memoryview(bytearray(data))
         self.sock.setsockopt(socket.SOL_SOCKET, SO_ZEROCOPY, 1)
         self.sock.settimeout(WAIT)
@@ -103,7 +103,7 @@ class Link:
         room[:] = b"\xdb" * len(room)
 
     def zerocopy_done(self):
-        """How many more sends have ended"""
+        """Return how many more sends have completed."""
         try:
             _, said, _, _ = self.sock.recvmsg(0, 512, MSG_ERRQUEUE)
         except BlockingIOError:
@@ -114,7 +114,7 @@ class Link:
         return last - first + 1
 
     def write_pieces(self, pieces):
-        """Each is a segment of its own."""
+        """Write each piece as a segment of its own."""
         for piece in pieces:
             self.write(piece)
 
@@ -146,7 +146,7 @@ class Link:
         return frame
 
     def silent(self, seconds):
-        """Does nothing come in that time?"""
+        """Check whether nothing arrives in this time."""
         self.sock.settimeout(seconds)
         try:
             self.rest += self.sock.recv(1 << 18)
@@ -157,8 +157,8 @@ class Link:
         return False
 
     def ended(self, timeout=WAIT):
-        """How the kernel ends it, whatever it sends before; None if it does
-        not in that time."""
+        """Return how the kernel ends the connection, whatever it sends before;
+        None if it does not end it in this time."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
             self.rest = b""
@@ -171,7 +171,7 @@ class Link:
         return None
 
     def fin(self):
-        """No more from us; we go on reading."""
+        """Send no more; the link can still read."""
         self.sock.shutdown(socket.SHUT_WR)
 
     def fin_is_acked(self):
@@ -179,7 +179,7 @@ class Link:
                                     1)[0] == TCP_FIN_WAIT2
 
     def is_acked(self):
-        """Has the kernel acknowledged all that was written?"""
+        """Check whether the kernel has acknowledged all that was written."""
         left = fcntl.ioctl(self.sock, termios.TIOCOUTQ, bytes(4))
         return not any(left)
 
@@ -192,12 +192,13 @@ class Link:
         self.sock.close()
 
     def vanish(self):
-        """As if its host had died: nobody is told."""
+        """Disappear like a host that has crashed: the kernel is not
+        notified."""
         self.sock.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
         self.sock.close()
 
     def go_deaf(self):
-        """Not a segment gets in any more: nothing is acknowledged."""
+        """Drop every segment that arrives, so that nothing is acknowledged."""
         attach(self.sock, (RETURN, 0, 0, 0))
 
     def hear_again(self):
@@ -205,8 +206,8 @@ class Link:
 
 
 class Peer:
-    """A host on the other side of the wire. EXTS are the extension headers of
-    its handshake; None: it never starts one, and answers with none."""
+    """A host at the other end of the wire. EXTS are the extension headers of
+    its handshake; None: it sends no probe, and its replies have none."""
 
     def __init__(self, lab, address, exts=b"", lanes=None):
         self.lab = lab
@@ -225,11 +226,11 @@ class Peer:
         lab.peers.append(self)
 
     def ours(self):
-        """Does it show itself to be like the kernel under test?"""
+        """Check whether its handshake is that of our implementation."""
         return wire.EXT_FEATURES in wire.parse_ext(self.exts or b"")
 
     def has_operations(self):
-        """Does it say that it does operations on memory?"""
+        """Check whether its handshake announces operations on memory."""
         told = wire.parse_ext(self.exts or b"").get(wire.EXT_FEATURES)
         return bool(told) and bool(told[-1] & wire.MEMORY)
 
@@ -244,7 +245,8 @@ class Peer:
         return sock
 
     def bind(self, sock, lane):
-        """To a port that says LANE, as those do that announce so."""
+        """Bind to a port that encodes the path, as peers do that
+        announce so."""
         for _ in range(100):
             try:
                 return sock.bind((self.address, next(source_ports) + lane))
@@ -254,8 +256,8 @@ class Peer:
         raise Failure("no port is free")
 
     def connect(self, lane=0, rcvbuf=None, data_first=False):
-        """A connection, and nothing sent on it. DATA_FIRST: the last ACK of
-        TCP's handshake goes with the first data."""
+        """Connect, and send nothing. DATA_FIRST: the last ACK of TCP's
+        handshake goes with the first data."""
         sock = self.socket()
         if data_first:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
@@ -270,17 +272,18 @@ class Peer:
         return self.take(sock, wire.TCP_PORT, lane)
 
     def knock(self):
-        """Ask a kernel with a lower address to call; how it hangs up."""
+        """Ask a kernel with a lower address to dial; return how it ends this
+        connection."""
         try:
             return self.connect().ended()
         except Refused:
-            # It had hung up before connect() was through.
+            # The kernel has reset it before connect() returned.
             return "reset"
 
     def take(self, sock, remote_port, lane):
         link = Link(sock, remote_port)
         link.lane = lane
-        # What an earlier one received and never read is gone.
+        # An earlier link may have received frames that were never read.
         link.may_skip = any(other.lane == lane for other in self.links)
         self.links.append(link)
         return link
@@ -292,7 +295,7 @@ class Peer:
         self.listener = sock
 
     def take_no_data(self, on=True):
-        """Connections to come are made and ended, but no data gets in."""
+        """Let later connections be made and closed, but drop their data."""
         if on:
             attach(self.listener, (LOAD_LENGTH, 0, 0, 0),
                    (JUMP_IF_GREATER, 0, 1, LONGEST_TCP_HEADER),
@@ -310,14 +313,14 @@ class Peer:
         return self.take(sock, name[1], lane)
 
     def stop(self):
-        """As if it had never been; its links are reset."""
+        """Reset the links and stop listening."""
         for link in self.links:
             if link.sock.fileno() >= 0:
                 link.reset()
         if self.listener:
             self.listener.close()
 
-    # What it sends
+    # Frames that it sends
 
     def next_seq(self, lane):
         seq = self.tx_seq.get(lane, 1)
@@ -338,26 +341,27 @@ class Peer:
             ext=self.exts))
 
     def data(self, link, sport, dport, payload=b"", **fields):
-        """A message; in sequence, unless FIELDS say else."""
+        """Send a message; its number is the next one, unless FIELDS set
+        another."""
         if "seq" not in fields:
             fields["seq"] = self.next_seq(link.lane)
         link.send(wire.Frame(sport, dport, payload, **fields))
 
     def ask(self, link, kind, number, key, addr, payload=b""):
-        """Ask for an operation on the kernel's memory."""
+        """Request an operation on the kernel's memory."""
         link.send(wire.Frame(
             payload=payload, flags=wire.FLAG_RETRANSMITTED,
             ext=wire.operation(kind, number, key, addr)))
 
     def answer(self, link, number, payload=b"", status=wire.DONE):
-        """Answer what the kernel has asked for."""
+        """Respond to a request of the kernel."""
         link.send(wire.Frame(
             payload=payload, flags=wire.FLAG_RETRANSMITTED,
             ext=wire.operation(wire.ANSWER, number, status=status)))
 
     def greet(self, link, *ports):
-        """Map and handshake, the way a host begins; PORTS are congested.
-        Then the kernel's own are awaited."""
+        """Send map and handshake, as a host does first, with PORTS congested.
+        Then wait for the kernel's own."""
         link.send(wire.cong_frame(*ports))
         if link.lane and not self.ours():
             self.ping(link)
@@ -368,7 +372,8 @@ class Peer:
         return link
 
     def await_answer(self, link, answers):
-        """One more than ANSWERS to probes; what else comes is kept."""
+        """Wait for one more than ANSWERS replies to probes; keep other
+        frames."""
         while len(self.probe_answers) == answers:
             frame = link.read_frame()
             if not self.handle(link, frame):
@@ -380,11 +385,11 @@ class Peer:
     def welcome(self, timeout=WAIT):
         return self.greet(self.accept(timeout))
 
-    # What it receives
+    # Frames that it receives
 
     def handle(self, link, frame):
-        """True if the frame belongs to the handshake or is a map, which is
-        dealt with here; or was sent before."""
+        """Handle a frame of the handshake, a map, or a retransmit. Return
+        False for any other frame."""
         expect(link.begun or frame.is_map(),
                f"a connection begins with a congestion map, not {frame}")
         link.begun = True
@@ -409,7 +414,8 @@ class Peer:
         return False
 
     def is_repeated(self, link, frame):
-        """Sequence numbers run without a gap; what is repeated says so."""
+        """Check that sequence numbers run without a gap, and that a frame that
+        is sent again has the flag for it. Return whether it is sent again."""
         if not frame.seq and (frame.is_probe() or frame.is_probe_answer()):
             return False
         if frame.is_operation():
@@ -428,7 +434,7 @@ class Peer:
         return False
 
     def next_frame(self, link, timeout=WAIT):
-        """The next that is not the handshake's, nor a map."""
+        """Return the next frame that is neither of the handshake nor a map."""
         if link.early:
             return link.early.pop(0)
         while True:
@@ -437,9 +443,9 @@ class Peer:
                 return frame
 
     def pong(self, link, sport, timeout=WAIT):
-        """The answer to a ping must come next, and be exactly this."""
+        """Expect the pong next, exactly as it has to be."""
         frame = self.next_frame(link, timeout)
-        # Whether it may ask for an ack is for a test of its own to judge.
+        # Another test checks whether it may ask for an ack.
         flags = frame.flags & (wire.FLAG_RETRANSMITTED |
                                wire.FLAG_ACK_REQUIRED)
         wanted = wire.Frame(wire.PORT_PING, sport, seq=frame.seq, flags=flags,
@@ -447,14 +453,14 @@ class Peer:
         same("answer to a ping", wanted.header(), frame.header())
 
     def ping(self, link, sport=None, **fields):
-        """The kernel answers; nothing else comes before the answer."""
+        """Send a ping, and expect nothing before the pong."""
         if sport is None:
             sport = random.randrange(2, 1 << 16)
         self.data(link, sport, wire.PORT_PING, **fields)
         self.pong(link, sport)
 
     def message(self, link, sport, dport, payload=None):
-        """A message from the kernel must come next, and be exactly this."""
+        """Expect exactly this message from the kernel next."""
         frame = self.next_frame(link)
         same("ports of a message", (sport, dport), (frame.sport, frame.dport))
         if payload is not None:
@@ -463,8 +469,8 @@ class Peer:
 
     def operation(self, link, kind, payload, key=0, addr=0, number=None,
                   status=wire.DONE):
-        """A frame about an operation must come next, and be exactly this. Its
-        number, if none is given, is that of the message that is to follow."""
+        """Expect exactly this frame about an operation next. If no number is
+        given, it is that of the message that is to follow."""
         frame = self.next_frame(link)
         if number is None:
             number = self.rx_next.get(link.lane, 1)
@@ -477,14 +483,14 @@ class Peer:
         return number
 
     def answered(self, link, number, payload=b"", status=wire.DONE):
-        """The kernel's answer must come next."""
+        """Expect the kernel's response next."""
         self.operation(link, wire.ANSWER, payload, number=number,
                        status=status)
 
     def asked(self, link, kind, key, addr, payload):
-        """So must what it asks for; the number."""
+        """Expect the kernel's request next, and return its number."""
         return self.operation(link, kind, payload, key, addr)
 
     def skip(self, link):
-        """The kernel leaves a number out."""
+        """Take into account that the kernel leaves a sequence number out."""
         self.rx_next[link.lane] += 1

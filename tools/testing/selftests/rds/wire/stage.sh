@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# For the stages that run these tests. Needs common.sh, tap.sh.
+# Functions for the stages that run these tests. Needs common.sh, tap.sh.
 
 WIRE=$RDS_TOP/tools/testing/selftests/rds/wire
 
@@ -8,7 +8,7 @@ test_the_tests() {
 	tap_from "scripted peers" "the run" "$WIRE/selftest"
 }
 
-# wire_guest WHERE OPTIONS ARGUMENT...: the tests in a guest.
+# wire_guest WHERE OPTIONS ARGUMENT...: run the tests in a guest.
 wire_guest() {
 	local where=$1 options=$2
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Connections that are begun and never finished: SYNs from addresses that
-nobody has."""
+"""Begin connections and never finish them: send SYNs from addresses that no
+host has."""
 
 import errno
 import ipaddress
@@ -15,14 +15,14 @@ ETH_P_IP = 0x0800
 
 
 def checksum(data):
-    """Of the Internet."""
+    """Return the checksum of the Internet protocols."""
     total = sum(struct.unpack(f"!{len(data) // 2}H", data))
     total = (total & 0xffff) + (total >> 16)
     return ~(total + (total >> 16)) & 0xffff
 
 
 def packet(source, dest, port):
-    """The IPv4 packet of one SYN."""
+    """Return the IPv4 packet of one SYN."""
     addresses = source.packed + dest.packed
     tcp = struct.pack("!HHIIBBHHH", port, wire.TCP_PORT,
                       random.getrandbits(32), 0, 6 << 4, 2, 65535, 0, 0)
@@ -36,7 +36,7 @@ def packet(source, dest, port):
 
 
 def send(sock, frame):
-    """When there is room; the receiver may be behind."""
+    """Send a frame when there is room; the receiver may be behind."""
     while True:
         try:
             return sock.send(frame)
@@ -47,7 +47,7 @@ def send(sock, frame):
 
 
 def flood(namespace, device, mac, sources, dest, count):
-    """COUNT of them, from addresses of the network SOURCES."""
+    """Send COUNT SYNs from addresses of the network SOURCES."""
     first = int(ipaddress.ip_address(sources))
     dest = ipaddress.ip_address(dest)
     with namespace.entered():

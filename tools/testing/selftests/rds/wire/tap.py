@@ -10,15 +10,15 @@ TIMEOUT = 60
 
 
 class Failure(Exception):
-    """What a test found wrong."""
+    """The fault that a test has found."""
 
 
 class Skip(Exception):
-    """Why a test cannot be run here."""
+    """The reason why a test cannot run here."""
 
 
 def test(name, timeout=TIMEOUT):
-    """Marks a function as a test; it is called with the lab."""
+    """Mark a function as a test; it is called with the lab."""
     def add(function):
         TESTS.append((name, function, timeout))
         return function
@@ -43,7 +43,7 @@ def shown(value):
 
 
 def within(seconds, what, condition):
-    """CONDITION, a function, must come true in that time."""
+    """Wait until CONDITION, a function, returns true, at most so long."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -61,7 +61,8 @@ def on_alarm(_signal, _frame):
 
 
 def run_one(name, function, timeout, lab):
-    """Its result: "ok", "not ok" or the reason why it was skipped."""
+    """Run a test. Return its line of TAP without the number: "ok", "not ok",
+    or "ok" with the reason why it was skipped."""
     start = time.monotonic()
     signal.alarm(timeout)
     try:
@@ -72,7 +73,7 @@ def run_one(name, function, timeout, lab):
             lab.end_test()
     except Skip as why:
         return f"ok {{}} - {name} # SKIP {why}"
-    except Exception as error:	# whatever it is, it is this test's
+    except Exception as error:	# any error is this test's failure
         say(error if isinstance(error, Failure) else
             traceback.format_exc())
         if isinstance(error, Failure):
@@ -88,8 +89,8 @@ def run_one(name, function, timeout, lab):
 
 
 def run_all(lab, chosen, seconds=0):
-    """Run the tests that CHOSEN picks, and again until SECONDS have passed;
-    the exit status."""
+    """Run the tests that CHOSEN selects, and again until SECONDS have passed.
+    Return the exit status."""
     tests = [test for test in TESTS if chosen(test[0])]
     start = time.monotonic()
     number = failed = 0

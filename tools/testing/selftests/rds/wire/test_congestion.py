@@ -13,7 +13,7 @@ PORT = 5300
 
 
 def told(peer, link, *ports):
-    """Send a map, and be sure that it was taken."""
+    """Send a map, and wait until the kernel has processed it."""
     link.send(wire.cong_frame(*ports))
     peer.ping(link, 60001)
 
@@ -61,7 +61,8 @@ def waits(lab):
 
 
 def told_clear(peer, link):
-    """No ping here: the message that waited comes first, or does not."""
+    """Clear the map. Send no ping: the message that waited has to come
+    first."""
     link.send(wire.cong_frame())
     peer.message(link, PORT, 700, b"waited")
 
@@ -124,7 +125,7 @@ def own_address(lab):
     one, other = lab.lower(), lab.lower()
     one_link, other_link = one.dial(), other.dial()
     sock = lab.socket(PORT)
-    # Not all of them: an answer to a ping has to get through.
+    # Not all ports: a pong has to get through.
     one_link.send(wire.cong_frame(*range(2, 60000)))
     one.ping(one_link, 60001)
     same("sending to the other", 0,
@@ -184,7 +185,7 @@ def parked(lab):
         peer = lab.lower(exts)
         link = peer.dial(rcvbuf=4096)
         sock = lab.socket(PORT, sndbuf=1 << 24)
-        # More than TCP takes from us while the peer does not read
+        # More than TCP takes from the kernel while the peer does not read
         large = bytes(1 << 20)
         for _ in range(10):
             same("sending", 0, sock.send(peer.address, 700, large))

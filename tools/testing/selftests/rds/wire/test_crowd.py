@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Many at once, and many in turn. Memory stays bounded, and those who come
-later and keep the rules are served."""
+"""Many peers at once, and many in turn. Memory stays bounded, and later peers
+that keep the rules are served."""
 
 import ipaddress
 import resource
@@ -17,12 +17,12 @@ from test_handshake import need_ours
 
 PORT = 5700
 
-# A newcomer is served in that time, whatever else goes on.
+# A new peer is served within this time, whatever else happens.
 PROMPT = 5
 
 
 def newcomer(lab):
-    """Somebody new dials and is served; how long that took."""
+    """Let a new peer dial and be served; return how long that took."""
     start = time.monotonic()
     peer = lab.lower()
     link = peer.dial()
@@ -45,7 +45,7 @@ def many_files():
 
 
 def back_to(before, slack):
-    """Within 20 s, slab is at most SLACK kB above what it was."""
+    """Wait, at most 20 s, until slab is at most SLACK kB above what it was."""
     end = time.monotonic() + 20
     while True:
         more = kernel.memory()[0] - before[0]
@@ -57,8 +57,8 @@ def back_to(before, slack):
 
 
 def nothing_stays_of(count, before):
-    """After COUNT visits, no slab cache has half as many objects more than it
-    had BEFORE; some are freed a while later, within 20 s."""
+    """Check that after COUNT visits no slab cache has half as many more
+    objects than it had BEFORE. Some are freed later, within 20 s."""
     end = time.monotonic() + 20
     while True:
         now = kernel.objects()
@@ -73,7 +73,7 @@ def nothing_stays_of(count, before):
 
 
 def netstat(name):
-    """A counter of /proc/net/netstat."""
+    """Return a counter of /proc/net/netstat."""
     with open("/proc/net/netstat", encoding="ascii") as file:
         lines = [line.split() for line in file]
     for names, values in zip(lines[::2], lines[1::2]):
@@ -96,14 +96,14 @@ def half_open(lab):
             newcomer(lab)
         cookies_sent = netstat("SyncookiesSent") - sent
         say(f"{cookies_sent} cookies")
-        # A slow kernel forgets some before it has heard of the others.
+        # A slow kernel forgets some before it has received the others.
         expect(kernel.finds_leaks() or cookies_sent > 5000,
                "the kernel was not flooded")
         nowhere = ipaddress.ip_network(f"{NOWHERE}/16")
         same("connections to nobody", [], [
             peer for peer in kernel.connections()
             if ipaddress.ip_address(peer) in nowhere])
-        # What KASAN keeps for a while is no leak.
+        # Memory that KASAN holds back for a while is no leak.
         if not kernel.finds_leaks():
             back_to(before, 2048)
     finally:
@@ -168,7 +168,8 @@ def idle_greeters(lab):
 
 
 def strangers():
-    """TCP connections to our port without an RDS connection."""
+    """Return the number of TCP connections to the RDS port that have no RDS
+    connection."""
     said = kernel.run("ss", "-Htn", "state", "established", "sport", "=",
                       str(wire.TCP_PORT))
     there = [line.split()[3].rsplit(":", 1)[0].strip("[]").removeprefix(
@@ -178,7 +179,7 @@ def strangers():
 
 
 def one_visit(lab, exts=b""):
-    """Greets, asks, goes. With fewer objects than a Peer has."""
+    """Send a ping and a message, and reset. Uses fewer objects than a Peer."""
     peer = lab.lower(exts)
     link = peer.connect()
     link.send(wire.Frame(9, 0, seq=1),
@@ -245,7 +246,8 @@ def knocks(lab):
 
 
 def ended_by(lab, peers):
-    """Each ends its connection, and acknowledges nothing any more."""
+    """Have each peer close its connection, and acknowledge nothing any
+    more."""
     for peer in peers:
         peer.links[0].go_deaf()
     for peer in peers:
@@ -268,7 +270,7 @@ def deaf_in_the_end(lab):
         if number % 200 == 100:
             newcomer(lab)
     ended_by(lab, peers)
-    # All that there were when its turn came waited for 2 s each, once.
+    # Each of those present when its turn came has waited 2 s, once.
     for _ in range(3):
         say(f"served after {newcomer(lab):.1f} s")
     need_ours("keep them for ever")
@@ -279,7 +281,8 @@ def deaf_in_the_end(lab):
 
 
 def connected():
-    """Peers of TCP connections to our port, of whatever state."""
+    """Return the peers of TCP connections to the RDS port, in any state but
+    TIME-WAIT."""
     said = kernel.run("ss", "-Htan", "sport", "=", str(wire.TCP_PORT))
     return {line.split()[4].rsplit(":", 1)[0].strip("[]").removeprefix(
         "::ffff:") for line in said.splitlines()
@@ -370,7 +373,7 @@ def slowest_goes(lab):
                     9, PORT, bytes(1 << 17), peer.next_seq(0),
                     length=wire.MAX_MESSAGE).encode())
             except Closed:
-                pass	# it is one of those that have to go
+                pass	# it is one of those that are dropped
         for _ in range(20):
             frame = wire.Frame(9, PORT, bytes(wire.MAX_MESSAGE),
                                fast.next_seq(0)).encode()
@@ -451,7 +454,8 @@ def rare_answers(lab):
     need_ours("are not asked that often")
     sock = lab.socket(PORT)
     peer = lab.lower(LEGACY)
-    # The first probe goes after so long, the next not before twice that.
+    # The first window probe is sent after this time, the next one not before
+    # twice that.
     route = f"{peer.address}/32 via 10.8.0.2 src {KERNEL} rto_min 1500ms"
     kernel.run("ip", "route", "add", *route.split())
     old = kernel.sysctl("net/rds/tcp/user_timeout_ms", 2000)
@@ -466,7 +470,7 @@ def rare_answers(lab):
         time.sleep(10)
         expect(peer.address in connected(), "it was given up")
         expect(netstat("TCPWinProbe") - probes > 2, "it was not probed")
-        # Nothing reaches it any longer.
+        # From here on nothing reaches it.
         kernel.run("ip", "-n", lab.away.name, "route", "add", "blackhole",
                    f"{peer.address}/32")
         within(5, "silence has an end",
@@ -516,7 +520,7 @@ def charged(lab):
             before = group.used()
             for _ in range(count):
                 peer.data(link, 9, PORT, bytes(size))
-            # Each CPU has some in stock that is charged already.
+            # Each CPU has a stock that is charged already.
             within(10, f"{count} messages of {size} bytes are charged",
                    lambda: group.used() - before > size * count * 3 // 4)
             for _ in range(count):
@@ -536,7 +540,7 @@ def charged(lab):
 
 
 def maps(peer, link):
-    """All maps until the kernel says no more."""
+    """Read until the kernel sends no more; return all maps."""
     while not link.silent(1) or link.rest:
         try:
             peer.handle(link, link.read_frame(1))

@@ -20,7 +20,7 @@ CUTS = (0, 1, 24, 47, 48, 49, 500, WHOLE - 1, WHOLE)
 
 
 def end(link, how):
-    """End it, and see that the kernel does, too."""
+    """End the connection, and check that the kernel ends it, too."""
     if how == "reset":
         link.reset()
         return
@@ -42,8 +42,8 @@ def phases(lab):
 
 
 def be_known(lab, peer):
-    """One that no socket has heard from is forgotten when it goes, and its
-    numbers begin anew."""
+    """Deliver a message to a socket. Otherwise the kernel would forget the
+    peer and its sequence numbers when the connection ends."""
     sock = lab.socket(PORT)
     try:
         link = peer.dial()
@@ -79,7 +79,7 @@ def one_phase(lab, peer, how, cut):
         if cut < WHOLE:
             wanted = [["second"]]
         elif how == "fin":
-            wanted = [[]]		# the first was received before
+            wanted = [[]]		# the first one has been received before
         else:
             wanted = [["first"], ["second"]]
         expect(names in wanted, f"after {how} at {cut}: delivered {names}")
@@ -210,7 +210,8 @@ def scanner(lab):
 
 
 def served_again(peer):
-    """The next connection is kept; it may still be one that took no data."""
+    """Expect the next connection to be kept; it may still be one that drops
+    data."""
     peer.take_no_data(False)
     link = peer.accept()
     link.hear_again()
@@ -280,7 +281,7 @@ def replies_garbage(lab):
 
 
 def vanish_and_return(peer, number, sock, connect, pause=0):
-    """Its host dies, and is another when it is back."""
+    """Let the peer's host crash, and return with a new generation number."""
     served(peer, connect(), sock, b"before")
     peer.links[-1].vanish()
     time.sleep(pause)
@@ -312,7 +313,7 @@ def vanished_just_now(lab):
 
 
 def called(peer):
-    """It asks to be called, and is."""
+    """Knock, and return the connection that the kernel makes in return."""
     peer.knock()
     return peer.welcome()
 
@@ -342,7 +343,7 @@ def own_host(lab):
         with socket.socket() as sock:
             sock.bind((KERNEL, 0))
             sock.settimeout(5)
-            # The reset may come before connect() has returned.
+            # The reset may arrive before connect() has returned.
             try:
                 sock.connect((KERNEL, wire.TCP_PORT))
                 sock.sendall(text)
@@ -362,7 +363,8 @@ def urgent(lab):
     link = peer.dial()
     link.sock.settimeout(5)
     link.sock.send(b"!", socket.MSG_OOB)
-    # Answered or not, ended or not: only this connection may suffer.
+    # The kernel may reply and may end the connection; no other connection may
+    # suffer.
     try:
         peer.data(link, 9, wire.PORT_PING)
         link.ended(0.5)

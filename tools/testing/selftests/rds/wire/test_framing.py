@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The stream of frames: lengths, flags, fields nobody looks at, and every way
-to cut it into segments."""
+"""The stream of frames: lengths, flags, fields that are ignored, and every way
+to cut the stream into segments."""
 
 import os
 
@@ -188,7 +188,7 @@ def zerocopy(lab):
     link.write = link.write_zerocopy
     for payload in payloads:
         peer.data(link, 9, PORT, payload)
-    # All have been written over by now, and none has been read.
+    # All buffers have been overwritten by now, and no message has been read.
     for payload in payloads:
         same("a message", (payload, peer.address, 9), sock.recv())
     del link.write

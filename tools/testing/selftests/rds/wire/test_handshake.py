@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Pings, and the handshake that tells of lanes, generations and features."""
+"""Pings, and the handshake, which carries the number of paths, the generation
+number and the features."""
 
 import contextlib
 import itertools
@@ -21,7 +22,7 @@ def need_ours(why):
 
 @contextlib.contextmanager
 def lanes_for_others():
-    """Peers that do not show themselves to be ours are offered more lanes."""
+    """Offer more than one path to peers of other implementations as well."""
     if not kernel.is_ours():
         yield
         return
@@ -33,7 +34,8 @@ def lanes_for_others():
 
 
 def judge_exts(frame, paths):
-    """The handshake must say exactly this; who it says to be."""
+    """Check that a handshake frame has exactly these extension headers; return
+    the identity that it carries."""
     if not kernel.is_ours():
         same("extension headers", wire.npaths(8).ljust(16, b"\0"), frame.ext)
         return None
@@ -48,7 +50,7 @@ def judge_exts(frame, paths):
 
 
 def serve(lab, peer, link, sock):
-    """A ping and a message each way."""
+    """Exchange a ping and a message each way."""
     peer.ping(link)
     peer.data(link, 77, sock.port, b"in")
     same("a message", (b"in", peer.address, 77), sock.recv())
@@ -189,7 +191,7 @@ def odd_handshake(lab):
     answers = len(peer.probe_answers)
     peer.data(link, wire.PORT_PROBE, wire.PORT_PING, b"payload",
               ext=peer.exts)
-    # It and the pong come in any order.
+    # This reply and the pong come in any order.
     peer.await_answer(link, answers)
     peer.ping(link)
     same("answers", answers + 1, len(peer.probe_answers))
@@ -334,7 +336,7 @@ def npaths_dialling(lab):
 
 
 def no_more(peer):
-    """Does nobody connect for a while?"""
+    """Check that the kernel makes no connection for a while."""
     peer.listener.settimeout(0.3)
     try:
         peer.listener.accept()[0].close()
@@ -412,7 +414,7 @@ def ours_waits(lab):
         same("sequence of the probe", 0, probe.seq)
         judge_exts(probe, 8)
         quiet = link.silent(0.3)
-        # Its patience ends after 2 s; if we were that slow, once more.
+        # The kernel waits at most 2 s. If this test was that slow, repeat it.
         if time.monotonic() - start < 1.5:
             break
     if not quiet:
@@ -433,7 +435,7 @@ def identity(lab):
         for visit in range(3):
             link = peer.dial()
             if visit:
-                # From here on it has to remember.
+                # From here on the kernel has to remember the peer.
                 peer.data(link, 9, PORT, b"remember")
                 same("a message", b"remember", sock.recv()[0])
             link.reset()
@@ -449,7 +451,7 @@ def identity(lab):
 
 
 def said_by(peer):
-    """The identities told since this was last asked."""
+    """Return the identities received since the last call."""
     frames = peer.probes + peer.probe_answers
     peer.probes.clear()
     peer.probe_answers.clear()

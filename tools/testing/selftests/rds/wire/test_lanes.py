@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Lanes: connections of one peer beside each other, each with a sequence of
-its own, told apart by source port."""
+"""Paths: connections of one peer beside each other, each with sequence numbers
+of its own, told apart by source port."""
 
 import select
 
@@ -139,7 +139,7 @@ def idle_lanes(lab):
 
 
 def readable(links):
-    """Those of LINKS that have something to read."""
+    """Return those of LINKS that have something to read."""
     early = [link for link in links if link.rest]
     return early or select.select(links, [], [], 10)[0]
 

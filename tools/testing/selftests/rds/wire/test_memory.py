@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Operations on memory: what peers do to the kernel's, and the kernel to
-theirs, by frames that only peers like it take."""
+"""Operations on memory: requests of peers for the kernel's memory and of the
+kernel for peers' memory, by frames that only peers of our implementation
+accept."""
 
 import errno
 import os
@@ -19,19 +20,18 @@ from test_lanes import dial_all, readable
 PORT = 6200
 EIGHT = wire.npaths(8) + wire.gen_num(GENERATION) + wire.sport_idx() + \
     wire.features(bits=wire.STRICT | wire.MEMORY)
-OTHER = "10.8.0.1"		# the kernel's, too, but no peer's to dial
+OTHER = "10.8.0.1"		# the kernel's, too, but no peer dials it
 PAGE = 4096
 TOKEN = 0x123456789abcdef0
-DEPTH = 16			# operations that the kernel has out
-PLACE = (0x5eed, 24, 40)	# key, where that begins, how far behind that
+DEPTH = 16			# at most so many requests of the kernel
+PLACE = (0x5eed, 24, 40)	# key, address of the region, offset behind that
 THERE = 24 + 40
 TELLS = NOTIFY_ME | READWRITE
 
 
 def meet(lab, exts=MEMORY, **more):
-    """
-    (peer, its connection, a socket). A message has come by the connection, for
-    one that nobody used is forgotten as soon as it ends.
+    """Return (peer, its connection, a socket). A message has arrived by the
+    connection, because an unused connection is forgotten as soon as it ends.
     """
     need_ours("do no operations on memory over TCP")
     peer = lab.lower(exts)
@@ -52,7 +52,7 @@ def nothing_comes(peer, link, seconds=0.3):
 
 
 def number_of(peer):
-    """That of the message that PEER sends next"""
+    """Return the number of the message that PEER sends next."""
     return peer.tx_seq.get(0, 1)
 
 
@@ -61,7 +61,7 @@ def word(value):
 
 
 def write_works(peer, link, memory, where):
-    """An operation, to see that those go on."""
+    """Check that operations still work."""
     key, begin = where
     text = os.urandom(8)
     peer.ask(link, wire.WRITE, 0xfeed, key, begin, text)
@@ -69,14 +69,14 @@ def write_works(peer, link, memory, where):
     same("memory", text, memory[:8])
 
 
-# What peers do to the kernel's memory
+# Operations on the kernel's memory
 
 @test("memory: peers write and read it, and nothing around it")
 def write_and_read(lab):
     peer, link, sock = meet(lab)
     memory = Memory(3 * PAGE, 5)
     key, begin = sock.register(memory)
-    # The page is a random one.
+    # The address of the page is random.
     same("where in a page it begins", 5, begin % PAGE)
     wanted = bytearray(memory.size)
     for at, size in ((0, 1), (memory.size - 1, 1), (7, PAGE), (PAGE - 5, 1),
@@ -113,7 +113,7 @@ def large(lab):
     expect(not any(memory.around()), "something around it was written to")
 
 
-HALVES = 1 << 31 | 1 << 63	# nothing is carried from half to half
+HALVES = 1 << 31 | 1 << 63	# no carry from one half to the other
 ATOMICS = (
     (wire.FADD, 7, wire.operands(5), 12),
     (wire.FADD, wire.ALL, wire.operands(2), 1),
@@ -157,7 +157,7 @@ def six(lab):
     memory = Memory(100, 3)
     where = sock.register(memory)
     write_works(peer, link, memory, where)
-    # What is for one address is not for another.
+    # A region of one address is not accessible by another.
     other, link, _ = meet(lab)
     other.ask(link, wire.WRITE, 1, *where, bytes(8))
     other.answered(link, 1, status=wire.REFUSED)
@@ -165,7 +165,7 @@ def six(lab):
 
 
 def forbidden(lab, sock, memory):
-    """What is asked for, by what makes it wrong"""
+    """Return requests that are wrong, by what makes them wrong."""
     key, begin = sock.register(memory)
     size = memory.size
     fixed, first = sock.register(memory, 0)
@@ -213,7 +213,7 @@ def forbidden(lab, sock, memory):
 @test("memory: what the key does not allow is refused, and no more than that")
 def refused(lab):
     peer, link, sock = meet(lab)
-    # It ends with half a word.
+    # The region ends with half a word.
     memory = Memory(PAGE + 100, 16)
     text = os.urandom(memory.size)
     memory[:] = text
@@ -235,7 +235,7 @@ def barred(lab):
     peer, link, sock = meet(lab)
     key, begin = sock.register(Memory(8))
     script = []
-    # The read's end is known to who asks before there is a message.
+    # The requester of a read learns of its failure before there is a message.
     for ahead, kind, payload, status, bars in (
             (0, wire.WRITE, bytes(9), wire.REFUSED, True),
             (0, wire.WRITE, bytes(8), wire.DONE, False),
@@ -261,12 +261,12 @@ def used_once(lab):
     peer, link, sock = meet(lab)
     memory = Memory(100)
     where = sock.register(memory, READWRITE | kernel.USE_ONCE)
-    # It has not said so yet.
+    # The peer has not reported the use yet.
     write_works(peer, link, memory, where)
     write_works(peer, link, memory, where)
     peer.data(link, 9, PORT, b"used", ext=wire.used(where[0], 8, True))
     same("a message", b"used", sock.recv()[0])
-    # That waits for the end of what is about to end.
+    # The call waits until the region, which is being freed, is gone.
     same("to free it", errno.EINVAL, sock.free(where[0]))
     text = memory[:]
     peer.ask(link, wire.WRITE, 1, *where, bytes(8))
@@ -288,7 +288,7 @@ def told(lab):
     write_works(peer, link, memory, (key, begin))
 
 
-# Nonsense
+# Invalid frames
 
 @test("memory: frames of no known kind are passed over")
 def unknown_kinds(lab):
@@ -338,8 +338,8 @@ def nonsense(lab):
         same(f"a message after {name}", b"after", sock.recv()[0])
 
 
-# Answers where 8 bytes, or none, would be right: how far from the number, how
-# many bytes; and how the operation ends
+# Responses where 8 bytes, or none, would be right: distance from the number,
+# size; and the status of the operation
 TO_FETCH = {
     "twice": (((0, 8), (0, 8)), kernel.SUCCESS),
     "7 bytes": (((0, 7),), kernel.OTHER_ERROR),
@@ -381,7 +381,7 @@ def one_wrong_answer(peer, link, sock, kind, answers, status):
     link = peer.dial()
     same("sending", 0, sock.send(peer.address, 78, b"next"))
     frame = peer.next_frame(link)
-    # That of an operation that is done is sent again.
+    # The message of an operation that has succeeded is sent again.
     if status == kernel.SUCCESS and frame.payload == b"lost":
         frame = peer.next_frame(link)
     same("the next message", b"next", frame.payload)
@@ -435,7 +435,7 @@ def takes_answers_later(lab):
     peer.ping(link)
 
 
-# What the kernel does to peers' memory
+# Operations on peers' memory
 
 @test("memory: the kernel asks to write, and the message follows at once")
 def asks_to_write(lab):
@@ -469,7 +469,8 @@ def asks_to_read(lab):
         same("sending", 0, sock.send(peer.address, 79, b"second"))
         number = peer.asked(link, wire.READ, key, THERE, wire.length(size))
         nothing_comes(peer, link)
-        # Who waits for the kernel is still answered.
+        # While the kernel waits for its response, it serves the peer's
+        # requests.
         theirs = Memory(8)
         where = sock.register(theirs)
         write_works(peer, link, theirs, where)
@@ -486,7 +487,7 @@ def asks_to_read(lab):
         expect(not any(mine.around()), "something around it was written to")
 
 
-# What the program says, and what is asked for
+# What the program passes, and what the kernel requests
 ASKED = (
     (kernel.CMSG_FADD, (5,), wire.FADD, wire.operands(5)),
     (kernel.CMSG_CSWP, (7, 9), wire.CSWP, wire.operands(9, 7, wire.ALL)),
@@ -528,7 +529,7 @@ def far_away(lab):
 
 
 def bare(peer, sock, memory, flags=0, token=TOKEN):
-    """Have the kernel ask for an operation that no message follows."""
+    """Have the kernel request an operation that no message follows."""
     same("sending", 0, sock.rdma(peer.address, 78, b"", PLACE, memory,
                                  NOTIFY_ME | SILENT | flags, token))
 
@@ -541,7 +542,7 @@ def bare_operations(lab):
     asks = {0: (wire.READ, key, THERE, wire.length(8)),
             READWRITE: (wire.WRITE, key, THERE, bytes(8))}
     brings = {0: bytes(8), READWRITE: b""}
-    # What is written does not overtake what is read.
+    # A write does not overtake a read.
     for first, then, flags, waits in (
             (0, 0, 0, False), (0, 0, FENCE, True), (0, READWRITE, 0, True),
             (READWRITE, 0, FENCE, False), (READWRITE, READWRITE, 0, False),
@@ -557,7 +558,7 @@ def bare_operations(lab):
         two = peer.asked(link, *asks[then])
         peer.skip(link)
         peer.message(link, PORT, 79, b"behind")
-        # In any order
+        # Responses may come in any order.
         peer.answer(link, two, brings[then])
         if not waits:
             peer.answer(link, one, brings[first])
@@ -628,7 +629,7 @@ def together(lab):
 
 
 def first_operation(peer, links):
-    """(the lane it comes by, its number)"""
+    """Return (the path it comes by, its number)."""
     while True:
         for link in readable(links):
             frame = link.read_frame()
@@ -670,7 +671,7 @@ def refusal(lab):
         same("sending", 0, sock.rdma(peer.address, 78, b"lost", PLACE, mine,
                                      token=TOKEN))
         number = peer.asked(link, wire.READ, PLACE[0], THERE, wire.length(8))
-        # What comes with it is nobody's.
+        # A payload in a refusal is ignored.
         peer.answer(link, number, b"notthis!", status)
         same("how it ends", [(TOKEN, kernel.REMOTE_ERROR)], sock.statuses())
         peer.skip(link)
@@ -681,7 +682,7 @@ def refusal(lab):
         peer.answer(link, number, status=status)
         same("how it ends", [(TOKEN, kernel.REMOTE_ERROR)], sock.statuses())
         peer.skip(link)
-        # That of a write is on its way already.
+        # The message of a write has been sent already.
         same("sending", 0, sock.rdma(peer.address, 78, b"sent", PLACE, mine,
                                      TELLS, TOKEN))
         number = peer.asked(link, wire.WRITE, PLACE[0], THERE, bytes(8))
@@ -691,7 +692,8 @@ def refusal(lab):
         same("sending", 0, sock.send(peer.address, 79, b"next"))
         peer.message(link, PORT, 79, b"next")
         expect(not any(mine[:]), "it was written to")
-    # Who has not asked is told only if he wants to know of failures.
+    # A socket that has not asked for a notification receives one only if it
+    # has asked for those of failures.
     for wants in (0, 1):
         same("RDS_RECVERR", 0, sock.option(kernel.RECVERR,
                                            struct.pack("i", wants)))
@@ -726,13 +728,13 @@ def early_answer(lab):
             same("how it ends", [(TOKEN, status)], sock.statuses())
             same("sending", 0, sock.send(peer.address, 79, b"behind"))
             same("what is written", mine[:], link.read(frame.length))
-            # What was refused has no message any more.
+            # A message whose operation was refused is not sent.
             if text and status == wire.DONE:
                 peer.message(link, PORT, 78, text)
             else:
                 peer.skip(link)
             peer.message(link, PORT, 79, b"behind")
-    # And the end of the question never comes.
+    # The end of the request is never read.
     bare(peer, sock, mine, READWRITE)
     link.read(wire.HEADER_BYTES)
     peer.answer(link, peer.rx_next[0])
@@ -752,7 +754,7 @@ def unsent(lab):
                                  TELLS, TOKEN))
     number = peer.asked(link, wire.WRITE, PLACE[0], THERE, bytes(8))
     peer.message(link, PORT, 78, b"text")
-    # One that was sent later is not, once TCP has acknowledged it.
+    # A message sent later is no longer unsent, once TCP has acknowledged it.
     same("sending", 0, sock.send(peer.address, 78, b"behind"))
     peer.message(link, PORT, 78, b"behind")
     within(5, "what is behind it", lambda: sock.unsent() == len(b"text"))
@@ -768,7 +770,7 @@ def unsent(lab):
       timeout=400)
 def unanswered(lab):
     peer, link, sock = meet(lab)
-    # The default takes the long form.
+    # The default is tested in the long form.
     limit = 30 if lab.full else 2
     old = kernel.sysctl("net/rds/op_timeout_ms", limit * 1000)
     try:
@@ -781,7 +783,7 @@ def unanswered(lab):
             for _ in range(3):
                 out.append(peer.asked(link, kind, PLACE[0], THERE, text))
                 peer.skip(link)
-            # With each answer it has as long again, and with nothing else.
+            # Each response restarts the time limit, and nothing else does.
             for token in range(2):
                 time.sleep(0.7 * limit)
                 peer.answer(link, out.pop(0), result)
@@ -798,7 +800,7 @@ def unanswered(lab):
             same("how it ends", [(2, kernel.DROPPED)], sock.statuses())
             link.close()
             link = peer.dial()
-        # What was answered in time is not remembered.
+        # An operation that completed in time has no effect later.
         bare(peer, sock, Memory(8))
         peer.answer(link, peer.asked(link, wire.READ, PLACE[0], THERE,
                                      wire.length(8)), bytes(8))
@@ -874,7 +876,7 @@ def dropped(lab):
         for number in range(DEPTH):
             bare(peer, sock, mine, READWRITE if number < 5 else 0,
                  token=number)
-        # These wait, for there is no room.
+        # These wait, because the limit is reached.
         same("sending", 0, sock.rdma(peer.address, 78, b"later", PLACE, mine,
                                      TELLS, DEPTH))
         same("sending", 0, sock.send(peer.address, 79, b"behind"))
@@ -906,7 +908,7 @@ def dropped(lab):
         peer.message(link, PORT, 79, b"behind")
         peer.answer(link, number)
         same("how it ends", [(DEPTH, kernel.SUCCESS)], sock.statuses())
-        # An answer by another connection is an answer to nothing.
+        # A response by another connection matches no request.
         bare(peer, sock, mine)
         number = peer.asked(link, wire.READ, PLACE[0], THERE, wire.length(8))
         peer.skip(link)
@@ -1007,7 +1009,7 @@ def others_ask(lab):
             peer.ask(link, kind, number_of(peer), key, begin, payload)
         peer.ping(link)
         same("memory", bytes(8), memory[:])
-        # Nor is any message barred.
+        # No message is dropped either.
         peer.ask(link, wire.WRITE, number_of(peer), key, begin, bytes(9))
         peer.data(link, 9, PORT, b"text")
         same("a message", b"text", sock.recv()[0])
@@ -1024,7 +1026,7 @@ def no_longer(lab):
     peer.skip(link)
     link.reset()
     same("how it ends", [(TOKEN, kernel.DROPPED)], sock.statuses())
-    # It is not there to be asked, and was one of ours.
+    # The peer is not connected, and was one that does operations.
     bare(peer, sock, mine)
     peer.exts = OURS
     link = peer.dial()
@@ -1069,7 +1071,7 @@ def before_greeting(lab):
 @test("memory: no page is kept pinned")
 def unpinned(lab):
     peer, link, sock = meet(lab)
-    # What other tests have left is let go by and by.
+    # Pages of other tests are released later.
     within(5, "pages pinned by others", lambda: not kernel.pinned())
     memory, mine = Memory(10 * PAGE), Memory(3 * PAGE)
     where = sock.register(memory)
@@ -1085,7 +1087,7 @@ def unpinned(lab):
            lambda: kernel.pinned() == 10 + 3 * (DEPTH + 3))
     peer.ask(link, wire.WRITE, 1, where[0], where[1] + memory.size, b"x")
     link.reset()
-    # Those that have begun are dropped, but for the three that have not.
+    # The operations that were requested are dropped. Three were not requested.
     within(5, "those that are dropped are let go",
            lambda: kernel.pinned() == 10 + 3 * 3)
     sock.close()

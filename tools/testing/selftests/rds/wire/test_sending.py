@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the kernel sends, and sends again when a connection was lost."""
+"""What the kernel sends, and sends again after a connection was lost."""
 
 import errno
 import os
@@ -47,7 +47,8 @@ def no_ack_asked(lab):
 
 
 def deaf_and_reset(lab, peer, link, sock, count):
-    """Send COUNT messages that TCP does not acknowledge, then lose them."""
+    """Have COUNT messages sent that TCP does not acknowledge, then lose
+    them."""
     link.go_deaf()
     for number in range(count):
         same("sending", 0, sock.send(peer.address, 78, b"%d" % number))
@@ -56,7 +57,8 @@ def deaf_and_reset(lab, peer, link, sock, count):
 
 
 def dialler(lab, exts, higher):
-    """A peer that is connected, and what connects it anew."""
+    """Return a connected peer, its link, and the function that connects
+    again."""
     if not higher:
         peer = lab.lower(exts)
         return peer, peer.dial(), peer.dial
@@ -103,7 +105,7 @@ def not_again(lab):
             for number in range(5):
                 same("sending", 0, sock.send(peer.address, 78, b"%d" % number))
                 peer.message(link, PORT, 78, b"%d" % number)
-            # TCP has acknowledged by now: there is no delay on the way.
+            # TCP has acknowledged by now: the wire has no delay.
             time.sleep(0.2)
             link.reset()
             link = connect()
@@ -116,7 +118,7 @@ def not_again(lab):
 @test("half of a large message is lost: all of it is sent again")
 def half_again(lab):
     peer = lab.lower()
-    # So small that the end of it cannot be acknowledged.
+    # So small that the end of the message cannot be acknowledged
     link = peer.dial(rcvbuf=65536)
     sock = lab.socket(PORT, sndbuf=4 << 20)
     text = os.urandom(wire.MAX_MESSAGE)
@@ -146,7 +148,7 @@ def flushed(lab):
         same("sending", 0, sock.send(peer.address, 78, b"new"))
         peer.message(link, PORT, 78, b"new")
         same("messages for the old one", [], peer.repeated)
-        # An answer to a ping may not have been acknowledged either.
+        # A pong may not have been acknowledged either.
         expect(0 <= kernel.counters()["send_drop_restarted"] - before - 5 < 3,
                "they are not counted as what they are")
         sock.close()
@@ -179,8 +181,8 @@ def storm(lab):
             for _ in range(min(7, total - got)):
                 peer.message(link, PORT, 78, b"%d" % got)
                 got += 1
-            # It reads what has come, so that nothing that TCP has
-            # acknowledged is lost, and is deaf before it goes.
+            # Read what has arrived, so that nothing is lost that TCP has
+            # acknowledged, and drop later segments before the reset.
             link.go_deaf()
             while not link.silent(0.01) and got < sent:
                 peer.message(link, PORT, 78, b"%d" % got)
@@ -192,7 +194,7 @@ def storm(lab):
 
 
 def read_until_fin(peer, link):
-    """(messages, bytes there are of the next, bytes that it has)"""
+    """Return (messages, bytes received of the next one, its size)."""
     messages = []
     while True:
         there, whole = 0, wire.HEADER_BYTES
@@ -209,9 +211,10 @@ def read_until_fin(peer, link):
 
 
 def cut_once(lab, peer, sizes):
-    """Have more sent than TCP takes, and end the connection in good order. The
-    rest has to come by the next one. Where it was cut: (whole messages before,
-    bytes of the next, were those all but one)"""
+    """Have more sent than TCP takes, and close the connection in good order.
+    The rest has to arrive by the next connection. Return where the stream was
+    cut: (whole messages before, bytes of the next, whether only one byte of it
+    was missing)."""
     sock = lab.socket(PORT, sndbuf=4 << 20)
     link = peer.dial(rcvbuf=8192)
     for number, size in enumerate(sizes):
@@ -219,7 +222,8 @@ def cut_once(lab, peer, sizes):
                                      struct.pack(">I", number) + bytes(size)))
     time.sleep(0.05)
     link.fin()
-    # What is read before the kernel has seen that makes room for more.
+    # Reading makes room for more, so do not read before the kernel has seen
+    # the FIN.
     within(WAIT, "the kernel acknowledges a FIN", link.fin_is_acked)
     peer.answers_probes = False
     messages, there, whole = read_until_fin(peer, link)
@@ -246,8 +250,9 @@ def fin_is_no_byte(lab):
         if hit:
             say(f"one byte was lacking at attempt {attempt}")
             return
-        # Where TCP stops hardly changes: have a message end just behind it.
-        # If it took all before the kernel was done with our FIN: try again.
+        # The place where TCP stops hardly changes: make a message end just
+        # behind it. If TCP took everything before the kernel had processed the
+        # FIN, try again.
         if there >= wire.HEADER_BYTES + 4:
             sizes[count] = there + 1 - wire.HEADER_BYTES - 4
         else:
@@ -281,7 +286,7 @@ def buffer_full(lab):
 @test("a peer that falls silent is given up in bounded time", timeout=120)
 def silent(lab):
     need_ours("wait for half a minute and more")
-    # The default is ten seconds; that takes the long form.
+    # The default, ten seconds, is tested in the long form.
     limit = 10000 if lab.full else 2000
     old = kernel.sysctl("net/rds/tcp/user_timeout_ms", limit)
     try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is taken for a message that was received before. Toward hosts of any
-other make: a number below the next one, and the flag that says so. Between
-hosts like the one under test: a number below the next one. A new generation
-of the peer begins anew."""
+"""Detection of duplicates. From a peer that runs another implementation, a
+message is a duplicate if its number is below the next one and its header has
+the retransmit flag. From a peer that runs ours, it is one if its number is
+below the next one. A new generation of the peer starts with new numbers."""
 
 import random
 
@@ -18,15 +18,16 @@ BIG = (1 << 64) - 1
 
 
 def play(lab, peer, script, link=None):
-    """SCRIPT: (sequence number, flags, is it delivered). All that is delivered
-    must be, in this order, and nothing else."""
+    """Send the messages of SCRIPT, (sequence number, flags, is it delivered),
+    and check that those that must be delivered are, in this order, and no
+    others."""
     link = link or peer.dial()
     sock = lab.socket(PORT)
     try:
         before = kernel.counters()["recv_drop_old_seq"]
         for number, (seq, flags, _) in enumerate(script):
             peer.data(link, 9, PORT, b"%d" % number, seq=seq, flags=flags)
-        # From here on, numbers that any rule takes.
+        # From here on, use numbers that any rule accepts.
         peer.tx_seq[0] = max(peer.tx_seq.get(0, 0), 1 << 40)
         synchronise(peer, link)
         wanted = [b"%d" % number for number, (_, _, taken)
@@ -42,8 +43,8 @@ def play(lab, peer, script, link=None):
 
 
 def synchronise(peer, link):
-    """All that was sent has been dealt with: a handshake is answered whatever
-    the sequence."""
+    """Wait until all that was sent has been processed: the kernel replies to a
+    probe whatever its sequence number."""
     if not peer.ours():
         peer.ping(link)
         return
@@ -140,7 +141,7 @@ def at_random(lab):
             script.append((seq, flags, taken))
             if taken:
                 following = seq + 1
-        # The first is in order, so that the next one is known.
+        # The first is in order, so that the next number is known.
         play(lab, lab.lower(exts), [(999, 0, 1)] + script)
 
 

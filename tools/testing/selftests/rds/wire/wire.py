@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The RDS wire format as it is spoken over TCP: header, extension headers,
-congestion map. Nothing here opens a socket, and nothing keeps a rule: a frame
-may be as wrong as a test wants it to be."""
+"""The RDS wire format over TCP: header, extension headers, congestion map.
+Nothing here opens a socket, and nothing enforces a rule: a frame may be as
+wrong as a test needs it to be."""
 
 import dataclasses
 import struct
@@ -11,8 +11,8 @@ LANES = 8
 MAX_MESSAGE = 1 << 20
 MAP_BYTES = 8192
 
-PORT_PING = 0		# to it: a ping; from it: an answer
-PORT_PROBE = 1		# the handshake
+PORT_PING = 0		# to it: a ping; from it: a pong, or a reply
+PORT_PROBE = 1		# probes come from this port
 
 FLAG_CONG_BITMAP = 0x01
 FLAG_ACK_REQUIRED = 0x02
@@ -30,15 +30,15 @@ EXT_SPORT_IDX = 8
 EXT_MEMORY = 14
 EXT_FEATURES = 15
 
-STRICT = 0x01		# a feature: every number is used once
+STRICT = 0x01		# a feature: each sequence number is used once
 MEMORY = 0x02		# another: operations on memory
 
-# What a frame about an operation on memory is
+# Kinds of frames about an operation on memory
 ANSWER, READ, WRITE, FADD, CSWP, MASKED_FADD, MASKED_CSWP = range(7)
 DONE, REFUSED = 0, 1
 ALL = (1 << 64) - 1
 
-# Bytes behind the type; a type that is not here is a bare type byte.
+# Bytes behind the type; a type that is not listed here is a bare type byte.
 EXT_SIZE = {
     EXT_VERSION: 4, EXT_RDMA: 4, EXT_RDMA_DEST: 8, EXT_RDMA_BYTES: 8,
     EXT_NPATHS: 2, EXT_GEN_NUM: 4, EXT_CAP_BITS: 4, EXT_SPORT_IDX: 1,
@@ -63,47 +63,53 @@ def sport_idx():
 
 
 def features(epoch=0, bits=STRICT):
-    """A zero byte, which ends parsing where the type is not known; 24 bits
-    that tell this life of the connection from others, and 8 of features."""
+    """Return the extension header of the features: a zero byte, at which a
+    parser that does not know the type stops; 24 bits of the epoch, and 8 bits
+    of features."""
     return bytes([EXT_FEATURES, 0]) + struct.pack("!I", epoch << 8 | bits)
 
 
 def operation(kind, number, key=0, addr=0, status=DONE):
-    """What a frame says about an operation: it asks for one, or answers."""
+    """Return the extension header of a frame about an operation: a request or
+    a response."""
     return struct.pack("!BBBIIIx", EXT_MEMORY, kind, status, number, key, addr)
 
 
 def parse_operation(area):
-    """(kind, status, number, key, address); None if it is no such frame."""
+    """Return (kind, status, number, key, address); None if it is no such
+    frame."""
     if area[0] != EXT_MEMORY:
         return None
     return struct.unpack("!BBIII", area[1:15])
 
 
 def length(size):
-    """What is behind the header of a request to read"""
+    """Return what follows the header of a read request."""
     return struct.pack("!I", size)
 
 
 def operands(add, compare=0, add_mask=0, compare_mask=ALL):
-    """What is behind that of a request for an atomic operation"""
+    """Return what follows the header of a request for an atomic operation."""
     return struct.pack("!QQQQ", add, compare, add_mask, compare_mask)
 
 
 def used(key, size, wrote):
-    """What a message says of the operation before it"""
+    """Return the extension headers by which a message describes the operation
+    before it."""
     return bytes([EXT_RDMA]) + struct.pack("!I", key) + \
         bytes([EXT_RDMA_BYTES]) + \
         struct.pack("!IBxxx", size, 1 if wrote else 2)
 
 
 def dest(key, offset):
-    """What a message says of memory that its receiver may use"""
+    """Return the extension header by which a message announces memory to its
+    receiver."""
     return bytes([EXT_RDMA_DEST]) + struct.pack("!II", key, offset)
 
 
 def parse_ext(area):
-    """The extension headers in AREA, as a dictionary of payloads by type."""
+    """Return the extension headers in AREA, a dictionary of payloads by
+    type."""
     found = {}
     at = 0
     while at < len(area) and area[at] != EXT_NONE:
@@ -118,8 +124,8 @@ def parse_ext(area):
 
 @dataclasses.dataclass
 class Frame:
-    """A message: its header and what follows. LENGTH, if given, is what the
-    header says of the payload's size, true or not."""
+    """A frame: its header and payload. LENGTH, if given, is the payload's size
+    as the header has it, true or not."""
 
     sport: int = 0
     dport: int = 0
@@ -144,7 +150,8 @@ class Frame:
 
     @classmethod
     def decode(cls, data):
-        """The header in DATA, which must have all of it; no payload."""
+        """Decode the header in DATA, which must have all of it, without
+        payload."""
         (seq, ack, length, sport, dport, flags, credit, padding, csum,
          ext) = HEADER.unpack_from(data)
         return cls(sport, dport, b"", seq, flags, ext, ack, credit, padding,
@@ -164,7 +171,7 @@ class Frame:
 
 
 def cong_map(*ports):
-    """The bits of a congestion map in which PORTS are congested."""
+    """Return the bits of a congestion map in which PORTS are congested."""
     bits = bytearray(MAP_BYTES)
     for port in ports:
         bits[port // 8] |= 1 << (port % 8)
@@ -172,7 +179,7 @@ def cong_map(*ports):
 
 
 def congested(bits):
-    """The ports that are congested in a map, as a set."""
+    """Return the set of ports that are congested in a map."""
     if not any(bits):
         return set()
     return {8 * at + bit for at, byte in enumerate(bits) if byte
