@@ -355,7 +355,7 @@ class RdsSocket:
                 found.append(struct.unpack_from("=Qi", control.raw, at + 16))
             at += -size // 8 * -8
         if not found:
-            raise OSError(errno.EBADMSG, "a message, and no news of an end")
+            raise OSError(errno.EBADMSG, "a message, and no status")
         return found
 
     def close(self):

@@ -139,7 +139,7 @@ class Honest:
         self.high = lab.higher(MODERN)
         self.high.listen()
         self.sock.send(self.high.address, self.PORT, b"hello")
-        self.high_link = self.high.welcome()
+        self.high_link = self.high.be_dialed()
         self.high.message(self.high_link, self.PORT, self.PORT, b"hello")
         lab.peers.clear()
         self.check()

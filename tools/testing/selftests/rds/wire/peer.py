@@ -34,7 +34,7 @@ RETURN = 0x06
 LONGEST_TCP_HEADER = 60
 GENERATION = 0x5eed0001
 
-source_ports = itertools.cycle(range(20000, 60000, wire.LANES))
+source_ports = itertools.cycle(range(20000, 60000, wire.PATHS))
 
 
 def attach(sock, *code):
@@ -68,7 +68,7 @@ class Link:
         self.rest = b""
         self.early = []		# read while something else was awaited
         self.begun = False
-        self.lane = 0
+        self.path = 0
         self.may_skip = False
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.port = sock.getsockname()[1]
@@ -128,7 +128,7 @@ class Link:
             try:
                 more = self.sock.recv(1 << 18)
             except TimeoutError as error:
-                raise Failure(f"no answer: {len(self.rest)} bytes of {size}"
+                raise Failure(f"no reply: {len(self.rest)} bytes of {size}"
                               f" after {timeout} s") from error
             except OSError as error:
                 raise Closed("reset") from error
@@ -197,11 +197,11 @@ class Link:
         self.sock.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
         self.sock.close()
 
-    def go_deaf(self):
+    def drop_segments(self):
         """Drop every segment that arrives, so that nothing is acknowledged."""
         attach(self.sock, (RETURN, 0, 0, 0))
 
-    def hear_again(self):
+    def drop_no_segments(self):
         detach(self.sock)
 
 
@@ -209,19 +209,19 @@ class Peer:
     """A host at the other end of the wire. EXTS are the extension headers of
     its handshake; None: it sends no probe, and its replies have none."""
 
-    def __init__(self, lab, address, exts=b"", lanes=None):
+    def __init__(self, lab, address, exts=b"", paths=None):
         self.lab = lab
         self.address = address
         self.exts = exts
-        self.answers_probes = True
-        self.encodes_lanes = lanes is not None
+        self.replies_to_probes = True
+        self.encodes_paths = paths is not None
         self.links = []
         self.listener = None
         self.tx_seq = {}
         self.rx_next = {}
         self.maps = []
         self.probes = []
-        self.probe_answers = []
+        self.replies = []
         self.repeated = []
         lab.peers.append(self)
 
@@ -244,18 +244,18 @@ class Peer:
             sock.setsockopt(socket.IPPROTO_IPV6, IPV6_FREEBIND, 1)
         return sock
 
-    def bind(self, sock, lane):
+    def bind(self, sock, path):
         """Bind to a port that encodes the path, as peers do that
         announce so."""
         for _ in range(100):
             try:
-                return sock.bind((self.address, next(source_ports) + lane))
+                return sock.bind((self.address, next(source_ports) + path))
             except OSError as error:
                 if error.errno != errno.EADDRINUSE:
                     raise
         raise Failure("no port is free")
 
-    def connect(self, lane=0, rcvbuf=None, data_first=False):
+    def connect(self, path=0, rcvbuf=None, data_first=False):
         """Connect, and send nothing. DATA_FIRST: the last ACK of TCP's
         handshake goes with the first data."""
         sock = self.socket()
@@ -263,13 +263,13 @@ class Peer:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
         if rcvbuf:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
-        self.bind(sock, lane)
+        self.bind(sock, path)
         sock.settimeout(WAIT)
         try:
             sock.connect((self.lab.kernel_of(self.address), wire.TCP_PORT))
         except OSError as error:
             raise Refused(f"cannot connect: {error}") from error
-        return self.take(sock, wire.TCP_PORT, lane)
+        return self.take(sock, wire.TCP_PORT, path)
 
     def knock(self):
         """Ask a kernel with a lower address to dial; return how it ends this
@@ -280,11 +280,11 @@ class Peer:
             # The kernel has reset it before connect() returned.
             return "reset"
 
-    def take(self, sock, remote_port, lane):
+    def take(self, sock, remote_port, path):
         link = Link(sock, remote_port)
-        link.lane = lane
+        link.path = path
         # An earlier link may have received frames that were never read.
-        link.may_skip = any(other.lane == lane for other in self.links)
+        link.may_skip = any(other.path == path for other in self.links)
         self.links.append(link)
         return link
 
@@ -309,8 +309,8 @@ class Peer:
             sock, name = self.listener.accept()
         except TimeoutError as error:
             raise Failure("the kernel does not connect") from error
-        lane = name[1] % wire.LANES if self.encodes_lanes else 0
-        return self.take(sock, name[1], lane)
+        path = name[1] % wire.PATHS if self.encodes_paths else 0
+        return self.take(sock, name[1], path)
 
     def stop(self):
         """Reset the links and stop listening."""
@@ -322,68 +322,68 @@ class Peer:
 
     # Frames that it sends
 
-    def next_seq(self, lane):
-        seq = self.tx_seq.get(lane, 1)
-        self.tx_seq[lane] = seq + 1
+    def next_seq(self, path):
+        seq = self.tx_seq.get(path, 1)
+        self.tx_seq[path] = seq + 1
         return seq
 
-    def handshake_seq(self, lane):
-        return 0 if self.ours() else self.next_seq(lane)
+    def handshake_seq(self, path):
+        return 0 if self.ours() else self.next_seq(path)
 
     def probe(self, link, exts=None):
         link.send(wire.Frame(
-            wire.PORT_PROBE, wire.PORT_PING, seq=self.handshake_seq(link.lane),
+            wire.PORT_PROBE, wire.PORT_PING, seq=self.handshake_seq(link.path),
             ext=self.exts if exts is None else exts))
 
-    def answer_probe(self, link):
+    def reply(self, link):
         link.send(wire.Frame(
-            wire.PORT_PING, wire.PORT_PROBE, seq=self.handshake_seq(link.lane),
+            wire.PORT_PING, wire.PORT_PROBE, seq=self.handshake_seq(link.path),
             ext=self.exts))
 
     def data(self, link, sport, dport, payload=b"", **fields):
         """Send a message; its number is the next one, unless FIELDS set
         another."""
         if "seq" not in fields:
-            fields["seq"] = self.next_seq(link.lane)
+            fields["seq"] = self.next_seq(link.path)
         link.send(wire.Frame(sport, dport, payload, **fields))
 
-    def ask(self, link, kind, number, key, addr, payload=b""):
+    def request(self, link, kind, number, key, addr, payload=b""):
         """Request an operation on the kernel's memory."""
         link.send(wire.Frame(
             payload=payload, flags=wire.FLAG_RETRANSMITTED,
             ext=wire.operation(kind, number, key, addr)))
 
-    def answer(self, link, number, payload=b"", status=wire.DONE):
+    def respond(self, link, number, payload=b"", status=wire.DONE):
         """Respond to a request of the kernel."""
         link.send(wire.Frame(
             payload=payload, flags=wire.FLAG_RETRANSMITTED,
-            ext=wire.operation(wire.ANSWER, number, status=status)))
+            ext=wire.operation(wire.RESPONSE, number, status=status)))
 
-    def greet(self, link, *ports):
+    def handshake(self, link, *ports):
         """Send map and handshake, as a host does first, with PORTS congested.
         Then wait for the kernel's own."""
         link.send(wire.cong_frame(*ports))
-        if link.lane and not self.ours():
+        if link.path and not self.ours():
             self.ping(link)
             return link
-        answers = len(self.probe_answers)
+        replies = len(self.replies)
         self.probe(link)
-        self.await_answer(link, answers)
+        self.await_reply(link, replies)
         return link
 
-    def await_answer(self, link, answers):
+    def await_reply(self, link, replies):
         """Wait for one more than ANSWERS replies to probes; keep other
         frames."""
-        while len(self.probe_answers) == answers:
+        while len(self.replies) == replies:
             frame = link.read_frame()
             if not self.handle(link, frame):
                 link.early.append(frame)
 
-    def dial(self, lane=0, rcvbuf=None):
-        return self.greet(self.connect(lane, rcvbuf))
+    def dial(self, path=0, rcvbuf=None):
+        return self.handshake(self.connect(path, rcvbuf))
 
-    def welcome(self, timeout=WAIT):
-        return self.greet(self.accept(timeout))
+    def be_dialed(self, timeout=WAIT):
+        return self.handshake(self.accept(timeout))
 
     # Frames that it receives
 
@@ -404,33 +404,33 @@ class Peer:
         if frame.is_probe():
             same("payload of a probe", 0, frame.length)
             self.probes.append(frame)
-            if self.answers_probes:
-                self.answer_probe(link)
+            if self.replies_to_probes:
+                self.reply(link)
             return True
-        if frame.is_probe_answer():
-            same("payload of an answer to a probe", 0, frame.length)
-            self.probe_answers.append(frame)
+        if frame.is_reply():
+            same("payload of a reply", 0, frame.length)
+            self.replies.append(frame)
             return True
         return False
 
     def is_repeated(self, link, frame):
         """Check that sequence numbers run without a gap, and that a frame that
         is sent again has the flag for it. Return whether it is sent again."""
-        if not frame.seq and (frame.is_probe() or frame.is_probe_answer()):
+        if not frame.seq and (frame.is_probe() or frame.is_reply()):
             return False
         if frame.is_operation():
             expect(self.has_operations(), "an operation on memory, to a peer"
                    " that does none")
             return False
-        wanted = self.rx_next.get(link.lane, 1)
+        wanted = self.rx_next.get(link.path, 1)
         if frame.flags & wire.FLAG_RETRANSMITTED and frame.seq < wanted:
             self.repeated.append(frame)
             return True
         if link.may_skip and frame.seq > wanted:
             wanted = frame.seq
         link.may_skip = False
-        same(f"sequence number on lane {link.lane}", wanted, frame.seq)
-        self.rx_next[link.lane] = wanted + 1
+        same(f"sequence number on path {link.path}", wanted, frame.seq)
+        self.rx_next[link.path] = wanted + 1
         return False
 
     def next_frame(self, link, timeout=WAIT):
@@ -450,7 +450,7 @@ class Peer:
                                wire.FLAG_ACK_REQUIRED)
         wanted = wire.Frame(wire.PORT_PING, sport, seq=frame.seq, flags=flags,
                             ext=bytes(16), length=0)
-        same("answer to a ping", wanted.header(), frame.header())
+        same("pong", wanted.header(), frame.header())
 
     def ping(self, link, sport=None, **fields):
         """Send a ping, and expect nothing before the pong."""
@@ -473,24 +473,24 @@ class Peer:
         given, it is that of the message that is to follow."""
         frame = self.next_frame(link)
         if number is None:
-            number = self.rx_next.get(link.lane, 1)
+            number = self.rx_next.get(link.path, 1)
         wanted = wire.Frame(length=len(payload),
                             flags=wire.FLAG_RETRANSMITTED,
                             ext=wire.operation(kind, number, key, addr,
                                                status))
         same("a frame about an operation", wanted.header(), frame.header())
-        same("what it brings", payload, frame.payload)
+        same("its payload", payload, frame.payload)
         return number
 
-    def answered(self, link, number, payload=b"", status=wire.DONE):
+    def expect_response(self, link, number, payload=b"", status=wire.DONE):
         """Expect the kernel's response next."""
-        self.operation(link, wire.ANSWER, payload, number=number,
+        self.operation(link, wire.RESPONSE, payload, number=number,
                        status=status)
 
-    def asked(self, link, kind, key, addr, payload):
+    def expect_request(self, link, kind, key, addr, payload):
         """Expect the kernel's request next, and return its number."""
         return self.operation(link, kind, payload, key, addr)
 
     def skip(self, link):
         """Take into account that the kernel leaves a sequence number out."""
-        self.rx_next[link.lane] += 1
+        self.rx_next[link.path] += 1

@@ -12,7 +12,7 @@ from tap import expect, same, test, within
 PORT = 5300
 
 
-def told(peer, link, *ports):
+def send_map(peer, link, *ports):
     """Send a map, and wait until the kernel has processed it."""
     link.send(wire.cong_frame(*ports))
     peer.ping(link, 60001)
@@ -24,14 +24,14 @@ def refused(lab):
     link = peer.dial()
     sock = lab.socket(PORT)
     for port in (2, 7, 8, 63, 64, 700, 4095, 32768, 65535):
-        told(peer, link, port)
+        send_map(peer, link, port)
         same(f"sending to port {port}", errno.ENOBUFS,
              sock.send(peer.address, port, b"no"))
         for other in {port - 1, port + 1, port ^ 8} - {1, 65536}:
             same(f"sending to port {other} beside {port}", 0,
                  sock.send(peer.address, other, b"yes"))
             peer.message(link, PORT, other, b"yes")
-    told(peer, link)
+    send_map(peer, link)
     same("sending to all clear", 0,
          sock.send(peer.address, 65535, b"yes"))
     peer.message(link, PORT, 65535, b"yes")
@@ -43,24 +43,24 @@ def waits(lab):
         peer = lab.lower(exts)
         link = peer.dial()
         sock = lab.socket(PORT)
-        told(peer, link, 700, 701)
+        send_map(peer, link, 700, 701)
         result = []
         thread = threading.Thread(target=lambda: result.append(
             sock.send(peer.address, 700, b"waited", wait=True)), daemon=True)
         thread.start()
         thread.join(0.3)
-        expect(thread.is_alive(), "it does not wait")
-        told(peer, link, 700)
+        expect(thread.is_alive(), "the sender does not wait")
+        send_map(peer, link, 700)
         thread.join(0.2)
-        expect(thread.is_alive(), "it does not wait for its own bit")
-        told_clear(peer, link)
+        expect(thread.is_alive(), "the sender does not wait for its own bit")
+        send_clear_map(peer, link)
         thread.join(5)
-        expect(not thread.is_alive(), "it waits for ever")
+        expect(not thread.is_alive(), "the sender waits for ever")
         same("sending", [0], result)
         sock.close()
 
 
-def told_clear(peer, link):
+def send_clear_map(peer, link):
     """Clear the map. Send no ping: the message that waited has to come
     first."""
     link.send(wire.cong_frame())
@@ -79,12 +79,12 @@ def wrong_length(lab):
         same(f"sending after a map of {size} bytes", 0,
              sock.send(peer.address, 700, b"yes"))
         peer.message(link, PORT, 700, b"yes")
-    told(peer, link, 700)
+    send_map(peer, link, 700)
     same("sending after a map", errno.ENOBUFS,
          sock.send(peer.address, 700, b"no"))
 
 
-@test("a map has that flag and no other; its ports and number mean nothing")
+@test("a map has only its flag; its ports and sequence number are ignored")
 def flags(lab):
     peer = lab.lower()
     link = peer.dial()
@@ -102,7 +102,8 @@ def flags(lab):
     same("sending after a map with ports and a number", errno.ENOBUFS,
          sock.send(peer.address, 700, b"no"))
     peer.data(link, 9, PORT, b"in sequence", flags=wire.FLAG_RETRANSMITTED)
-    same("its number is in no sequence", b"in sequence", sock.recv()[0])
+    same("the sequence number of a map does not count", b"in sequence",
+         sock.recv()[0])
 
 
 @test("a flood of maps: the last one counts")
@@ -115,7 +116,7 @@ def flood(lab):
     peer.ping(link)
     same("sending", errno.ENOBUFS,
          sock.send(peer.address, 700, b"no"))
-    told(peer, link)
+    send_map(peer, link)
     same("sending", 0, sock.send(peer.address, 700, b"yes"))
     peer.message(link, PORT, 700, b"yes")
 
@@ -135,7 +136,7 @@ def own_address(lab):
          sock.send(one.address, 700, b"no"))
 
 
-@test("a socket that is full is told, and told again when it is not")
+@test("peers are notified when a socket is full, and when it is no longer")
 def full(lab):
     one, other = lab.lower(), lab.lower(OURS)
     links = one.dial(), other.dial()
@@ -148,14 +149,14 @@ def full(lab):
         expect(count < 20, "20,000 bytes do not congest a port")
     same("ports congested", {PORT}, one.maps[-1])
     other.ping(links[1])
-    within(5, "the other peer is told",
+    within(5, "the other peer is notified",
            lambda: other.ping(links[1]) or other.maps[-1] == {PORT})
     one.data(links[0], 9, PORT, b"a socket never refuses data")
     for _ in range(count):
         same("a message", 1000, len(sock.recv()[0]))
     same("a message", b"a socket never refuses data", sock.recv()[0])
     for peer, link in zip((one, other), links):
-        within(5, "all are told that it is free",
+        within(5, "all are notified that it is free",
                lambda: peer.ping(link) or not peer.maps[-1])
 
 
@@ -179,7 +180,7 @@ def map_first(lab):
     expect(kernel.counters()["cong_update_received"], "maps are counted")
 
 
-@test("what is queued for a congested port waits; what is for others does not")
+@test("messages for a congested port wait; messages for others do not")
 def parked(lab):
     for exts, kept in ((OURS, True), (LEGACY, False)):
         peer = lab.lower(exts)
@@ -200,7 +201,7 @@ def parked(lab):
             frame = peer.next_frame(link, timeout=30)
             if frame.dport == 701:
                 break
-            same("what is on its way", (700, len(large)),
+            same("a message sent before", (700, len(large)),
                  (frame.dport, len(frame.payload)))
             came += 1
         expect(came < 10 if kept else came == 10,

@@ -35,7 +35,7 @@ def newcomer(lab):
     link.reset()
     lab.newcomers.add(peer.address)
     took = time.monotonic() - start
-    expect(took < PROMPT, f"somebody new was served after {took:.1f} s")
+    expect(took < PROMPT, f"a new peer was served after {took:.1f} s")
     return took
 
 
@@ -82,7 +82,7 @@ def netstat(name):
     raise Failure(f"no counter {name}")
 
 
-@test("10,000 half-open connections: somebody new is served, nothing stays",
+@test("10,000 half-open connections: a new peer is served, nothing stays",
       timeout=120)
 def half_open(lab):
     cookies = kernel.sysctl("net/ipv4/tcp_syncookies", 1)
@@ -100,7 +100,7 @@ def half_open(lab):
         expect(kernel.finds_leaks() or cookies_sent > 5000,
                "the kernel was not flooded")
         nowhere = ipaddress.ip_network(f"{NOWHERE}/16")
-        same("connections to nobody", [], [
+        same("connections to the senders of the SYNs", [], [
             peer for peer in kernel.connections()
             if ipaddress.ip_address(peer) in nowhere])
         # Memory that KASAN holds back for a while is no leak.
@@ -111,10 +111,10 @@ def half_open(lab):
         kernel.sysctl("net/ipv4/tcp_synack_retries", retries)
 
 
-@test("1,000 strangers that say nothing: bounded, and gone in seconds",
+@test("1,000 pending connections that stay silent: bounded, gone in seconds",
       timeout=120)
-def idle_strangers(lab):
-    need_ours("make a connection of every stranger")
+def idle_pending(lab):
+    need_ours("make an RDS connection for each TCP connection")
     many_files()
     listed = set(kernel.connections())
     before = kernel.memory()
@@ -124,21 +124,21 @@ def idle_strangers(lab):
             link.write(b"R" * (count % 47))
         if count % 100 == 50:
             newcomer(lab)
-    say(f"strangers let in: {strangers()}")
-    expect(strangers() <= 300, f"{strangers()} strangers are let in")
+    say(f"pending connections: {pending()}")
+    expect(pending() <= 300, f"{pending()} connections are pending")
     expect(kernel.memory()[0] - before[0] < 8192, "slab grows")
     newcomer(lab)
-    within(15, "all of them are sent away", lambda: strangers() == 0)
+    within(15, "all of them are dropped", lambda: pending() == 0)
     same("connections made", set(),
          set(kernel.connections()) - listed - lab.newcomers)
     for peer in lab.peers:
         expect(all(link.sock.fileno() < 0 or link.ended(1)
-                   for link in peer.links), "a stranger was not told")
+                   for link in peer.links), "a connection stays open")
 
 
-@test("those who greet, use nothing and stay make room for others",
+@test("unused connections that stay make room for others",
       timeout=300)
-def idle_greeters(lab):
+def idle_unused(lab):
     need_ours("keep all of them for ever")
     many_files()
     listed = set(kernel.connections())
@@ -159,7 +159,7 @@ def idle_greeters(lab):
             most = max(most, len(set(kernel.connections()) - listed))
     more = kernel.memory()[0] - before[0]
     say(f"at most {most} of {count} at a time, {more} kB of slab")
-    expect(most <= 1100, f"{most} connections that nobody uses")
+    expect(most <= 1100, f"{most} unused connections")
     newcomer(lab)
     for peer in lab.peers:
         peer.stop()
@@ -167,13 +167,13 @@ def idle_greeters(lab):
            lambda: not set(kernel.connections()) - listed - lab.newcomers)
 
 
-def strangers():
+def pending():
     """Return the number of TCP connections to the RDS port that have no RDS
     connection."""
-    said = kernel.run("ss", "-Htn", "state", "established", "sport", "=",
-                      str(wire.TCP_PORT))
+    lines = kernel.run("ss", "-Htn", "state", "established", "sport", "=",
+                       str(wire.TCP_PORT))
     there = [line.split()[3].rsplit(":", 1)[0].strip("[]").removeprefix(
-        "::ffff:") for line in said.splitlines()]
+        "::ffff:") for line in lines.splitlines()]
     listed = set(kernel.connections())
     return len([peer for peer in there if peer not in listed])
 
@@ -192,7 +192,7 @@ def one_visit(lab, exts=b""):
 @test("thousands of addresses in turn: memory returns to where it was",
       timeout=1800)
 def in_turn(lab):
-    need_ours("make a connection of every stranger, for ever")
+    need_ours("keep an RDS connection for each TCP connection, for ever")
     count = 20000 if lab.full else 2000
     kernel.sysctl("net/ipv4/tcp_no_metrics_save", 1)
     listed = set(kernel.connections())
@@ -212,10 +212,10 @@ def in_turn(lab):
     nothing_stays_of(count, before)
 
 
-@test("strangers that go before they have said anything whole leave nothing",
+@test("connections that end before their first header is whole leave nothing",
       timeout=120)
 def cut_short(lab):
-    need_ours("make a connection of every stranger, for ever")
+    need_ours("keep an RDS connection for each TCP connection, for ever")
     count = 2000 if lab.full else 600
     peer = lab.lower()
     before = kernel.objects()
@@ -224,14 +224,14 @@ def cut_short(lab):
         link.write(b"R" * (number % wire.HEADER_BYTES))
         link.reset()
         peer.links.clear()
-    within(10, "all of them are sent away", lambda: strangers() == 0)
+    within(10, "all of them are dropped", lambda: pending() == 0)
     newcomer(lab)
     nothing_stays_of(count, before)
 
 
-@test("knocks from addresses where nobody answers are forgotten", timeout=120)
+@test("knocks from addresses that do not reply are forgotten", timeout=120)
 def knocks(lab):
-    need_ours("call back for ever")
+    need_ours("dial them for ever")
     count = 1000 if lab.full else 400
     listed = set(kernel.connections())
     before = kernel.objects()
@@ -249,14 +249,14 @@ def ended_by(lab, peers):
     """Have each peer close its connection, and acknowledge nothing any
     more."""
     for peer in peers:
-        peer.links[0].go_deaf()
+        peer.links[0].drop_segments()
     for peer in peers:
         peer.links[0].fin()
 
 
-@test("hundreds end their connection and never acknowledge that we do, too",
+@test("hundreds close their connection and never acknowledge our FIN",
       timeout=600)
-def deaf_in_the_end(lab):
+def used_without_acks(lab):
     many_files()
     sock = lab.socket(PORT)
     count = 1000
@@ -276,22 +276,23 @@ def deaf_in_the_end(lab):
     need_ours("keep them for ever")
     within(30, "all of them are gone", lambda: not
            {peer.address for peer in peers} & connected())
-    same("they are remembered", set(), {peer.address for peer in peers} -
+    same("the connections are remembered", set(),
+         {peer.address for peer in peers} -
          set(kernel.connections()))
 
 
 def connected():
     """Return the peers of TCP connections to the RDS port, in any state but
     TIME-WAIT."""
-    said = kernel.run("ss", "-Htan", "sport", "=", str(wire.TCP_PORT))
+    lines = kernel.run("ss", "-Htan", "sport", "=", str(wire.TCP_PORT))
     return {line.split()[4].rsplit(":", 1)[0].strip("[]").removeprefix(
-        "::ffff:") for line in said.splitlines()
+        "::ffff:") for line in lines.splitlines()
         if not line.startswith("TIME-WAIT")}
 
 
-@test("hundreds greet, use nothing, end, and never acknowledge: gone at once",
+@test("hundreds of unused connections that never acknowledge: gone at once",
       timeout=300)
-def deaf_strangers(lab):
+def unused_without_acks(lab):
     need_ours("keep them for ever")
     many_files()
     peers = []
@@ -306,7 +307,7 @@ def deaf_strangers(lab):
            {peer.address for peer in peers} & connected())
 
 
-@test("slow writers: all of them are served, and so is somebody new")
+@test("slow writers: all of them are served, and so is a new peer")
 def slow_writers(lab):
     sock = lab.socket(PORT)
     peers = [lab.lower((b"", LEGACY, MODERN, OURS)[number % 4])
@@ -320,10 +321,10 @@ def slow_writers(lab):
         if at % 20 == 10:
             newcomer(lab)
     got = {sock.recv()[1] for _ in peers}
-    same("peers heard", {peer.address for peer in peers}, got)
+    same("peers received from", {peer.address for peer in peers}, got)
 
 
-@test("1 MiB announced a hundred times, and not sent: no memory is set aside")
+@test("1 MiB announced a hundred times, and not sent: no memory is allocated")
 def announced(lab):
     before = kernel.memory()
     for count in range(100):
@@ -334,7 +335,7 @@ def announced(lab):
     newcomer(lab)
     after = kernel.memory()
     say(f"{before[1] - after[1]} kB for 100 connections that wait")
-    expect(before[1] - after[1] < 16384, "memory was set aside")
+    expect(before[1] - after[1] < 16384, "memory was allocated")
 
 
 @test("1 MiB announced by hundreds at a time: all of them are served")
@@ -356,7 +357,7 @@ def announced_by_many(lab):
     same("connections lost", lost, kernel.counters()["conn_reset"])
 
 
-@test("messages that come slowly hold too much: the slowest goes, others do not")
+@test("partial messages hold too much: only the slowest peers are dropped")
 def slowest_goes(lab):
     need_ours("bound it by other means")
     many_files()
@@ -383,18 +384,18 @@ def slowest_goes(lab):
             same("length of a message", wire.MAX_MESSAGE,
                  len(sock.recv()[0]))
         dropped = kernel.counters()["tcp_partial_dropped"] - before
-        say(f"{dropped} of {len(slow)} were sent away")
+        say(f"{dropped} of {len(slow)} were dropped")
         expect(dropped >= 8, "too much is held")
-        expect(fast.address in connected(), "the fast one was sent away")
-        within(20, "those sent away are told", lambda: len(
+        expect(fast.address in connected(), "the fast one was dropped")
+        within(20, "those dropped are reset", lambda: len(
             {peer.address for peer in slow} & connected()) <=
             len(slow) - dropped)
     finally:
         kernel.sysctl("net/rds/tcp/partial_max_kb", old)
 
 
-@test("answers nobody reads, to pings and to probes, are bounded", timeout=240)
-def unread_answers(lab):
+@test("unread pongs and replies are bounded", timeout=240)
+def unread_replies(lab):
     for port in (9, wire.PORT_PROBE):
         for exts in (LEGACY, OURS):
             unread(lab, port, exts)
@@ -418,13 +419,13 @@ def unread(lab, port, exts):
         say(f"stopped after {sent}: {error}")
     newcomer(lab)
     after = kernel.memory()
-    say(f"{before[1] - after[1]} kB for {sent} unread answers to {port}")
+    say(f"{before[1] - after[1]} kB for {sent} unread replies to {port}")
     link.reset()
     if kernel.is_ours():
-        expect(before[1] - after[1] < 32768, "unread answers are kept")
+        expect(before[1] - after[1] < 32768, "unread replies are kept")
 
 
-@test("who pings and never reads an answer goes, unless a socket deals with it",
+@test("a peer that reads no pong is dropped, unless a socket has used it",
       timeout=120)
 def closed_window(lab):
     need_ours("keep them for ever")
@@ -440,7 +441,7 @@ def closed_window(lab):
             link.write(b"".join(
                 wire.Frame(9, 0, seq=peer.next_seq(0)).encode()
                 for _ in range(1000)))
-        within(60, "the one that no socket deals with is gone",
+        within(60, "the one that no socket has used is gone",
                lambda: unused.address not in connected())
         expect(used.address in connected(), "the other is gone, too")
         peer = lab.lower()
@@ -449,9 +450,9 @@ def closed_window(lab):
         kernel.sysctl("net/rds/tcp/user_timeout_ms", old)
 
 
-@test("a window that stays closed is kept by answers, however rare", timeout=120)
-def rare_answers(lab):
-    need_ours("are not asked that often")
+@test("acks of window probes, however rare, keep a connection", timeout=120)
+def rare_acks(lab):
+    need_ours("do not probe that often")
     sock = lab.socket(PORT)
     peer = lab.lower(LEGACY)
     # The first window probe is sent after this time, the next one not before
@@ -468,7 +469,7 @@ def rare_answers(lab):
             wire.Frame(9, 0, seq=peer.next_seq(0)).encode()
             for _ in range(1000)))
         time.sleep(10)
-        expect(peer.address in connected(), "it was given up")
+        expect(peer.address in connected(), "it was dropped")
         expect(netstat("TCPWinProbe") - probes > 2, "it was not probed")
         # From here on nothing reaches it.
         kernel.run("ip", "-n", lab.away.name, "route", "add", "blackhole",
@@ -503,13 +504,13 @@ def not_reading(lab):
     newcomer(lab)
     for number in range(sent):
         same("a message", b"%64d" % number, sock.recv()[0][:64])
-    same("the port is told to be congested", True,
+    same("the port is reported as congested", True,
          any(PORT in bits for bits in maps(peer, link)))
 
 
-@test("what waits for a socket is charged to the memory cgroup that opened it")
+@test("the receive queue is charged to the memory cgroup of the socket")
 def charged(lab):
-    need_ours("charge it to nobody")
+    need_ours("charge it to no cgroup")
     group = kernel.MemoryCgroup("rds-wire")
     try:
         with group.entered():
@@ -559,7 +560,7 @@ def many_honest(lab):
         links.append((peer, peer.dial()))
     for peer, link in links:
         peer.data(link, 9, PORT, peer.address.encode())
-    same("peers heard", {peer.address for peer, _ in links},
+    same("peers received from", {peer.address for peer, _ in links},
          {sock.recv()[1] for _ in links})
     for peer, link in links:
         same("sending", 0,

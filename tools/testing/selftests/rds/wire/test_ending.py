@@ -26,7 +26,7 @@ def end(link, how):
         return
     if how == "fin":
         link.fin()
-        expect(link.ended(5), "a FIN is not answered by the end")
+        expect(link.ended(5), "the kernel does not close after a FIN")
     link.close()
 
 
@@ -107,7 +107,7 @@ def phases_big(lab):
             end(link, "reset")
 
 
-@test("a path that has stopped reading ends: what was acknowledged is there")
+@test("a path that has stopped reading ends: acknowledged data is delivered")
 def ends_stopped(lab):
     need_ours("keep whatever comes")
     held = kernel.sysctl("net/rds/rx_held_max", 65536)
@@ -141,9 +141,9 @@ def one_stopped(lab, how):
     sock.close()
 
 
-@test("a stranger that ends in its first header leaves nothing behind")
-def strangers(lab):
-    need_ours("make a connection of every stranger")
+@test("a connection that ends in its first header leaves nothing behind")
+def ends_in_header(lab):
+    need_ours("make an RDS connection for each TCP connection")
     frame = wire.Frame(9, 0, seq=1).encode()
     seen = []
     for how in ("reset", "fin", "close"):
@@ -157,14 +157,14 @@ def strangers(lab):
            lambda: not set(seen) & set(kernel.connections()))
 
 
-@test("a peer that only asked is forgotten when it goes")
+@test("an unused connection is forgotten when it ends")
 def forgotten(lab):
     need_ours("remember it for ever")
     peers = [lab.lower(exts) for exts in (b"", LEGACY, MODERN, OURS) * 5]
     for peer in peers:
         link = peer.dial()
         peer.ping(link)
-        peer.data(link, 9, PORT + 1, b"for nobody")
+        peer.data(link, 9, PORT + 1, b"no socket")
     listed = kernel.connections()
     same("peers listed while connected", [], [
         peer.address for peer in peers if peer.address not in listed])
@@ -202,8 +202,8 @@ def scanner(lab):
             except Closed:
                 pass
     lab.honest.check()
-    need_ours("make a connection of every stranger")
-    within(20, "the kernel ends what says nothing sensible", lambda: all(
+    need_ours("make an RDS connection for each TCP connection")
+    within(20, "the kernel ends connections with invalid data", lambda: all(
         link.sock.fileno() < 0 or link.ended(0.1)
         for peer in peers for link in peer.links))
     same("connections made", set(), set(kernel.connections()) - set(before))
@@ -214,11 +214,11 @@ def served_again(peer):
     data."""
     peer.take_no_data(False)
     link = peer.accept()
-    link.hear_again()
-    return peer.greet(link)
+    link.drop_no_segments()
+    return peer.handshake(link)
 
 
-@test("a higher peer that resets each connection is not called at all speed")
+@test("a higher peer that resets each connection is dialed with back-off")
 def resets_each(lab):
     sock = lab.socket(PORT)
     for after in (0, 0.05):
@@ -233,8 +233,9 @@ def resets_each(lab):
             time.sleep(after)
             link.reset()
             count += 1
-        say(f"{count} calls in 3 s, each reset after {after} s")
-        expect(count < 100 or not kernel.is_ours(), f"{count} calls in 3 s")
+        say(f"{count} connections in 3 s, each reset after {after} s")
+        expect(count < 100 or not kernel.is_ours(),
+               f"{count} connections in 3 s")
         link = served_again(peer)
         peer.message(link, PORT, 78, b"waits")
 
@@ -253,14 +254,14 @@ def closes_each(lab):
     peer.ping(link)
 
 
-@test("a higher peer that does not listen is called until it does")
+@test("a higher peer that does not listen is dialed until it does")
 def not_listening(lab):
     sock = lab.socket(PORT)
     peer = lab.higher()
     same("sending", 0, sock.send(peer.address, 78, b"waits"))
     time.sleep(1.5)
     peer.listen()
-    link = peer.welcome(4)
+    link = peer.be_dialed(4)
     peer.message(link, PORT, 78, b"waits")
 
 
@@ -274,7 +275,7 @@ def replies_garbage(lab):
         link = peer.accept()
         link.write(text)
         end(link, "reset")
-    link = peer.welcome()
+    link = peer.be_dialed()
     same("sending", 0, sock.send(peer.address, 79, b"waits"))
     while peer.next_frame(link).dport != 79:
         pass
@@ -296,36 +297,36 @@ def vanish_and_return(peer, number, sock, connect, pause=0):
 
 @test("a lower peer that vanished and dials again is served at once")
 def vanished_lower(lab):
-    need_ours("reset it until they have noticed")
+    need_ours("reset it until they notice the loss")
     sock = lab.socket(PORT)
     for number, exts in enumerate((LEGACY, MODERN, OURS)):
         peer = lab.lower(exts)
         vanish_and_return(peer, number, sock, peer.dial, 1.5)
 
 
-@test("a connection is lost without a word, and dialled again at once")
+@test("a connection is lost without a segment, and dialed again at once")
 def vanished_just_now(lab):
-    need_ours("reset it until they have noticed")
+    need_ours("reset it until they notice the loss")
     sock = lab.socket(PORT)
     for number, exts in enumerate((OURS, MODERN, LEGACY)):
         peer = lab.lower(exts)
         vanish_and_return(peer, number, sock, peer.dial)
 
 
-def called(peer):
+def knock_and_accept(peer):
     """Knock, and return the connection that the kernel makes in return."""
     peer.knock()
-    return peer.welcome()
+    return peer.be_dialed()
 
 
-@test("a higher peer that vanished and knocks is called back at once")
+@test("a higher peer that vanished and knocks is dialed at once")
 def vanished_higher(lab):
-    need_ours("do so when they have noticed")
+    need_ours("do so when they notice the loss")
     sock = lab.socket(PORT)
     for number, exts in enumerate((LEGACY, MODERN, OURS)):
         peer = lab.higher(exts)
         peer.listen()
-        vanish_and_return(peer, number, sock, lambda: called(peer))
+        vanish_and_return(peer, number, sock, lambda: knock_and_accept(peer))
 
 
 def served(peer, link, sock, text):
@@ -336,7 +337,7 @@ def served(peer, link, sock, text):
     peer.ping(link)
 
 
-@test("this host itself is no peer: it is reset, and goes by another way")
+@test("this host is no peer of its own: TCP is reset, loopback is used")
 def own_host(lab):
     listed = kernel.connections()
     for text in (b"", wire.Frame(9, PORT, b"text", 1).encode()):
@@ -350,7 +351,7 @@ def own_host(lab):
                 got = sock.recv(1)
             except OSError:
                 got = b""
-            same("what it is told", b"", got)
+            same("what is received", b"", got)
     same("connections", listed, kernel.connections())
     one, other = lab.socket(PORT), lab.socket(PORT + 1)
     same("sending to oneself", 0, one.send(KERNEL, PORT + 1, b"text"))

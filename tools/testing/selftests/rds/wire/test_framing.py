@@ -30,7 +30,7 @@ def payloads(lab):
     peer.ping(link)
 
 
-@test("a length beyond 1 MiB ends the connection, and asks for no memory")
+@test("a length beyond 1 MiB ends the connection, and allocates no memory")
 def too_long(lab):
     need_ours("believe any length")
     sock = lab.socket(PORT)
@@ -44,20 +44,21 @@ def too_long(lab):
             peer.data(link, 9, PORT, b"beyond", length=length, **fields)
             expect(link.ended(5), f"length {length} does not end it")
             expect(before - kernel.memory()[1] < 16 << 10,
-                   "memory was set aside")
+                   "memory was allocated")
             expect(sock.silent(), "something was delivered")
             link = peer.dial()
             arrives(peer, link, sock)
 
 
-@test("a stranger whose first header is too long is nobody")
-def too_long_stranger(lab):
+@test("no connection is made if the length in the first header is too large")
+def too_long_pending(lab):
     need_ours("believe any length")
     peer = lab.lower()
     link = peer.connect()
     link.send(wire.Frame(9, PORT, length=wire.MAX_MESSAGE + 1))
-    expect(link.ended(5), "it does not end the connection")
-    expect(peer.address not in kernel.connections(), "a connection is left")
+    expect(link.ended(5), "the kernel does not end the connection")
+    expect(peer.address not in kernel.connections(),
+           "an RDS connection was made")
 
 
 @test("unknown flags are ignored")
@@ -70,7 +71,7 @@ def flags(lab):
         arrives(peer, link, sock, b"flags", flags=bits)
 
 
-@test("checksum, ack, credit and padding are not looked at")
+@test("checksum, ack, credit and padding are ignored")
 def junk_fields(lab):
     peer = lab.lower()
     link = peer.dial()
@@ -110,7 +111,7 @@ def cut_messages(lab):
         peer.ping(link)
 
 
-@test("cut at every byte: the first header of a stranger")
+@test("cut at every byte: the first header of a connection")
 def cut_first(lab):
     frame = wire.Frame(9, 0, seq=1).encode()
     for at in range(1, wire.HEADER_BYTES, 1 if lab.full else 5):
@@ -195,7 +196,7 @@ def zerocopy(lab):
     peer.ping(link)
 
 
-@test("RDS_INFO_TCP_SOCKETS tells how far a frame has come")
+@test("RDS_INFO_TCP_SOCKETS shows how much of a frame has arrived")
 def how_far(lab):
     peer = lab.lower()
     link = peer.dial()

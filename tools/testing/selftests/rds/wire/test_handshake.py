@@ -21,7 +21,7 @@ def need_ours(why):
 
 
 @contextlib.contextmanager
-def lanes_for_others():
+def paths_for_others():
     """Offer more than one path to peers of other implementations as well."""
     if not kernel.is_ours():
         yield
@@ -59,9 +59,9 @@ def serve(lab, peer, link, sock):
     expect(peer.address in kernel.connections(), "the connection is listed")
 
 
-@test("a stranger's first header is awaited before anything is made of it")
+@test("nothing is created before the first header of a connection is whole")
 def first_header(lab):
-    need_ours("make a connection of every stranger")
+    need_ours("make an RDS connection for each TCP connection")
     peer = lab.lower()
     frame = wire.cong_frame().encode()
     link = peer.connect()
@@ -80,37 +80,37 @@ def first_header(lab):
     peer.ping(link)
 
 
-@test("map, probe and answer are exact, and say one lane to an old kernel")
+@test("map, probe and reply are exact, and offer one path to a stock peer")
 def exact_legacy(lab):
     peer = lab.lower(wire.npaths(8) if kernel.is_ours() else LEGACY)
     link = peer.dial()
     peer.ping(link)
     told = [judge_exts(frame, 1)
-            for frame in peer.probes + peer.probe_answers]
-    expect(peer.probes and peer.probe_answers, "both a probe and an answer")
-    same("identities told", 1, len(set(told)))
+            for frame in peer.probes + peer.replies]
+    expect(peer.probes and peer.replies, "both a probe and a reply")
+    same("identities", 1, len(set(told)))
 
 
 def offered(frame):
     return int.from_bytes(wire.parse_ext(frame.ext)[wire.EXT_NPATHS], "big")
 
 
-@test("eight lanes are offered to one of ours, as soon as that is known")
-def offers_lanes(lab):
+@test("eight paths are offered to a peer of ours, as soon as it is known")
+def offers_paths(lab):
     need_ours("always offer eight")
     peer = lab.lower(OURS)
     link = peer.dial()
     peer.ping(link)
     judge_exts(peer.probes[0], 1)
     peer.probe(link)
-    answers = len(peer.probe_answers)
+    replies = len(peer.replies)
     peer.ping(link)
-    same("answers to one more probe", answers + 1, len(peer.probe_answers))
-    judge_exts(peer.probe_answers[-1], 8)
+    same("replies to one more probe", replies + 1, len(peer.replies))
+    judge_exts(peer.replies[-1], 8)
 
 
-@test("if it is known by an answer only, another probe offers eight lanes")
-def offers_anew(lab):
+@test("if it is known by a reply only, another probe offers eight paths")
+def offers_again(lab):
     need_ours("always offer eight")
     peer = lab.lower(OURS)
     link = peer.connect()
@@ -123,7 +123,7 @@ def offers_anew(lab):
     same("probes", 2, len(peer.probes))
 
 
-@test("every combination of extension headers is answered")
+@test("the kernel replies to every combination of extension headers")
 def ext_combinations(lab):
     known = (wire.npaths(1), wire.gen_num(7), wire.sport_idx(),
              wire.features(0))
@@ -133,10 +133,10 @@ def ext_combinations(lab):
         peer = lab.lower(b"".join(order))
         link = peer.dial()
         peer.ping(link)
-        expect(peer.probe_answers, f"no answer to {order}")
+        expect(peer.replies, f"no reply to {order}")
 
 
-@test("unknown, truncated and repeated extension headers are answered")
+@test("the kernel replies to unknown, truncated and repeated headers")
 def ext_odd(lab):
     odd = {
         "none": b"",
@@ -162,7 +162,7 @@ def ext_odd(lab):
         peer = lab.lower(exts[:16])
         link = peer.connect()
         try:
-            peer.greet(link)
+            peer.handshake(link)
             peer.ping(link)
         except Exception as error:
             raise type(error)(f"{name}: {error}") from error
@@ -181,23 +181,23 @@ def ext_on_data(lab):
     peer.ping(link)
 
 
-@test("an answer nobody asked for, and a probe with a payload, do no harm")
+@test("a reply without a probe, and a probe with a payload, do no harm")
 def odd_handshake(lab):
     peer = lab.lower()
     link = peer.dial()
     for _ in range(3):
-        peer.answer_probe(link)
+        peer.reply(link)
     peer.ping(link)
-    answers = len(peer.probe_answers)
+    replies = len(peer.replies)
     peer.data(link, wire.PORT_PROBE, wire.PORT_PING, b"payload",
               ext=peer.exts)
     # This reply and the pong come in any order.
-    peer.await_answer(link, answers)
+    peer.await_reply(link, replies)
     peer.ping(link)
-    same("answers", answers + 1, len(peer.probe_answers))
+    same("replies", replies + 1, len(peer.replies))
 
 
-@test("ping: with a payload, and many at once; without a port to answer to")
+@test("ping: with a payload, and many at once; without a source port")
 def pings(lab):
     peer = lab.lower()
     link = peer.dial()
@@ -212,19 +212,19 @@ def pings(lab):
     peer.ping(link)
 
 
-@test("ping_enable 0: no answer to a ping, but to a probe")
+@test("ping_enable 0: no pong to a ping, but a reply to a probe")
 def ping_disabled(lab):
     peer = lab.lower()
     link = peer.dial()
     peer.ping(link)
-    answers = len(peer.probe_answers)
+    replies = len(peer.replies)
     kernel.sysctl("net/rds/ping_enable", 0)
     try:
-        need_ours("answer no probe then either")
+        need_ours("reply to no probe then either")
         peer.data(link, 50, wire.PORT_PING)
         peer.probe(link)
-        while len(peer.probe_answers) == answers:
-            same("the frame before the answer to the probe", True,
+        while len(peer.replies) == replies:
+            same("the frame before the reply to the probe", True,
                  peer.handle(link, link.read_frame()))
     finally:
         kernel.sysctl("net/rds/ping_enable", 1)
@@ -241,8 +241,8 @@ def lower_dials(lab):
         sock.close()
 
 
-@test("all that a lower peer says is there before it is let in")
-def says_all_at_once(lab):
+@test("a lower peer sends map, probe and message before it is accepted")
+def sends_all_at_once(lab):
     for exts in (LEGACY, MODERN, OURS):
         peer = lab.lower(exts)
         sock = lab.socket(PORT)
@@ -252,12 +252,12 @@ def says_all_at_once(lab):
                              seq=peer.handshake_seq(0), ext=exts),
                   wire.Frame(77, PORT, b"in", peer.next_seq(0)))
         same("a message", (b"in", peer.address, 77), sock.recv())
-        peer.await_answer(link, 0)
+        peer.await_reply(link, 0)
         sock.close()
 
 
-@test("a higher peer is dialled: served both ways")
-def higher_dialled(lab):
+@test("a higher peer is dialed: served both ways")
+def higher_dialed(lab):
     for exts in (LEGACY, MODERN, OURS):
         peer = lab.higher(exts)
         peer.listen()
@@ -265,8 +265,8 @@ def higher_dialled(lab):
         same("sending", 0, sock.send(peer.address, 78, b"first"))
         link = peer.accept()
         if kernel.is_ours():
-            same("lane in the source port", 0, link.remote_port % 8)
-        peer.greet(link)
+            same("path in the source port", 0, link.remote_port % 8)
+        peer.handshake(link)
         peer.message(link, PORT, 78, b"first")
         serve(lab, peer, link, sock)
         sock.close()
@@ -286,52 +286,52 @@ def ipv6(lab):
         peer.listen()
         sock = lab.socket(PORT, KERNEL6)
         same("sending", 0, sock.send(peer.address, 78, b"out"))
-        link = peer.welcome()
+        link = peer.be_dialed()
         peer.message(link, PORT, 78, b"out")
         sock.close()
 
 
-@test("npaths 0, 1, 3, 8, 65535 from a peer to dial: 1, 1, 2, 8, 8 lanes")
-@lanes_for_others()
-def npaths_dialled(lab):
-    need_ours("dial a lane for each of any number")
+@test("npaths 0, 1, 3, 8, 65535 from a peer to dial: 1, 1, 2, 8, 8 paths")
+@paths_for_others()
+def npaths_dialed(lab):
+    need_ours("dial a path for each of any number")
     sock = lab.socket(PORT)
     for told, wanted in ((0, 1), (1, 1), (3, 2), (8, 8), (65535, 8)):
         exts = wire.npaths(told) + wire.gen_num(GENERATION) + wire.sport_idx()
-        peer = lab.higher(exts, lanes=8)
+        peer = lab.higher(exts, paths=8)
         peer.listen()
         same("sending", 0, sock.send(peer.address, 78, b"out"))
-        first = peer.welcome()
+        first = peer.be_dialed()
         peer.message(first, PORT, 78, b"out")
-        lanes = {first.lane}
+        paths = {first.path}
         end = time.monotonic() + 5
-        while len(lanes) < wanted and time.monotonic() < end:
+        while len(paths) < wanted and time.monotonic() < end:
             peer.ping(first)
             link = peer.accept()
-            lanes.add(link.lane)
+            paths.add(link.path)
             link.send(wire.cong_frame())
             expect(peer.handle(link, link.read_frame()),
-                   f"lane {link.lane} does not begin with a map")
-        same(f"lanes for npaths {told}", set(range(wanted)), lanes)
+                   f"path {link.path} does not begin with a map")
+        same(f"paths for npaths {told}", set(range(wanted)), paths)
         peer.ping(first)
-        expect(no_more(peer), f"npaths {told}: more than {wanted} lanes")
+        expect(no_more(peer), f"npaths {told}: more than {wanted} paths")
 
 
 @test("npaths 0, 1, 3, 8, 65535 from a peer that dials: all are served")
-@lanes_for_others()
-def npaths_dialling(lab):
-    need_ours("send on lanes that are not there")
+@paths_for_others()
+def npaths_dialing(lab):
+    need_ours("send on paths that are not there")
     sock = lab.socket(PORT)
-    for told, lanes in ((0, 1), (1, 1), (3, 2), (8, 8), (65535, 8)):
+    for told, paths in ((0, 1), (1, 1), (3, 2), (8, 8), (65535, 8)):
         exts = wire.npaths(told) + wire.gen_num(GENERATION) + wire.sport_idx()
-        peer = lab.lower(exts, lanes=8)
+        peer = lab.lower(exts, paths=8)
         link = peer.dial()
-        for lane in range(lanes):
-            if lane:
-                link = peer.connect(lane)
+        for path in range(paths):
+            if path:
+                link = peer.connect(path)
                 link.send(wire.cong_frame())
-            peer.data(link, 77, PORT, b"%d" % lane)
-            same(f"npaths {told}", (b"%d" % lane, peer.address, 77),
+            peer.data(link, 77, PORT, b"%d" % path)
+            same(f"npaths {told}", (b"%d" % path, peer.address, 77),
                  sock.recv())
 
 
@@ -345,22 +345,22 @@ def no_more(peer):
     return False
 
 
-@test("another kernel with 8 lanes gets one, whatever it says")
-def legacy_one_lane(lab):
-    need_ours("use as many as they are told")
+@test("a stock peer with 8 paths gets one, whatever it announces")
+def legacy_one_path(lab):
+    need_ours("use as many as the peer announces")
     sock = lab.socket(PORT)
     names = wire.npaths(8) + wire.gen_num(GENERATION) + wire.sport_idx()
     for exts in (wire.npaths(8), names):
         peer = lab.higher(exts)
         peer.listen()
         same("sending", 0, sock.send(peer.address, 78, b"out"))
-        link = peer.welcome()
+        link = peer.be_dialed()
         peer.message(link, PORT, 78, b"out")
         peer.probe(link)
         peer.ping(link)
-        expect(no_more(peer), "there is a second lane")
-        same("lanes offered", {1},
-             set(map(offered, peer.probes + peer.probe_answers)))
+        expect(no_more(peer), "there is a second path")
+        same("paths offered", {1},
+             set(map(offered, peer.probes + peer.replies)))
 
 
 @test("knock: a lower peer is knocked at, dials, and gets what waits")
@@ -377,32 +377,32 @@ def knocked_at(lab):
     serve(lab, peer, link, sock)
 
 
-@test("knock: a higher peer's is answered with a reset and a call back")
+@test("knock: a higher peer's is reset, and the peer is dialed")
 def knocks(lab):
     peer = lab.higher()
     peer.listen()
     how = peer.knock()
     expect(how == "reset" or how and not kernel.is_ours(),
            f"how the knock ends: {how}")
-    link = peer.welcome()
+    link = peer.be_dialed()
     peer.ping(link)
     sock = lab.socket(PORT)
     serve(lab, peer, link, sock)
 
 
-@test("to one of ours, the handshake is unnumbered and precedes data")
+@test("to a peer of ours, the handshake is unnumbered and precedes data")
 def ours_waits(lab):
     need_ours("have no such rule")
     sock = lab.socket(PORT)
     peer = lab.higher(OURS)
     peer.listen()
     same("sending", 0, sock.send(peer.address, 78, b"first"))
-    link = peer.welcome()
+    link = peer.be_dialed()
     peer.message(link, PORT, 78, b"first")
     peer.ping(link)
     same("sending", 0, sock.send(peer.address, 78, b"second"))
     peer.message(link, PORT, 78, b"second")
-    link.go_deaf()
+    link.drop_segments()
     same("sending", 0, sock.send(peer.address, 78, b"third"))
     for _ in range(5):
         link.reset()
@@ -421,14 +421,14 @@ def ours_waits(lab):
         frame = link.read_frame()
         expect(frame.is_map() or frame.is_probe(),
                f"before our handshake comes {frame}")
-    peer.greet(link)
+    peer.handshake(link)
     peer.message(link, PORT, 78, b"third")
 
 
-@test("it says to be one and the same, until it has forgotten the peer")
+@test("the kernel keeps its identity, until it has forgotten the peer")
 def identity(lab):
-    need_ours("do not tell")
-    told = set()
+    need_ours("have no identity")
+    seen = set()
     sock = lab.socket(PORT)
     for _ in range(3):
         peer = lab.lower(MODERN)
@@ -442,31 +442,31 @@ def identity(lab):
             if not visit:
                 within(5, "it is forgotten", lambda: peer.address
                        not in kernel.connections())
-                told |= said_by(peer)
-        mine = said_by(peer)
-        same("identities told to one peer", 1, len(mine))
-        told |= mine
-    same("identities told to six", 6, len(told))
-    same("generations told", 1, len({generation for generation, _ in told}))
+                seen |= identities_of(peer)
+        mine = identities_of(peer)
+        same("identities for one peer", 1, len(mine))
+        seen |= mine
+    same("identities for six", 6, len(seen))
+    same("generations", 1, len({generation for generation, _ in seen}))
 
 
-def said_by(peer):
+def identities_of(peer):
     """Return the identities received since the last call."""
-    frames = peer.probes + peer.probe_answers
+    frames = peer.probes + peer.replies
     peer.probes.clear()
-    peer.probe_answers.clear()
+    peer.replies.clear()
     peer.rx_next.clear()
     peer.tx_seq.clear()
     return {judge_exts(frame, frame.ext[2]) for frame in frames}
 
 
-@test("nobody else's address is needed: a message to no one is dropped")
+@test("a message to a port without a socket is dropped")
 def no_socket(lab):
     peer = lab.lower()
     link = peer.dial()
     before = kernel.counters()["recv_drop_no_sock"]
     for port in (PORT + 1, 65535):
-        peer.data(link, 9, port, b"nobody")
+        peer.data(link, 9, port, b"no socket")
     peer.ping(link)
     same("recv_drop_no_sock", before + 2,
          kernel.counters()["recv_drop_no_sock"])

@@ -15,7 +15,7 @@ from lab import KERNEL6, LEGACY, MEMORY, MODERN, OURS
 from peer import GENERATION, Closed
 from tap import Failure, expect, same, say, test, within
 from test_handshake import need_ours
-from test_lanes import dial_all, readable
+from test_paths import dial_all, readable
 
 PORT = 6200
 EIGHT = wire.npaths(8) + wire.gen_num(GENERATION) + wire.sport_idx() + \
@@ -46,9 +46,9 @@ def nothing_comes(peer, link, seconds=0.3):
     try:
         frame = peer.next_frame(link, seconds)
     except Failure as error:
-        expect("no answer: 0 bytes" in str(error), error)
+        expect("no reply: 0 bytes" in str(error), error)
         return
-    raise Failure(f"{frame} comes")
+    raise Failure(f"{frame} arrives")
 
 
 def number_of(peer):
@@ -64,8 +64,8 @@ def write_works(peer, link, memory, where):
     """Check that operations still work."""
     key, begin = where
     text = os.urandom(8)
-    peer.ask(link, wire.WRITE, 0xfeed, key, begin, text)
-    peer.answered(link, 0xfeed)
+    peer.request(link, wire.WRITE, 0xfeed, key, begin, text)
+    peer.expect_response(link, 0xfeed)
     same("memory", text, memory[:8])
 
 
@@ -83,14 +83,15 @@ def write_and_read(lab):
                      (PAGE - 6, 2), (1, 2 * PAGE + 100), (0, memory.size)):
         text = os.urandom(size)
         number = number_of(peer)
-        peer.ask(link, wire.WRITE, number, key, begin + at, text)
+        peer.request(link, wire.WRITE, number, key, begin + at, text)
         peer.data(link, 9, PORT, b"%d" % at, ext=wire.used(key, size, True))
         wanted[at:at + size] = text
         same("the message behind it", b"%d" % at, sock.recv()[0])
         same(f"memory, {size} bytes at {at}", wanted, memory[:])
-        peer.answered(link, number)
-        peer.ask(link, wire.READ, number, key, begin + at, wire.length(size))
-        peer.answered(link, number, text)
+        peer.expect_response(link, number)
+        peer.request(link, wire.READ, number, key, begin + at,
+                     wire.length(size))
+        peer.expect_response(link, number, text)
     expect(not any(memory.around()), "something around it was written to")
 
 
@@ -100,16 +101,16 @@ def large(lab):
     memory = Memory(wire.MAX_MESSAGE, 8)
     text = os.urandom(memory.size)
     key, begin = sock.register(memory)
-    peer.ask(link, wire.WRITE, 1, key, begin, text)
-    peer.answered(link, 1)
+    peer.request(link, wire.WRITE, 1, key, begin, text)
+    peer.expect_response(link, 1)
     same("memory", text, memory[:])
     same("to free it", 0, sock.free(key))
     key, begin = sock.register(memory, 0)
     for number in range(3):
-        peer.ask(link, wire.READ, number, key, begin,
-                 wire.length(memory.size))
+        peer.request(link, wire.READ, number, key, begin,
+                     wire.length(memory.size))
     for number in range(3):
-        peer.answered(link, number, text)
+        peer.expect_response(link, number, text)
     expect(not any(memory.around()), "something around it was written to")
 
 
@@ -139,8 +140,8 @@ def atomics(lab):
         for number, (kind, old, operands, new) in enumerate(ATOMICS):
             memory[:] = bytes(24)
             memory.word(at, old)
-            peer.ask(link, kind, number, key, begin + at, operands)
-            peer.answered(link, number, word(old))
+            peer.request(link, kind, number, key, begin + at, operands)
+            peer.expect_response(link, number, word(old))
             same(f"kind {kind} of {old:x}", f"{new:x}",
                  f"{memory.word(at):x}")
             memory.word(at, 0)
@@ -159,8 +160,8 @@ def six(lab):
     write_works(peer, link, memory, where)
     # A region of one address is not accessible by another.
     other, link, _ = meet(lab)
-    other.ask(link, wire.WRITE, 1, *where, bytes(8))
-    other.answered(link, 1, status=wire.REFUSED)
+    other.request(link, wire.WRITE, 1, *where, bytes(8))
+    other.expect_response(link, 1, status=wire.REFUSED)
     expect(any(memory[:8]), "it was written to")
 
 
@@ -179,13 +180,14 @@ def forbidden(lab, sock, memory):
                    if number not in (key, fixed, gone, away, late))
     add, top = wire.operands(1), (1 << 32) - 1
     swap = wire.operands(1, 0, wire.ALL)
-    asked = {}
-    for name, other in (("nobody's", strange), ("a freed", gone), ("no", 0),
+    requests = {}
+    for name, other in (("an unknown", strange), ("a freed", gone), ("no", 0),
                         ("a closed socket's", late),
                         ("another address's", away)):
-        asked[f"{name} key, write"] = (wire.WRITE, other, begin, b"x")
-        asked[f"{name} key, read"] = (wire.READ, other, begin, wire.length(1))
-        asked[f"{name} key, atomic"] = (wire.FADD, other, begin, add)
+        requests[f"{name} key, write"] = (wire.WRITE, other, begin, b"x")
+        requests[f"{name} key, read"] = (wire.READ, other, begin,
+                                         wire.length(1))
+        requests[f"{name} key, atomic"] = (wire.FADD, other, begin, add)
     for name, at, count in (
             ("one byte beyond", begin + size - 7, 8),
             ("one byte, beyond", begin + size, 1),
@@ -193,8 +195,8 @@ def forbidden(lab, sock, memory):
             ("one byte before", begin - 1, 2), ("at 0", 0, 1),
             ("the last address", top, 1), ("around the end", top, 2),
             ("around by much", top - 1000, wire.MAX_MESSAGE)):
-        asked[f"write {name}"] = (wire.WRITE, key, at, bytes(count))
-        asked[f"read {name}"] = (wire.READ, key, at, wire.length(count))
+        requests[f"write {name}"] = (wire.WRITE, key, at, bytes(count))
+        requests[f"read {name}"] = (wire.READ, key, at, wire.length(count))
     for kind in (wire.FADD, wire.MASKED_FADD, wire.CSWP, wire.MASKED_CSWP):
         values = add if kind in (wire.FADD, wire.MASKED_FADD) else swap
         for name, other, at in (
@@ -204,24 +206,24 @@ def forbidden(lab, sock, memory):
                 ("half beyond", key, begin + size - 4),
                 ("at the end of all", key, top - 7),
                 ("read only", fixed, first)):
-            asked[f"atomic {kind} {name}"] = (kind, other, at, values)
-    asked["write where one may read"] = (wire.WRITE, fixed, first, b"x")
-    asked["write nothing"] = (wire.WRITE, key, begin, b"")
-    return (key, begin), asked
+            requests[f"atomic {kind} {name}"] = (kind, other, at, values)
+    requests["write where one may read"] = (wire.WRITE, fixed, first, b"x")
+    requests["write nothing"] = (wire.WRITE, key, begin, b"")
+    return (key, begin), requests
 
 
-@test("memory: what the key does not allow is refused, and no more than that")
+@test("memory: what the key does not allow is refused, and nothing else")
 def refused(lab):
     peer, link, sock = meet(lab)
     # The region ends with half a word.
     memory = Memory(PAGE + 100, 16)
     text = os.urandom(memory.size)
     memory[:] = text
-    where, asked = forbidden(lab, sock, memory)
-    for name, (kind, key, at, payload) in asked.items():
+    where, requests = forbidden(lab, sock, memory)
+    for name, (kind, key, at, payload) in requests.items():
         try:
-            peer.ask(link, kind, 0x01020304, key, at, payload)
-            peer.answered(link, 0x01020304, status=wire.REFUSED)
+            peer.request(link, kind, 0x01020304, key, at, payload)
+            peer.expect_response(link, 0x01020304, status=wire.REFUSED)
             same("memory", text, memory[:])
         except (Failure, Closed) as error:
             raise Failure(f"{name}: {error}") from error
@@ -244,19 +246,19 @@ def barred(lab):
             (1 << 31, wire.WRITE, bytes(9), wire.REFUSED, False),
             (0, wire.READ, wire.length(9), wire.REFUSED, False)):
         number = number_of(peer)
-        peer.ask(link, kind, number + ahead, key, begin, payload)
+        peer.request(link, kind, number + ahead, key, begin, payload)
         for count in range(10):
             name = b"%d+%d: %d" % (number, ahead, count)
             peer.data(link, 9, PORT, name)
             if count or not bars:
                 script.append(name)
-        peer.answered(link, number + ahead, status=status)
+        peer.expect_response(link, number + ahead, status=status)
     peer.ping(link)
     same("messages delivered", script, [sock.recv()[0] for _ in script])
     expect(sock.silent(), "more was delivered")
 
 
-@test("memory: what is for one use is gone when the peer has used it")
+@test("memory: a region for one use is gone when the peer has used it")
 def used_once(lab):
     peer, link, sock = meet(lab)
     memory = Memory(100)
@@ -269,13 +271,13 @@ def used_once(lab):
     # The call waits until the region, which is being freed, is gone.
     same("to free it", errno.EINVAL, sock.free(where[0]))
     text = memory[:]
-    peer.ask(link, wire.WRITE, 1, *where, bytes(8))
-    peer.answered(link, 1, status=wire.REFUSED)
+    peer.request(link, wire.WRITE, 1, *where, bytes(8))
+    peer.expect_response(link, 1, status=wire.REFUSED)
     same("memory", text, memory[:])
 
 
-@test("memory: the kernel tells a peer of it")
-def told(lab):
+@test("memory: the kernel announces it to a peer")
+def announced(lab):
     peer, link, sock = meet(lab)
     memory = Memory(100, 77)
     same("sending", 0, sock.offer(peer.address, 78, b"here", memory))
@@ -290,14 +292,14 @@ def told(lab):
 
 # Invalid frames
 
-@test("memory: frames of no known kind are passed over")
+@test("memory: frames of unknown kinds are ignored")
 def unknown_kinds(lab):
     peer, link, sock = meet(lab)
     memory = Memory(100)
     where = sock.register(memory)
     before = kernel.counters()["recv_drop_old_seq"]
     for kind in range(wire.MASKED_CSWP + 1, 256):
-        peer.ask(link, kind, number_of(peer), *where, wire.operands(1))
+        peer.request(link, kind, number_of(peer), *where, wire.operands(1))
     peer.ping(link)
     same("recv_drop_old_seq", before + 249,
          kernel.counters()["recv_drop_old_seq"])
@@ -316,19 +318,19 @@ REQUESTS = {
     "atomic, 33 bytes": (wire.CSWP, wire.operands(1) + b"\0"),
     "atomic, nothing": (wire.MASKED_FADD, b""),
     "atomic, 1 MiB": (wire.MASKED_CSWP, bytes(wire.MAX_MESSAGE)),
-    "answer to nothing": (wire.ANSWER, b""),
-    "answer to nothing, with payload": (wire.ANSWER, bytes(100)),
+    "response to no request": (wire.RESPONSE, b""),
+    "response to no request, with payload": (wire.RESPONSE, bytes(100)),
 }
 
 
-@test("memory: nonsense ends the connection, and the next one is as good")
-def nonsense(lab):
+@test("memory: invalid frames end the connection, and the next one works")
+def invalid(lab):
     peer, link, sock = meet(lab)
     memory = Memory(PAGE)
     where = sock.register(memory)
     for name, (kind, payload) in REQUESTS.items():
         text = memory[:]
-        peer.ask(link, kind, 1, *where, payload)
+        peer.request(link, kind, 1, *where, payload)
         expect(link.ended(5), f"{name}: the connection goes on")
         link.close()
         same(f"memory after {name}", text, memory[:])
@@ -358,7 +360,7 @@ TO_WRITE = {
 }
 
 
-def one_wrong_answer(peer, link, sock, kind, answers, status):
+def one_wrong_response(peer, link, sock, kind, responses, status):
     mine = Memory(8)
     if kind == wire.FADD:
         error = sock.atomic(peer.address, 78, b"lost", PLACE, mine,
@@ -370,8 +372,8 @@ def one_wrong_answer(peer, link, sock, kind, answers, status):
     frame = peer.next_frame(link)
     expect(frame.is_operation(), f"no request, but {frame}")
     number = wire.parse_operation(frame.ext)[2]
-    for ahead, size in answers:
-        peer.answer(link, number + ahead, b"\xab" * size)
+    for ahead, size in responses:
+        peer.respond(link, number + ahead, b"\xab" * size)
     same("how it ends", [(TOKEN, status)], sock.statuses())
     expect(link.ended(5), "the connection goes on")
     link.close()
@@ -385,60 +387,60 @@ def one_wrong_answer(peer, link, sock, kind, answers, status):
     if status == kernel.SUCCESS and frame.payload == b"lost":
         frame = peer.next_frame(link)
     same("the next message", b"next", frame.payload)
-    same("what is told", [], sock.statuses(wait=False))
+    same("notifications", [], sock.statuses(wait=False))
     return link
 
 
-@test("memory: wrong answers end the connection, and fail the operation")
-def wrong_answers(lab):
+@test("memory: wrong responses end the connection, and fail the operation")
+def wrong_responses(lab):
     peer, link, sock = meet(lab)
-    for kind, answers in ((wire.READ, TO_FETCH), (wire.FADD, TO_FETCH),
-                          (wire.WRITE, TO_WRITE)):
-        for name, (answer, status) in answers.items():
+    for kind, responses in ((wire.READ, TO_FETCH), (wire.FADD, TO_FETCH),
+                            (wire.WRITE, TO_WRITE)):
+        for name, (response, status) in responses.items():
             try:
-                link = one_wrong_answer(peer, link, sock, kind, answer,
-                                        status)
+                link = one_wrong_response(peer, link, sock, kind,
+                                          response, status)
             except (Failure, Closed) as error:
                 raise Failure(f"kind {kind}, {name}: {error}") from error
 
 
-@test("memory: who asks for ever more and takes no answers is given up")
-def takes_no_answers(lab):
+@test("memory: a peer that requests on and reads no responses is dropped")
+def takes_no_responses(lab):
     peer, link, sock = meet(lab, rcvbuf=8192)
     memory = Memory(wire.MAX_MESSAGE)
     where = sock.register(memory, 0)
     try:
         for number in range(1000):
-            peer.ask(link, wire.READ, number, *where,
-                     wire.length(memory.size))
+            peer.request(link, wire.READ, number, *where,
+                         wire.length(memory.size))
     except Closed:
         pass
-    within(5, "the kernel gives up",
+    within(5, "the kernel drops the connection",
            lambda: not kernel.tcp_sockets(peer.address))
     link.reset()
     link = peer.dial()
-    peer.ask(link, wire.READ, 1, *where, wire.length(100))
-    peer.answered(link, 1, bytes(100))
+    peer.request(link, wire.READ, 1, *where, wire.length(100))
+    peer.expect_response(link, 1, bytes(100))
     peer.ping(link)
 
 
-@test("memory: who asks for 64 at once and takes no answers is served later")
-def takes_answers_later(lab):
+@test("memory: a peer that reads 64 responses late receives them all")
+def takes_responses_later(lab):
     peer, link, sock = meet(lab, rcvbuf=8192)
     memory = Memory(100000)
     where = sock.register(memory, 0)
     for number in range(64):
-        peer.ask(link, wire.READ, number, *where, wire.length(memory.size))
+        peer.request(link, wire.READ, number, *where, wire.length(memory.size))
     time.sleep(0.5)
     for number in range(64):
-        peer.answered(link, number, bytes(memory.size))
+        peer.expect_response(link, number, bytes(memory.size))
     peer.ping(link)
 
 
 # Operations on peers' memory
 
-@test("memory: the kernel asks to write, and the message follows at once")
-def asks_to_write(lab):
+@test("memory: the kernel requests a write, and the message follows at once")
+def requests_write(lab):
     peer, link, sock = meet(lab)
     key, begin, offset = PLACE
     for size, text in ((1, b"message"), (PAGE + 1, b""),
@@ -447,18 +449,20 @@ def asks_to_write(lab):
         mine[:] = os.urandom(size)
         same("sending", 0, sock.rdma(peer.address, 78, text, PLACE, mine,
                                      TELLS, TOKEN))
-        number = peer.asked(link, wire.WRITE, key, begin + offset, mine[:])
+        number = peer.expect_request(link, wire.WRITE, key, begin + offset,
+                                     mine[:])
         frame = peer.message(link, PORT, 78, text)
         same("its number", number, frame.seq)
         same("its extension headers", wire.used(key, size, True)
              .ljust(16, b"\0"), frame.ext)
-        same("what is told before the answer", [], sock.statuses(wait=False))
-        peer.answer(link, number)
+        same("notifications before the response", [],
+             sock.statuses(wait=False))
+        peer.respond(link, number)
         same("how it ends", [(TOKEN, kernel.SUCCESS)], sock.statuses())
 
 
-@test("memory: the kernel asks to read, and its messages wait for the answer")
-def asks_to_read(lab):
+@test("memory: the kernel requests a read; its messages wait for the response")
+def requests_read(lab):
     peer, link, sock = meet(lab)
     key = PLACE[0]
     for size in (1, 2 * PAGE, wire.MAX_MESSAGE):
@@ -467,16 +471,17 @@ def asks_to_read(lab):
         same("sending", 0, sock.rdma(peer.address, 78, b"first", PLACE, mine,
                                      token=TOKEN))
         same("sending", 0, sock.send(peer.address, 79, b"second"))
-        number = peer.asked(link, wire.READ, key, THERE, wire.length(size))
+        number = peer.expect_request(link, wire.READ, key, THERE,
+                                     wire.length(size))
         nothing_comes(peer, link)
         # While the kernel waits for its response, it serves the peer's
         # requests.
         theirs = Memory(8)
         where = sock.register(theirs)
         write_works(peer, link, theirs, where)
-        peer.ask(link, wire.READ, 5, *where, wire.length(8))
-        peer.answered(link, 5, theirs[:])
-        peer.answer(link, number, text)
+        peer.request(link, wire.READ, 5, *where, wire.length(8))
+        peer.expect_response(link, 5, theirs[:])
+        peer.respond(link, number, text)
         frame = peer.message(link, PORT, 78, b"first")
         same("its number", number, frame.seq)
         same("its extension headers", wire.used(key, size, False)
@@ -488,7 +493,7 @@ def asks_to_read(lab):
 
 
 # What the program passes, and what the kernel requests
-ASKED = (
+REQUESTED = (
     (kernel.CMSG_FADD, (5,), wire.FADD, wire.operands(5)),
     (kernel.CMSG_CSWP, (7, 9), wire.CSWP, wire.operands(9, 7, wire.ALL)),
     (kernel.CMSG_MASKED_FADD, (5, HALVES), wire.MASKED_FADD,
@@ -498,16 +503,16 @@ ASKED = (
 )
 
 
-@test("memory: the kernel asks for atomic operations")
-def asks_for_atomics(lab):
+@test("memory: the kernel requests atomic operations")
+def requests_atomics(lab):
     peer, link, sock = meet(lab)
-    for said, values, kind, operands in ASKED:
+    for type_, values, kind, operands in REQUESTED:
         mine = Memory(8, 16)
         same("sending", 0, sock.atomic(peer.address, 78, b"text", PLACE, mine,
-                                       said, values, token=kind))
-        number = peer.asked(link, kind, PLACE[0], THERE, operands)
+                                       type_, values, token=kind))
+        number = peer.expect_request(link, kind, PLACE[0], THERE, operands)
         nothing_comes(peer, link, 0.1)
-        peer.answer(link, number, word(0x0102030405060708))
+        peer.respond(link, number, word(0x0102030405060708))
         frame = peer.message(link, PORT, 78, b"text")
         same("its number", number, frame.seq)
         same("its extension headers", bytes(16), frame.ext)
@@ -516,15 +521,15 @@ def asks_for_atomics(lab):
         expect(not any(mine.around()), "something around it was written to")
 
 
-@test("memory: an address that no frame can name is none that exists")
+@test("memory: an address beyond 32 bits is requested as the last one")
 def far_away(lab):
     peer, link, sock = meet(lab)
     for offset in (1 << 32, (1 << 64) - 100, (1 << 32) - 1):
         same("sending", 0, sock.rdma(peer.address, 78, b"", (1, 2, offset),
                                      Memory(8), TELLS | SILENT, TOKEN))
-        number = peer.asked(link, wire.WRITE, 1, 0xffffffff, bytes(8))
+        number = peer.expect_request(link, wire.WRITE, 1, 0xffffffff, bytes(8))
         peer.skip(link)
-        peer.answer(link, number, status=wire.REFUSED)
+        peer.respond(link, number, status=wire.REFUSED)
         same("how it ends", [(TOKEN, kernel.REMOTE_ERROR)], sock.statuses())
 
 
@@ -539,9 +544,9 @@ def bare_operations(lab):
     peer, link, sock = meet(lab)
     key = PLACE[0]
     mine = Memory(8)
-    asks = {0: (wire.READ, key, THERE, wire.length(8)),
-            READWRITE: (wire.WRITE, key, THERE, bytes(8))}
-    brings = {0: bytes(8), READWRITE: b""}
+    wanted = {0: (wire.READ, key, THERE, wire.length(8)),
+              READWRITE: (wire.WRITE, key, THERE, bytes(8))}
+    results = {0: bytes(8), READWRITE: b""}
     # A write does not overtake a read.
     for first, then, flags, waits in (
             (0, 0, 0, False), (0, 0, FENCE, True), (0, READWRITE, 0, True),
@@ -550,18 +555,18 @@ def bare_operations(lab):
         bare(peer, sock, mine, first, 1)
         bare(peer, sock, mine, then | flags, 2)
         same("sending", 0, sock.send(peer.address, 79, b"behind"))
-        one = peer.asked(link, *asks[first])
+        one = peer.expect_request(link, *wanted[first])
         peer.skip(link)
         if waits:
             nothing_comes(peer, link)
-            peer.answer(link, one, brings[first])
-        two = peer.asked(link, *asks[then])
+            peer.respond(link, one, results[first])
+        two = peer.expect_request(link, *wanted[then])
         peer.skip(link)
         peer.message(link, PORT, 79, b"behind")
         # Responses may come in any order.
-        peer.answer(link, two, brings[then])
+        peer.respond(link, two, results[then])
         if not waits:
-            peer.answer(link, one, brings[first])
+            peer.respond(link, one, results[first])
         found = []
         while len(found) < 2:
             found += sock.statuses()
@@ -569,7 +574,7 @@ def bare_operations(lab):
     nothing_comes(peer, link)
 
 
-@test("memory: no more than 16 operations are out")
+@test("memory: no more than 16 requests are outstanding")
 def depth(lab):
     peer, link, sock = meet(lab)
     mine = Memory(8)
@@ -580,13 +585,13 @@ def depth(lab):
     for number in range(DEPTH + 3):
         if number >= DEPTH:
             nothing_comes(peer, link, 0.2)
-            peer.answer(link, out.pop(), bytes(8))
-        out.append(peer.asked(link, wire.READ, PLACE[0], THERE,
-                              wire.length(8)))
+            peer.respond(link, out.pop(), bytes(8))
+        out.append(peer.expect_request(link, wire.READ, PLACE[0], THERE,
+                                       wire.length(8)))
         peer.skip(link)
     peer.message(link, PORT, 79, b"behind")
     for number in out:
-        peer.answer(link, number, bytes(8))
+        peer.respond(link, number, bytes(8))
     found = []
     while len(found) < DEPTH + 3:
         found += sock.statuses()
@@ -594,7 +599,7 @@ def depth(lab):
          sorted(found))
 
 
-@test("memory: what waits for a peer to come goes out as far as it may")
+@test("memory: requests that wait for a peer are sent up to the limit")
 def together(lab):
     peer, link, sock = meet(lab)
     mine = Memory(8)
@@ -616,12 +621,12 @@ def together(lab):
         out = []
         for number in range(DEPTH + 1):
             if flags == FENCE and number or number == DEPTH:
-                peer.answer(link, out.pop(0), result)
-            out.append(peer.asked(link, kind, PLACE[0], THERE, text))
+                peer.respond(link, out.pop(0), result)
+            out.append(peer.expect_request(link, kind, PLACE[0], THERE, text))
             peer.skip(link)
         peer.message(link, PORT, 79, b"behind")
         for number in out:
-            peer.answer(link, number, result)
+            peer.respond(link, number, result)
         while len(found) < DEPTH + 1:
             found += sock.statuses()
         same("how they end", [(number, 0) for number in range(DEPTH + 1)],
@@ -638,8 +643,8 @@ def first_operation(peer, links):
                 return link, wire.parse_operation(frame.ext)[2]
 
 
-@test("memory: each lane has operations of its own")
-def lanes(lab):
+@test("memory: each path has operations of its own")
+def paths(lab):
     need_ours("do no operations on memory over TCP")
     peer, links = dial_all(lab, EIGHT)
     sock = lab.socket(PORT)
@@ -650,43 +655,45 @@ def lanes(lab):
     same("sending", 0, sock.rdma(peer.address, 78, b"text", PLACE, mine,
                                  token=TOKEN))
     link, number = first_operation(peer, links)
-    other = links[(link.lane + 1) % 8]
-    peer.answer(other, number, b"badbadba")
-    expect(other.ended(5), "an answer on another lane is taken")
+    other = links[(link.path + 1) % 8]
+    peer.respond(other, number, b"badbadba")
+    expect(other.ended(5), "a response on another path is accepted")
     other.close()
-    same("what is told", [], sock.statuses(wait=False))
-    peer.answer(link, number, b"12345678")
+    same("notifications", [], sock.statuses(wait=False))
+    peer.respond(link, number, b"12345678")
     same("its number", number, peer.message(link, PORT, 78, b"text").seq)
     same("how it ends", [(TOKEN, kernel.SUCCESS)], sock.statuses())
     same("what was read", b"12345678", mine[:])
-    write_works(peer, peer.dial(other.lane), memory, where)
+    write_works(peer, peer.dial(other.path), memory, where)
     write_works(peer, link, memory, where)
 
 
-@test("memory: a refusal is told, and the message that waited is given up")
+@test("memory: a refusal is reported, and the message that waited is dropped")
 def refusal(lab):
     peer, link, sock = meet(lab)
     mine = Memory(8)
     for status in (wire.REFUSED, 2, 255):
         same("sending", 0, sock.rdma(peer.address, 78, b"lost", PLACE, mine,
                                      token=TOKEN))
-        number = peer.asked(link, wire.READ, PLACE[0], THERE, wire.length(8))
+        number = peer.expect_request(link, wire.READ, PLACE[0], THERE,
+                                     wire.length(8))
         # A payload in a refusal is ignored.
-        peer.answer(link, number, b"notthis!", status)
+        peer.respond(link, number, b"notthis!", status)
         same("how it ends", [(TOKEN, kernel.REMOTE_ERROR)], sock.statuses())
         peer.skip(link)
         same("sending", 0, sock.atomic(peer.address, 78, b"lost", PLACE, mine,
                                        kernel.CMSG_FADD, (1,), token=TOKEN))
-        number = peer.asked(link, wire.FADD, PLACE[0], THERE,
-                            wire.operands(1))
-        peer.answer(link, number, status=status)
+        number = peer.expect_request(link, wire.FADD, PLACE[0], THERE,
+                                     wire.operands(1))
+        peer.respond(link, number, status=status)
         same("how it ends", [(TOKEN, kernel.REMOTE_ERROR)], sock.statuses())
         peer.skip(link)
         # The message of a write has been sent already.
         same("sending", 0, sock.rdma(peer.address, 78, b"sent", PLACE, mine,
                                      TELLS, TOKEN))
-        number = peer.asked(link, wire.WRITE, PLACE[0], THERE, bytes(8))
-        peer.answer(link, number, status=status)
+        number = peer.expect_request(link, wire.WRITE, PLACE[0], THERE,
+                                     bytes(8))
+        peer.respond(link, number, status=status)
         same("how it ends", [(TOKEN, kernel.REMOTE_ERROR)], sock.statuses())
         peer.message(link, PORT, 78, b"sent")
         same("sending", 0, sock.send(peer.address, 79, b"next"))
@@ -699,19 +706,20 @@ def refusal(lab):
                                            struct.pack("i", wants)))
         same("sending", 0, sock.rdma(peer.address, 78, b"", PLACE, mine,
                                      SILENT, TOKEN))
-        number = peer.asked(link, wire.READ, PLACE[0], THERE, wire.length(8))
+        number = peer.expect_request(link, wire.READ, PLACE[0], THERE,
+                                     wire.length(8))
         peer.skip(link)
-        peer.answer(link, number, status=wire.REFUSED)
+        peer.respond(link, number, status=wire.REFUSED)
         if wants:
             same("how it ends", [(TOKEN, kernel.REMOTE_ERROR)],
                  sock.statuses())
         else:
             peer.ping(link)
-            same("what is told", [], sock.statuses(wait=False))
+            same("notifications", [], sock.statuses(wait=False))
 
 
-@test("memory: an answer that comes before the end of the question")
-def early_answer(lab):
+@test("memory: a response that arrives before the end of its request")
+def early_response(lab):
     peer, link, sock = meet(lab, rcvbuf=8192)
     peer.ping(link)
     mine = Memory(wire.MAX_MESSAGE)
@@ -722,9 +730,9 @@ def early_answer(lab):
                                          TELLS | flags, TOKEN))
             frame = wire.Frame.decode(link.read(wire.HEADER_BYTES))
             number = peer.rx_next[0]
-            same("what is asked for", wire.operation(
+            same("what is requested", wire.operation(
                 wire.WRITE, number, PLACE[0], THERE), frame.ext)
-            peer.answer(link, number, status=status)
+            peer.respond(link, number, status=status)
             same("how it ends", [(TOKEN, status)], sock.statuses())
             same("sending", 0, sock.send(peer.address, 79, b"behind"))
             same("what is written", mine[:], link.read(frame.length))
@@ -737,22 +745,22 @@ def early_answer(lab):
     # The end of the request is never read.
     bare(peer, sock, mine, READWRITE)
     link.read(wire.HEADER_BYTES)
-    peer.answer(link, peer.rx_next[0])
+    peer.respond(link, peer.rx_next[0])
     same("how it ends", [(TOKEN, kernel.SUCCESS)], sock.statuses())
     link.reset()
     link = peer.dial()
     same("sending", 0, sock.send(peer.address, 79, b"behind"))
     peer.message(link, PORT, 79, b"behind")
-    same("what is told", [], sock.statuses(wait=False))
+    same("notifications", [], sock.statuses(wait=False))
 
 
-@test("memory: a message counts as unsent until its write is answered")
+@test("memory: a message counts as unsent until the response to its write")
 def unsent(lab):
     peer, link, sock = meet(lab)
     mine = Memory(8)
     same("sending", 0, sock.rdma(peer.address, 78, b"text", PLACE, mine,
                                  TELLS, TOKEN))
-    number = peer.asked(link, wire.WRITE, PLACE[0], THERE, bytes(8))
+    number = peer.expect_request(link, wire.WRITE, PLACE[0], THERE, bytes(8))
     peer.message(link, PORT, 78, b"text")
     # A message sent later is no longer unsent, once TCP has acknowledged it.
     same("sending", 0, sock.send(peer.address, 78, b"behind"))
@@ -760,15 +768,15 @@ def unsent(lab):
     within(5, "what is behind it", lambda: sock.unsent() == len(b"text"))
     peer.ping(link)
     same("what is unsent", len(b"text"), sock.unsent())
-    peer.answer(link, number)
+    peer.respond(link, number)
     within(5, "nothing is", lambda: not sock.unsent())
 
 
 # Connections that end
 
-@test("memory: a peer that does not answer is given up in bounded time",
+@test("memory: a peer that does not respond is dropped in bounded time",
       timeout=400)
-def unanswered(lab):
+def no_response(lab):
     peer, link, sock = meet(lab)
     # The default is tested in the long form.
     limit = 30 if lab.full else 2
@@ -781,29 +789,31 @@ def unanswered(lab):
                 bare(peer, sock, Memory(8), flags, token)
             out = []
             for _ in range(3):
-                out.append(peer.asked(link, kind, PLACE[0], THERE, text))
+                out.append(peer.expect_request(link, kind, PLACE[0], THERE,
+                                               text))
                 peer.skip(link)
             # Each response restarts the time limit, and nothing else does.
             for token in range(2):
                 time.sleep(0.7 * limit)
-                peer.answer(link, out.pop(0), result)
+                peer.respond(link, out.pop(0), result)
                 same("how it ends", [(token, kernel.SUCCESS)],
                      sock.statuses())
             start = time.monotonic()
             time.sleep(0.9 * limit)
             peer.ping(link)
-            expect(link.ended(2 * limit), "it is waited for for ever")
+            expect(link.ended(2 * limit), "the kernel waits for ever")
             took = time.monotonic() - start
-            say(f"given up after {took:.1f} s")
+            say(f"dropped after {took:.1f} s")
             expect(0.9 * limit < took < 1.7 * limit,
-                   f"given up after {took:.1f} s")
+                   f"dropped after {took:.1f} s")
             same("how it ends", [(2, kernel.DROPPED)], sock.statuses())
             link.close()
             link = peer.dial()
         # An operation that completed in time has no effect later.
         bare(peer, sock, Memory(8))
-        peer.answer(link, peer.asked(link, wire.READ, PLACE[0], THERE,
-                                     wire.length(8)), bytes(8))
+        number = peer.expect_request(link, wire.READ, PLACE[0], THERE,
+                                     wire.length(8))
+        peer.respond(link, number, bytes(8))
         peer.skip(link)
         same("how it ends", [(TOKEN, kernel.SUCCESS)], sock.statuses())
         time.sleep(1.2 * limit)
@@ -812,27 +822,27 @@ def unanswered(lab):
         kernel.sysctl("net/rds/op_timeout_ms", old)
 
 
-@test("memory: who leaves one operation out is given up, whatever it answers")
+@test("memory: a peer that leaves one request out is dropped")
 def left_out(lab):
     peer, link, sock = meet(lab)
     old = kernel.sysctl("net/rds/op_timeout_ms", 2000)
     try:
         bare(peer, sock, Memory(8), token=1)
-        peer.asked(link, wire.READ, PLACE[0], THERE, wire.length(8))
+        peer.expect_request(link, wire.READ, PLACE[0], THERE, wire.length(8))
         peer.skip(link)
         start = time.monotonic()
         while not link.ended(0.3):
-            expect(time.monotonic() - start < 4, "it is waited for for ever")
+            expect(time.monotonic() - start < 4, "the kernel waits for ever")
             bare(peer, sock, Memory(8), token=2)
             try:
-                number = peer.asked(link, wire.READ, PLACE[0], THERE,
-                                    wire.length(8))
+                number = peer.expect_request(link, wire.READ, PLACE[0], THERE,
+                                             wire.length(8))
                 peer.skip(link)
-                peer.answer(link, number, bytes(8))
+                peer.respond(link, number, bytes(8))
             except Closed:
                 break
             same("how it ends", [(2, kernel.SUCCESS)], sock.statuses())
-        expect(time.monotonic() - start > 1.8, "given up too early")
+        expect(time.monotonic() - start > 1.8, "dropped too early")
         link.close()
         found = []
         while (1, kernel.DROPPED) not in found:
@@ -841,8 +851,8 @@ def left_out(lab):
         kernel.sysctl("net/rds/op_timeout_ms", old)
 
 
-@test("memory: a peer that we do not listen to is not given up for that")
-def unheard(lab):
+@test("memory: a peer whose responses are not read is not dropped for that")
+def stopped_reading(lab):
     peer, link, sock = meet(lab)
     other = lab.socket(PORT + 1, rcvbuf=4096)
     held = kernel.sysctl("net/rds/rx_held_max", 65536)
@@ -851,15 +861,16 @@ def unheard(lab):
     sent = 0
     try:
         bare(peer, sock, Memory(8))
-        number = peer.asked(link, wire.READ, PLACE[0], THERE, wire.length(8))
+        number = peer.expect_request(link, wire.READ, PLACE[0], THERE,
+                                     wire.length(8))
         peer.skip(link)
         while kernel.counters()["recv_path_stopped"] == stopped:
             peer.data(link, 9, other.port, bytes(4096))
             sent += 1
             expect(sent < 1000, "all is taken")
-        peer.answer(link, number, bytes(8))
+        peer.respond(link, number, bytes(8))
         time.sleep(2)
-        same("what is told", [], sock.statuses(wait=False))
+        same("notifications", [], sock.statuses(wait=False))
         for _ in range(sent):
             other.recv()
         same("how it ends", [(TOKEN, kernel.SUCCESS)], sock.statuses())
@@ -868,11 +879,11 @@ def unheard(lab):
         kernel.sysctl("net/rds/rx_held_max", held)
 
 
-@test("memory: what is out when the connection is lost is dropped, once")
+@test("memory: outstanding requests are dropped with the connection, once")
 def dropped(lab):
     peer, link, sock = meet(lab)
     mine = Memory(8)
-    for end in ("reset", "fin", "nonsense"):
+    for end in ("reset", "fin", "invalid frame"):
         for number in range(DEPTH):
             bare(peer, sock, mine, READWRITE if number < 5 else 0,
                  token=number)
@@ -881,7 +892,7 @@ def dropped(lab):
                                      TELLS, DEPTH))
         same("sending", 0, sock.send(peer.address, 79, b"behind"))
         for number in range(DEPTH):
-            peer.asked(link, *(
+            peer.expect_request(link, *(
                 (wire.WRITE, PLACE[0], THERE, bytes(8)) if number < 5 else
                 (wire.READ, PLACE[0], THERE, wire.length(8))))
             peer.skip(link)
@@ -890,11 +901,11 @@ def dropped(lab):
             link.reset()
         elif end == "fin":
             link.fin()
-            expect(link.ended(5), "a FIN is not answered by the end")
+            expect(link.ended(5), "the kernel does not close after a FIN")
             link.close()
         else:
-            peer.answer(link, peer.rx_next[0])
-            expect(link.ended(5), "nonsense is taken")
+            peer.respond(link, peer.rx_next[0])
+            expect(link.ended(5), "an invalid frame is accepted")
             link.close()
         found = []
         while len(found) < DEPTH:
@@ -902,24 +913,26 @@ def dropped(lab):
         same("how they end", [(number, kernel.DROPPED)
                               for number in range(DEPTH)], sorted(found))
         link = peer.dial()
-        number = peer.asked(link, wire.WRITE, PLACE[0], THERE, bytes(8))
-        same("the number of what was not", number,
+        number = peer.expect_request(link, wire.WRITE, PLACE[0], THERE,
+                                     bytes(8))
+        same("the number of the one that waited", number,
              peer.message(link, PORT, 78, b"later").seq)
         peer.message(link, PORT, 79, b"behind")
-        peer.answer(link, number)
+        peer.respond(link, number)
         same("how it ends", [(DEPTH, kernel.SUCCESS)], sock.statuses())
         # A response by another connection matches no request.
         bare(peer, sock, mine)
-        number = peer.asked(link, wire.READ, PLACE[0], THERE, wire.length(8))
+        number = peer.expect_request(link, wire.READ, PLACE[0], THERE,
+                                     wire.length(8))
         peer.skip(link)
         link.reset()
         same("how it ends", [(TOKEN, kernel.DROPPED)], sock.statuses())
         link = peer.dial()
-        peer.answer(link, number, bytes(8))
-        expect(link.ended(5), "an answer to what was asked before is taken")
+        peer.respond(link, number, bytes(8))
+        expect(link.ended(5), "a response to an earlier request is accepted")
         link.close()
         link = peer.dial()
-        same("what is told", [], sock.statuses(wait=False))
+        same("notifications", [], sock.statuses(wait=False))
 
 
 @test("memory: messages around an operation that is lost are sent again")
@@ -927,7 +940,7 @@ def around(lab):
     peer, link, sock = meet(lab)
     mine = Memory(8)
     peer.ping(link)
-    link.go_deaf()
+    link.drop_segments()
     same("sending", 0, sock.send(peer.address, 77, b"before"))
     same("sending", 0, sock.rdma(peer.address, 78, b"with", PLACE, mine,
                                  TELLS, TOKEN))
@@ -948,18 +961,19 @@ def around(lab):
     same("flags", 2 * [wire.FLAG_RETRANSMITTED],
          [frame.flags & wire.FLAG_RETRANSMITTED for frame in (first, last)])
     nothing_comes(peer, link)
-    same("what is told", [], sock.statuses(wait=False))
+    same("notifications", [], sock.statuses(wait=False))
 
 
-@test("memory: an operation that is done is not done again with its message")
+@test("memory: an operation is not repeated when its message is sent again")
 def done_once(lab):
     peer, link, sock = meet(lab)
     mine = Memory(8)
     same("sending", 0, sock.rdma(peer.address, 78, b"text", PLACE, mine,
                                  token=TOKEN))
-    number = peer.asked(link, wire.READ, PLACE[0], THERE, wire.length(8))
-    link.go_deaf()
-    peer.answer(link, number, b"12345678")
+    number = peer.expect_request(link, wire.READ, PLACE[0], THERE,
+                                 wire.length(8))
+    link.drop_segments()
+    peer.respond(link, number, b"12345678")
     same("how it ends", [(TOKEN, kernel.SUCCESS)], sock.statuses())
     time.sleep(0.2)
     link.reset()
@@ -970,12 +984,12 @@ def done_once(lab):
          frame.flags & wire.FLAG_RETRANSMITTED)
     nothing_comes(peer, link)
     same("what was read", b"12345678", mine[:])
-    same("what is told", [], sock.statuses(wait=False))
+    same("notifications", [], sock.statuses(wait=False))
 
 
 # Peers that do no operations
 
-@test("memory: others are asked for nothing, and EOPNOTSUPP is the answer")
+@test("memory: stock peers receive no request; the call gives EOPNOTSUPP")
 def others(lab):
     for exts in (b"", LEGACY, MODERN, OURS):
         peer, link, sock = meet(lab, exts)
@@ -983,19 +997,20 @@ def others(lab):
         for flags in (NOTIFY_ME, TELLS, TELLS | SILENT):
             same("RDMA", errno.EOPNOTSUPP,
                  sock.rdma(peer.address, 78, b"", PLACE, mine, flags))
-        for said, values, _, _ in ASKED:
+        for type_, values, _, _ in REQUESTED:
             same("atomic", errno.EOPNOTSUPP,
-                 sock.atomic(peer.address, 78, b"", PLACE, mine, said, values))
-        same("telling of memory", errno.EOPNOTSUPP,
+                 sock.atomic(peer.address, 78, b"", PLACE, mine, type_,
+                             values))
+        same("announcing memory", errno.EOPNOTSUPP,
              sock.offer(peer.address, 78, b"", mine))
         same("sending", 0, sock.send(peer.address, 79, b"next"))
         peer.message(link, PORT, 79, b"next")
-        same("what is told", [], sock.statuses(wait=False))
+        same("notifications", [], sock.statuses(wait=False))
         sock.close()
 
 
-@test("memory: others that ask have nothing done, and are not answered")
-def others_ask(lab):
+@test("memory: requests of stock peers are ignored")
+def others_request(lab):
     for exts in (b"", LEGACY, MODERN, OURS):
         peer, link, sock = meet(lab, exts)
         memory = Memory(8)
@@ -1005,24 +1020,24 @@ def others_ask(lab):
                               (wire.CSWP, wire.operands(1, 0, wire.ALL)),
                               (wire.READ, wire.length(8)),
                               (wire.READ, wire.length(0)),
-                              (wire.ANSWER, b"")):
-            peer.ask(link, kind, number_of(peer), key, begin, payload)
+                              (wire.RESPONSE, b"")):
+            peer.request(link, kind, number_of(peer), key, begin, payload)
         peer.ping(link)
         same("memory", bytes(8), memory[:])
         # No message is dropped either.
-        peer.ask(link, wire.WRITE, number_of(peer), key, begin, bytes(9))
+        peer.request(link, wire.WRITE, number_of(peer), key, begin, bytes(9))
         peer.data(link, 9, PORT, b"text")
         same("a message", b"text", sock.recv()[0])
         nothing_comes(peer, link, 0.1)
         sock.close()
 
 
-@test("memory: a peer that no longer does operations is asked for none")
+@test("memory: a peer that no longer does operations receives no request")
 def no_longer(lab):
     peer, link, sock = meet(lab)
     mine = Memory(8)
     bare(peer, sock, mine)
-    peer.asked(link, wire.READ, PLACE[0], THERE, wire.length(8))
+    peer.expect_request(link, wire.READ, PLACE[0], THERE, wire.length(8))
     peer.skip(link)
     link.reset()
     same("how it ends", [(TOKEN, kernel.DROPPED)], sock.statuses())
@@ -1037,11 +1052,11 @@ def no_longer(lab):
         errno.EOPNOTSUPP)
 
 
-@test("memory: a peer that says nothing of itself is asked for nothing")
-def mute(lab):
+@test("memory: a peer that sends no handshake receives no request")
+def no_handshake(lab):
     need_ours("do no operations on memory over TCP")
     peer = lab.lower(b"")
-    peer.answers_probes = False
+    peer.replies_to_probes = False
     link = peer.connect()
     link.send(wire.cong_frame())
     sock = lab.socket(PORT)
@@ -1053,16 +1068,16 @@ def mute(lab):
     nothing_comes(peer, link)
 
 
-@test("memory: before it has greeted on a connection nobody is obeyed")
-def before_greeting(lab):
+@test("memory: requests before the handshake of a connection are ignored")
+def before_handshake(lab):
     peer, link, sock = meet(lab)
     memory = Memory(8)
     where = sock.register(memory)
     link.reset()
     link = peer.connect()
     link.send(wire.cong_frame())
-    peer.ask(link, wire.WRITE, number_of(peer), *where, b"12345678")
-    peer.greet(link)
+    peer.request(link, wire.WRITE, number_of(peer), *where, b"12345678")
+    peer.handshake(link)
     peer.ping(link)
     same("memory", bytes(8), memory[:])
     write_works(peer, link, memory, where)
@@ -1080,15 +1095,15 @@ def unpinned(lab):
     for number in range(DEPTH + 4):
         bare(peer, sock, mine, token=number)
     same("pages pinned", 10 + 3 * (DEPTH + 4), kernel.pinned())
-    number = peer.asked(link, wire.READ, PLACE[0], THERE,
-                        wire.length(mine.size))
-    peer.answer(link, number, bytes(mine.size))
-    within(5, "one is let go",
+    number = peer.expect_request(link, wire.READ, PLACE[0], THERE,
+                                 wire.length(mine.size))
+    peer.respond(link, number, bytes(mine.size))
+    within(5, "one is unpinned",
            lambda: kernel.pinned() == 10 + 3 * (DEPTH + 3))
-    peer.ask(link, wire.WRITE, 1, where[0], where[1] + memory.size, b"x")
+    peer.request(link, wire.WRITE, 1, where[0], where[1] + memory.size, b"x")
     link.reset()
     # The operations that were requested are dropped. Three were not requested.
-    within(5, "those that are dropped are let go",
+    within(5, "those that are dropped are unpinned",
            lambda: kernel.pinned() == 10 + 3 * 3)
     sock.close()
-    within(5, "all are let go", lambda: not kernel.pinned())
+    within(5, "all are unpinned", lambda: not kernel.pinned())

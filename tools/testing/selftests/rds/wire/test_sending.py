@@ -32,8 +32,8 @@ def sizes(lab):
         same("header", wanted.header(), frame.header())
 
 
-@test("no ack is asked for: TCP has its own")
-def no_ack_asked(lab):
+@test("no ack is required: TCP has its own")
+def no_ack_required(lab):
     peer = lab.lower()
     link = peer.dial()
     sock = lab.socket(PORT)
@@ -43,20 +43,20 @@ def no_ack_asked(lab):
         flags.add(peer.next_frame(link).flags)
         peer.data(link, port, wire.PORT_PING)
         flags.add(peer.next_frame(link).flags)
-    same("flags of messages and answers", {0}, flags)
+    same("flags of messages and pongs", {0}, flags)
 
 
-def deaf_and_reset(lab, peer, link, sock, count):
+def lose_sent(lab, peer, link, sock, count):
     """Have COUNT messages sent that TCP does not acknowledge, then lose
     them."""
-    link.go_deaf()
+    link.drop_segments()
     for number in range(count):
         same("sending", 0, sock.send(peer.address, 78, b"%d" % number))
     time.sleep(0.2)
     link.reset()
 
 
-def dialler(lab, exts, higher):
+def connected_peer(lab, exts, higher):
     """Return a connected peer, its link, and the function that connects
     again."""
     if not higher:
@@ -66,21 +66,21 @@ def dialler(lab, exts, higher):
     peer.listen()
     sock = lab.socket(PORT + 9)
     same("sending", 0, sock.send(peer.address, 79, b"first"))
-    link = peer.welcome()
+    link = peer.be_dialed()
     peer.message(link, PORT + 9, 79, b"first")
     sock.close()
-    return peer, link, peer.welcome
+    return peer, link, peer.be_dialed
 
 
-@test("what was not acknowledged is sent again, in order, and says so")
+@test("what was not acknowledged is sent again, in order, with the flag")
 def again(lab):
     for exts in (LEGACY, MODERN, OURS):
         for higher in (False, True):
-            peer, link, connect = dialler(lab, exts, higher)
+            peer, link, connect = connected_peer(lab, exts, higher)
             sock = lab.socket(PORT)
             peer.ping(link)
             first = peer.rx_next[0]
-            deaf_and_reset(lab, peer, link, sock, 5)
+            lose_sent(lab, peer, link, sock, 5)
             link = connect()
             same("sending", 0, sock.send(peer.address, 78, b"5"))
             frames = [peer.message(link, PORT, 78, b"%d" % number)
@@ -100,7 +100,7 @@ def again(lab):
 def not_again(lab):
     for exts in (LEGACY, OURS):
         for higher in (False, True):
-            peer, link, connect = dialler(lab, exts, higher)
+            peer, link, connect = connected_peer(lab, exts, higher)
             sock = lab.socket(PORT)
             for number in range(5):
                 same("sending", 0, sock.send(peer.address, 78, b"%d" % number))
@@ -125,21 +125,21 @@ def half_again(lab):
     for cut in (1, 48, 100, 70000):
         same("sending", 0, sock.send(peer.address, 78, text))
         link.read(cut)
-        link.go_deaf()
+        link.drop_segments()
         link.reset()
         link = peer.dial(rcvbuf=65536)
         peer.message(link, PORT, 78, text)
         peer.ping(link)
 
 
-@test("a new generation of the peer gets nothing that was meant for the old")
+@test("a new generation of the peer receives no message for the old one")
 def flushed(lab):
-    need_ours("tell by other means")
+    need_ours("detect it by other means")
     for higher in (False, True):
-        peer, link, connect = dialler(lab, OURS, higher)
+        peer, link, connect = connected_peer(lab, OURS, higher)
         sock = lab.socket(PORT)
         peer.ping(link)
-        deaf_and_reset(lab, peer, link, sock, 5)
+        lose_sent(lab, peer, link, sock, 5)
         before = kernel.counters()["send_drop_restarted"]
         peer.exts = OURS.replace(wire.gen_num(0x5eed0001), wire.gen_num(2))
         peer.tx_seq.clear()
@@ -156,10 +156,10 @@ def flushed(lab):
 
 @test("to the same generation, all of it is sent again")
 def not_flushed(lab):
-    peer, link, connect = dialler(lab, OURS, True)
+    peer, link, connect = connected_peer(lab, OURS, True)
     sock = lab.socket(PORT)
     peer.ping(link)
-    deaf_and_reset(lab, peer, link, sock, 5)
+    lose_sent(lab, peer, link, sock, 5)
     link = connect()
     for number in range(5):
         peer.message(link, PORT, 78, b"%d" % number)
@@ -183,7 +183,7 @@ def storm(lab):
                 got += 1
             # Read what has arrived, so that nothing is lost that TCP has
             # acknowledged, and drop later segments before the reset.
-            link.go_deaf()
+            link.drop_segments()
             while not link.silent(0.01) and got < sent:
                 peer.message(link, PORT, 78, b"%d" % got)
                 got += 1
@@ -225,9 +225,9 @@ def cut_once(lab, peer, sizes):
     # Reading makes room for more, so do not read before the kernel has seen
     # the FIN.
     within(WAIT, "the kernel acknowledges a FIN", link.fin_is_acked)
-    peer.answers_probes = False
+    peer.replies_to_probes = False
     messages, there, whole = read_until_fin(peer, link)
-    peer.answers_probes = True
+    peer.replies_to_probes = True
     link.close()
     link = peer.dial()
     count = len(messages)
@@ -260,12 +260,12 @@ def fin_is_no_byte(lab):
     raise Failure("TCP never stopped before the last byte of a message")
 
 
-@test("a sender is stopped when its buffer is full of what is not taken")
+@test("a sender is stopped when its buffer is full of unsent messages")
 def buffer_full(lab):
     peer = lab.lower()
     link = peer.dial()
     sock = lab.socket(PORT, sndbuf=32768)
-    link.go_deaf()
+    link.drop_segments()
     count = 0
     while True:
         error = sock.send(peer.address, 78, bytes(1000))
@@ -275,7 +275,7 @@ def buffer_full(lab):
         expect(count < 100, "100,000 bytes fit")
     same("errno", errno.EAGAIN, error)
     expect(count >= 30, f"only {count} fit")
-    link.hear_again()
+    link.drop_no_segments()
     for _ in range(count):
         peer.message(link, PORT, 78, bytes(1000))
     within(5, "it may send again",
@@ -283,23 +283,23 @@ def buffer_full(lab):
     peer.message(link, PORT, 78, bytes(1000))
 
 
-@test("a peer that falls silent is given up in bounded time", timeout=120)
+@test("a peer that falls silent is dropped in bounded time", timeout=120)
 def silent(lab):
     need_ours("wait for half a minute and more")
     # The default, ten seconds, is tested in the long form.
     limit = 10000 if lab.full else 2000
     old = kernel.sysctl("net/rds/tcp/user_timeout_ms", limit)
     try:
-        peer, link, connect = dialler(lab, LEGACY, True)
+        peer, link, connect = connected_peer(lab, LEGACY, True)
         sock = lab.socket(PORT)
-        link.go_deaf()
+        link.drop_segments()
         same("sending", 0, sock.send(peer.address, 78, b"second"))
         start = time.monotonic()
         link = peer.accept(limit / 1000 + 5)
         took = time.monotonic() - start
-        say(f"given up after {took:.1f} s")
-        expect(took > limit / 1000 - 1, "given up too early")
-        peer.greet(link)
+        say(f"dropped after {took:.1f} s")
+        expect(took > limit / 1000 - 1, "dropped too early")
+        peer.handshake(link)
         peer.message(link, PORT, 78, b"second")
     finally:
         kernel.sysctl("net/rds/tcp/user_timeout_ms", old)

@@ -29,7 +29,7 @@ def play(lab, peer, script, link=None):
             peer.data(link, 9, PORT, b"%d" % number, seq=seq, flags=flags)
         # From here on, use numbers that any rule accepts.
         peer.tx_seq[0] = max(peer.tx_seq.get(0, 0), 1 << 40)
-        synchronise(peer, link)
+        synchronize(peer, link)
         wanted = [b"%d" % number for number, (_, _, taken)
                   in enumerate(script) if taken]
         got = [sock.recv()[0] for _ in wanted if not sock.silent()]
@@ -42,15 +42,15 @@ def play(lab, peer, script, link=None):
     return link
 
 
-def synchronise(peer, link):
+def synchronize(peer, link):
     """Wait until all that was sent has been processed: the kernel replies to a
     probe whatever its sequence number."""
     if not peer.ours():
         peer.ping(link)
         return
-    answers = len(peer.probe_answers)
+    replies = len(peer.replies)
     peer.probe(link)
-    while len(peer.probe_answers) == answers:
+    while len(peer.replies) == replies:
         expect(peer.handle(link, link.read_frame()), "something else came")
 
 
@@ -84,7 +84,7 @@ OUR_RULE = {
 }
 
 
-@test("duplicates from an old kernel: by number and flag")
+@test("duplicates from a stock peer: by number and flag")
 def stock_rule(lab):
     for exts in (LEGACY, MODERN, b""):
         for name, script in STOCK_RULE.items():
@@ -94,7 +94,7 @@ def stock_rule(lab):
                 raise type(error)(f"{name}: {error}") from error
 
 
-@test("duplicates from one of ours: by number alone")
+@test("duplicates from a peer of ours: by number alone")
 def our_rule(lab):
     need_ours("have one rule only")
     for name, script in OUR_RULE.items():
@@ -104,7 +104,7 @@ def our_rule(lab):
             raise type(error)(f"{name}: {error}") from error
 
 
-@test("duplicates are known again on the next connection")
+@test("duplicates are recognized on the next connection")
 def across_connections(lab):
     for exts in (LEGACY, OURS):
         if exts == OURS and not kernel.is_ours():
@@ -145,7 +145,7 @@ def at_random(lab):
         play(lab, lab.lower(exts), [(999, 0, 1)] + script)
 
 
-@test("a new generation begins anew, the same does not")
+@test("a new generation restarts the sequence, the same does not")
 def new_generation(lab):
     need_ours("judge the frame by its old number first")
     for exts in (MODERN, OURS):
@@ -161,7 +161,7 @@ def new_generation(lab):
         play(lab, peer, [(3, AGAIN, 0), (4, AGAIN, 0)])
 
 
-@test("a new epoch of the features begins anew, too")
+@test("a new epoch of the features restarts the sequence, too")
 def new_epoch(lab):
     need_ours("have none")
     peer = lab.lower(MODERN + wire.features(1))
@@ -173,7 +173,7 @@ def new_epoch(lab):
     play(lab, peer, [(1, 0, 1), (1, 0, 0), (2, AGAIN, 1)])
 
 
-@test("a new generation of the peer on a living connection begins anew")
+@test("a new generation of the peer on a live connection restarts it, too")
 def generation_on_connection(lab):
     need_ours("judge the frame by its old number first")
     peer = lab.lower(MODERN)
@@ -184,7 +184,7 @@ def generation_on_connection(lab):
     play(lab, peer, [(1, AGAIN, 0), (2, AGAIN, 1), (2, AGAIN, 0)], link)
 
 
-@test("numbers run on through pings, answers and data from a peer")
+@test("sequence numbers run on through pongs and data")
 def numbers_run_on(lab):
     peer = lab.lower()
     link = peer.dial()

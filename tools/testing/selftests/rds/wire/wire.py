@@ -7,7 +7,7 @@ import dataclasses
 import struct
 
 TCP_PORT = 16385
-LANES = 8
+PATHS = 8
 MAX_MESSAGE = 1 << 20
 MAP_BYTES = 8192
 
@@ -34,7 +34,7 @@ STRICT = 0x01		# a feature: each sequence number is used once
 MEMORY = 0x02		# another: operations on memory
 
 # Kinds of frames about an operation on memory
-ANSWER, READ, WRITE, FADD, CSWP, MASKED_FADD, MASKED_CSWP = range(7)
+RESPONSE, READ, WRITE, FADD, CSWP, MASKED_FADD, MASKED_CSWP = range(7)
 DONE, REFUSED = 0, 1
 ALL = (1 << 64) - 1
 
@@ -163,7 +163,7 @@ class Frame:
     def is_probe(self):
         return (self.sport, self.dport) == (PORT_PROBE, PORT_PING)
 
-    def is_probe_answer(self):
+    def is_reply(self):
         return (self.sport, self.dport) == (PORT_PING, PORT_PROBE)
 
     def is_operation(self):

@@ -9,7 +9,7 @@ import wire
 from lab import LEGACY, OURS
 from peer import GENERATION
 from tap import expect, same, say, test, within
-from test_handshake import lanes_for_others, need_ours
+from test_handshake import paths_for_others, need_ours
 
 PORT = 5400
 AGAIN = wire.FLAG_RETRANSMITTED
@@ -18,74 +18,74 @@ EIGHT_OURS = EIGHT + wire.features()
 
 
 def dial_all(lab, exts):
-    peer = lab.lower(exts, lanes=8)
+    peer = lab.lower(exts, paths=8)
     links = [peer.dial(0)]
     for _ in range(3):
         peer.ping(links[0])
-    links += [peer.dial(lane) for lane in range(1, 8)]
+    links += [peer.dial(path) for path in range(1, 8)]
     return peer, links
 
 
 def arrives(peer, link, sock, text, **fields):
     peer.data(link, 9, PORT, text, **fields)
-    same(f"a message on lane {link.lane}", text, sock.recv()[0])
+    same(f"a message on path {link.path}", text, sock.recv()[0])
 
 
-@test("eight lanes are accepted, and each is received from")
-@lanes_for_others()
-def all_lanes(lab):
-    need_ours("have no lanes a peer could name")
+@test("eight paths are accepted, and each is received from")
+@paths_for_others()
+def all_paths(lab):
+    need_ours("have no paths a peer could name")
     for exts in (EIGHT, EIGHT_OURS):
         peer, links = dial_all(lab, exts)
         sock = lab.socket(PORT)
         for link in links + links[::-1]:
-            arrives(peer, link, sock, b"lane %d" % link.lane)
+            arrives(peer, link, sock, b"path %d" % link.path)
         same("connections", 1, kernel.connections().count(peer.address))
         sock.close()
 
 
-@test("each lane has a sequence of its own, and keeps it when it is lost")
-@lanes_for_others()
+@test("each path has a sequence of its own, and keeps it when it is lost")
+@paths_for_others()
 def own_sequences(lab):
-    need_ours("have no lanes a peer could name")
+    need_ours("have no paths a peer could name")
     for exts in (EIGHT, EIGHT_OURS):
         peer, links = dial_all(lab, exts)
         sock = lab.socket(PORT)
         for link in links:
-            arrives(peer, link, sock, b"first", seq=100 + 10 * link.lane)
-            peer.tx_seq[link.lane] = 101 + 10 * link.lane
-        for lane in (5, 2, 7, 0):
-            links[lane].reset()
-            links[lane] = peer.dial(lane)
+            arrives(peer, link, sock, b"first", seq=100 + 10 * link.path)
+            peer.tx_seq[link.path] = 101 + 10 * link.path
+        for path in (5, 2, 7, 0):
+            links[path].reset()
+            links[path] = peer.dial(path)
         for link in links:
-            seq = 100 + 10 * link.lane
+            seq = 100 + 10 * link.path
             peer.data(link, 9, PORT, b"again", seq=seq, flags=AGAIN)
-            arrives(peer, link, sock, b"%d" % link.lane)
+            arrives(peer, link, sock, b"%d" % link.path)
         expect(sock.silent(), "a duplicate was delivered")
         sock.close()
 
 
-@test("all lanes lost at once and dialled in another order keep their number")
+@test("all paths lost at once and dialed in another order keep their numbers")
 def other_order(lab):
-    need_ours("have no lanes a peer could name")
+    need_ours("have no paths a peer could name")
     peer, links = dial_all(lab, EIGHT_OURS)
     sock = lab.socket(PORT)
     for link in links:
-        arrives(peer, link, sock, b"first", seq=100 * (1 + link.lane))
-        peer.tx_seq[link.lane] = 100 * (1 + link.lane) + 1
+        arrives(peer, link, sock, b"first", seq=100 * (1 + link.path))
+        peer.tx_seq[link.path] = 100 * (1 + link.path) + 1
     for link in links:
         link.reset()
-    for lane in (3, 7, 1, 6, 0, 5, 4, 2):
-        link = peer.dial(lane)
+    for path in (3, 7, 1, 6, 0, 5, 4, 2):
+        link = peer.dial(path)
         peer.data(link, 9, PORT, b"again", flags=AGAIN,
-                  seq=100 * (1 + lane))
-        arrives(peer, link, sock, b"%d" % lane)
+                  seq=100 * (1 + path))
+        arrives(peer, link, sock, b"%d" % path)
     expect(sock.silent(), "a duplicate was delivered")
 
 
-@test("a second connection on a lane: what it brings is not lost")
-@lanes_for_others()
-def second_on_lane(lab):
+@test("a second connection on a path: its messages are not lost")
+@paths_for_others()
+def second_on_path(lab):
     need_ours("reset it")
     for exts in (EIGHT, EIGHT_OURS):
         peer, links = dial_all(lab, exts)
@@ -102,7 +102,7 @@ def second_on_lane(lab):
         sock.close()
 
 
-@test("more connections than lanes from an old kernel: nothing is lost")
+@test("more connections than paths from a stock peer: nothing is lost")
 def legacy_many(lab):
     need_ours("reset those that are too many")
     peer = lab.lower(LEGACY)
@@ -110,7 +110,7 @@ def legacy_many(lab):
     sock = lab.socket(PORT)
     for count in range(1, 4):
         link = peer.connect()
-        link.lane = count
+        link.path = count
         link.send(wire.cong_frame())
         peer.data(link, 9, PORT, b"%d" % count)
         links.append(link)
@@ -120,21 +120,21 @@ def legacy_many(lab):
             got.add(sock.recv()[0])
         if len(got) < 3:
             link.fin()
-            within(5, "a FIN is answered by the end", link.ended)
+            within(5, "the kernel closes after a FIN", link.ended)
     while len(got) < 3:
         got.add(sock.recv()[0])
     same("messages", {b"1", b"2", b"3"}, got)
 
 
-@test("lanes that say nothing are no burden; the others are served")
-def idle_lanes(lab):
-    need_ours("have no lanes a peer could name")
+@test("idle paths do no harm; the others are served")
+def idle_paths(lab):
+    need_ours("have no paths a peer could name")
     peer, links = dial_all(lab, OURS.replace(wire.npaths(1), wire.npaths(8)))
     for _ in range(20):
         peer.connect(4)
     sock = lab.socket(PORT)
     for link in links[:4] + links[5:]:
-        arrives(peer, link, sock, b"lane %d" % link.lane)
+        arrives(peer, link, sock, b"path %d" % link.path)
     same("connections", 1, kernel.connections().count(peer.address))
 
 
@@ -144,9 +144,9 @@ def readable(links):
     return early or select.select(links, [], [], 10)[0]
 
 
-@test("what the kernel sends to one of many lanes comes in order")
+@test("what the kernel sends to one of many paths comes in order")
 def sends_in_order(lab):
-    need_ours("send on lanes that are not there")
+    need_ours("send on paths that are not there")
     peer, links = dial_all(lab, EIGHT_OURS)
     for link in links:
         peer.probe(link)
@@ -162,9 +162,9 @@ def sends_in_order(lab):
             frame = link.read_frame()
             if peer.handle(link, frame):
                 continue
-            used.add(link.lane)
+            used.add(link.path)
             same(f"next from port {frame.sport}",
                  b"%d" % wanted[frame.sport], frame.payload)
             wanted[frame.sport] += 1
-    expect(len(used) > 1, f"lanes used: {used}")
-    say(f"lanes used: {sorted(used)}")
+    expect(len(used) > 1, f"paths used: {used}")
+    say(f"paths used: {sorted(used)}")
