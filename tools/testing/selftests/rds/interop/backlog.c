@@ -9,7 +9,7 @@
 
 #include "backlog.h"
 
-/* Returns a list that the caller frees, and its size. */
+/* Return a list, which the caller frees, and its size. */
 static void *info(int fd, int what, socklen_t *size)
 {
 	void *list = NULL;
@@ -24,7 +24,7 @@ static void *info(int fd, int what, socklen_t *size)
 			continue;
 		if (errno != ENOSPC)
 			err(1, "RDS_INFO %d", what);
-		/* There may be more of them by the next time. */
+		/* The list may have grown before the next call. */
 		*size += 4096;
 		list = realloc(list, *size);
 		if (!list)
@@ -32,7 +32,7 @@ static void *info(int fd, int what, socklen_t *size)
 	}
 }
 
-/* The kernel lists IPv4 addresses as IPv6 ones that they are mapped to. */
+/* The kernel lists an IPv4 address as an IPv4-mapped IPv6 address. */
 static struct in6_addr mapped(const char *text)
 {
 	struct in6_addr addr;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the kernel says of RDS: what it has yet to send, and its counters. */
+/* What the kernel reports about RDS: the messages that wait, and its counters
+ */
 #ifndef BACKLOG_H
 #define BACKLOG_H
 
@@ -9,13 +10,13 @@
 #include "linux/rds.h"
 
 /*
- * How many messages from the ports @from to @to wait to be sent or, if
- * @unacked, to be acknowledged
+ * Count the messages from the ports @from to @to that wait to be sent or, if
+ * @unacked, to be acknowledged.
  */
 unsigned int backlog_messages(int fd, unsigned int from, unsigned int to,
 			      bool unacked);
 
-/* Whether a connection between these two addresses is up */
+/* Check whether a connection between these two addresses is up. */
 bool backlog_is_connected(int fd, const char *local, const char *remote);
 
 struct counters {

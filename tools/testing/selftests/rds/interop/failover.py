@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""
-Addresses that move to the other machine, and back, while a third host sends to
-them. Guest a has them first, then guest b, then a again; the third host is a
-namespace in b, with one address below them and one above. The sockets that a
-has bound to them stay open all the time.
+"""Addresses that move to the other machine, and back, while a third host sends
+to them. Guest a has them first, then guest b, then a again. The third host is
+a namespace in b; it has one address below them and one above. The sockets that
+a has bound to them stay open all the time.
 """
 import json
 import pathlib
@@ -21,23 +20,23 @@ import kernel	# noqa: E402
 NAME = "address-fails-over"
 PORT = 4000
 HOST = "client"
-# Those that move; the third host's, by family
+# The addresses that move, and those of the third host by them
 MOVING = ["10.80.0.5", "fdc0:80::5"]
 CLIENTS = {"10.80.0.5": ["10.80.0.1", "10.80.0.9"],
            "fdc0:80::5": ["fdc0:80::1", "fdc0:80::9"]}
 PAIRS = [(client, moving) for moving in MOVING for client in CLIENTS[moving]]
-# Of each pair, before the addresses move on
+# Messages of each pair before the addresses move on
 ENOUGH = 50
 GAP = 0.01
-# Seconds until messages flow again: if the sender is the one that connects,
-# and if the other has to be called
+# Seconds until messages flow again: if the sender is the end that connects,
+# and if the other end has to be asked to connect
 SOON, LATER = 3, 13
 PATIENCE = 30
 NUMBER = struct.Struct("!I")
 
 
 class Holder:
-    """What a guest hears while it has the addresses"""
+    """The messages that a guest receives while it has the addresses"""
 
     def __init__(self):
         self.sockets = {}
@@ -49,7 +48,7 @@ class Holder:
             self.sockets[address] = kernel.RdsSocket(address, PORT)
 
     def listen(self, seconds):
-        """Take what comes in that time, at the latest."""
+        """Receive what arrives, for at most this time."""
         if not self.sockets:
             time.sleep(seconds)
             return
@@ -60,7 +59,8 @@ class Holder:
                 self.take(sock, address)
 
     def take(self, sock, address):
-        """All that is there; it may be a congestion update only."""
+        """Receive all messages that have arrived; there may be only a
+        congestion update."""
         while True:
             try:
                 payload, sender, _ = sock.recv(socket.MSG_DONTWAIT)
@@ -109,8 +109,8 @@ class Sender:
                     *(["nodad"] if v6 else []))
             net.run("ip", "route", "add", client, "via",
                     "fd01::2" if v6 else "10.0.1.2")
-        # What b forwards may meet a connection that was b's own: such a packet
-        # would be dropped.
+        # A packet that b forwards might match a connection that was b's own.
+        # Such a packet would be dropped.
         net.sysctl("net/ipv4/ip_early_demux", 0)
         net.sysctl("net/ipv4/ip_forward", 1)
         net.sysctl("net/ipv6/conf/all/forwarding", 1)
@@ -131,7 +131,7 @@ class Sender:
 
 
 class Failover:
-    """One guest's part"""
+    """The part of one guest"""
 
     def __init__(self, pair, results):
         self.pair = pair
@@ -146,7 +146,7 @@ class Failover:
         (self.dir / what).touch()
 
     def listen_until(self, done, what):
-        """Hear, and send, until something is so."""
+        """Receive, and send, until DONE is true."""
         deadline = time.monotonic() + PATIENCE
         while not done():
             if time.monotonic() > deadline:
@@ -201,7 +201,7 @@ class Failover:
         self.write("first")
 
     def quiet(self):
-        """What has been sent arrives."""
+        """Wait until what has been sent has arrived."""
         deadline = time.monotonic() + 1
         while time.monotonic() < deadline:
             self.holder.listen(GAP)
@@ -231,12 +231,14 @@ class Failover:
 
 
 def gaps(numbers):
-    """How many are missing between the first and the last one"""
+    """Count the numbers that are missing between the first and the last
+    one."""
     return numbers[-1] - numbers[0] + 1 - len(numbers) if numbers else 0
 
 
 def judge_pair(index, stays, sent):
-    """Complaints about one pair of addresses, and how many it lost"""
+    """Return the complaints about one pair of addresses, and how many messages
+    it has lost."""
     client, moving = PAIRS[index]
     heard = [stay["heard"][index] for stay in stays]
     merged = sum(heard, [])
@@ -258,7 +260,7 @@ def judge_pair(index, stays, sent):
 
 
 def judge(results):
-    """Complaints, and a line to be read"""
+    """Return the complaints, and a line for the reader."""
     files = [results / NAME / name for name in
              ("a.first", "b.first", "a.second")]
     if not all(file.exists() for file in files):

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""
-What goes wrong while messages flow. A fault is begun when they do, in one or
-both guests, and goes on until all have been sent; it then leaves things as they
-were. What it counts goes into the results.
+"""The faults that occur while messages flow. A fault begins when they do, in
+one or both guests, and goes on until all have been sent. Then it restores what
+it has changed. Its counts go into the results.
 """
 import os
 import pathlib
@@ -18,7 +17,7 @@ SECONDS = float(os.environ.get("RDS_SECONDS", 3))
 
 
 class Fault:
-    """Nothing goes wrong."""
+    """No fault."""
 
     def __init__(self, pair, addresses, directory):
         self.pair = pair
@@ -27,16 +26,16 @@ class Fault:
         self.counts = {}
 
     def prepare(self):
-        """Before there is a connection"""
+        """Called before there is a connection."""
 
     def run(self, stop):
-        """While messages flow, until stop is set or it has had enough"""
+        """Called while messages flow; returns when STOP is set, or earlier."""
 
     def restore(self):
-        """When all is over"""
+        """Called when all is over."""
 
     def tell_gone(self):
-        """Say that the other guest's RDS is no more, while it is so."""
+        """Report that the other guest's RDS has ended, while this is so."""
         (self.dir / "gone").touch()
         deadline = time.monotonic() + 10
         while not (self.dir / "a.1.noted").exists():
@@ -83,10 +82,9 @@ class LinkDown(Fault):
 
 
 class WireCut(Fault):
-    """
-    Nothing gets through for a while, which nobody is told. (A soft-RoCE device
-    whose link goes down while a connection is made or ended makes no other one
-    ever after.)
+    """All packets are lost for a while, and no end is notified. (If the link
+    of a soft-RoCE device goes down while a connection is made or ended, the
+    device never makes another one.)
     """
 
     def run(self, stop):
@@ -98,7 +96,8 @@ class WireCut(Fault):
 
 
 class Distance(Fault):
-    """So far away that a path which is dropped has something on it"""
+    """The other guest is so far away that a path has data in flight when it is
+    dropped."""
 
     def prepare(self):
         self.pair.netem("delay", "5ms", "3ms", "loss", "1%")
@@ -108,11 +107,11 @@ class Distance(Fault):
 
 
 class KillPaths(Distance):
-    """Every 200 ms a TCP connection is aborted, any of them."""
+    """Every 200 ms a random TCP connection is aborted."""
 
     def prepare(self):
         super().prepare()
-        # The first time, the kernel loads modules for it.
+        # The first call makes the kernel load modules.
         paths.established([])
 
     def run(self, stop):
@@ -125,10 +124,9 @@ class KillPaths(Distance):
 
 
 class Buffers(Distance):
-    """
-    Every second the buffer sizes are set, which takes all paths down. On a
-    machine where a second is too short for them to come back nothing would ever
-    get through, so it ends after some time whatever has.
+    """Every second the buffer sizes are set, which drops all paths. On a
+    machine where a second is too short for paths to reconnect, no message
+    would ever get through. So the fault ends after some time in any case.
     """
 
     SIZES = [65536, 131072, 1048576]
@@ -154,7 +152,7 @@ class Buffers(Distance):
 
 
 class DeviceGone(Fault):
-    """The RDMA device is taken away, and comes back, as often as can be."""
+    """The RDMA device is removed and added again, as often as possible."""
 
     def run(self, stop):
         while True:
@@ -168,7 +166,7 @@ class DeviceGone(Fault):
 
 
 class LinkAndDeviceGone(Fault):
-    """The link goes down; when it is up again, the device is made anew."""
+    """The link goes down; when it is up again, the device is created again."""
 
     def run(self, stop):
         time.sleep(0.3)
@@ -181,7 +179,7 @@ class LinkAndDeviceGone(Fault):
 
 
 class AddressGone(Fault):
-    """The addresses are taken away, and come back."""
+    """The addresses are removed, and added again."""
 
     def run(self, stop):
         time.sleep(0.2 if self.pair.me == "a" else 2)
@@ -197,10 +195,10 @@ class AddressGone(Fault):
 
 
 class RdmaAddressGone(AddressGone):
-    """
-    The same where an RDMA device has them. One of soft-RoCE learns of an address
-    after the network has, and a packet for one over IPv6 that it does not know
-    kills the kernel (Linux 6.1). So none comes in until it does.
+    """The same for addresses of an RDMA device. The soft-RoCE of Linux 6.1 is
+    notified of an address after the network, and a packet for an IPv6 address
+    that the device does not have yet crashes the kernel. So all such packets
+    are dropped until the device has the addresses.
     """
 
     def add(self):
@@ -216,7 +214,7 @@ class RdmaAddressGone(AddressGone):
 
 
 class RouteGone(Fault):
-    """There is no way to the other guest for a while."""
+    """There is no route to the other guest for a while."""
 
     def run(self, stop):
         time.sleep(0.3)
@@ -227,7 +225,7 @@ class RouteGone(Fault):
 
 
 class AddressMoves(Fault):
-    """The addresses go to another device of the host."""
+    """The addresses move to another device of the host."""
 
     def run(self, stop):
         time.sleep(0.2 if self.pair.me == "a" else 1.5)
@@ -243,7 +241,7 @@ class AddressMoves(Fault):
 
 
 class Reboot(Fault):
-    """The other guest is switched off and on; asked for from this one."""
+    """The other guest is switched off and on, on request of this one."""
 
     def run(self, stop):
         time.sleep(0.7)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One end of messages between two machines: several streams each way, every
- * message checked for content, order, and that it comes once. Run on both of
- * them. Needs nothing that not every RDS has.
+ * One end of messages between two machines: several streams each way. Every
+ * message is checked: its contents, its order, and that it arrives once. The
+ * program runs on both machines, and uses only what every RDS has.
  */
 #include <err.h>
 #include <getopt.h>
@@ -22,14 +22,14 @@
 #define SECOND 1000000000ULL
 #define TICK (SECOND / 40)
 /*
- * Once the last message of the peer has got through, what is to come comes
- * soon; but if it has only been sent, not acknowledged, after a reconnect at
- * worst. Over soft-RoCE a connection may stand still for 20 seconds before it
- * is given up.
+ * Once the last message of the peer has got through, the others arrive soon.
+ * But if it has only been sent, and not acknowledged, they arrive after a
+ * reconnect at worst. Over soft-RoCE a connection may stall for 20 seconds
+ * before it is dropped.
  */
 #define QUIET (3 * SECOND)
 #define QUIET_UNACKED (25 * SECOND)
-/* Seconds that a peer may need to come back, on a busy host */
+/* Seconds that a peer may need to return, on a busy host */
 #define BOOT_TIME 150
 
 static const char help[] =
@@ -37,24 +37,24 @@ static const char help[] =
 "  --me a|b          which end this is\n"
 "  --dir DIR         that both ends see, empty at first\n"
 "  --group NAME,LOCAL,REMOTE,STARTER\n"
-"                    streams between two addresses; STARTER, who sends first,\n"
-"                    is a, b or both; may be repeated\n"
+"                    streams between two addresses; STARTER, the end that\n"
+"                    sends first, is a, b or both; may be repeated\n"
 "  --sockets N       socket pairs of each group (default 4)\n"
 "  --messages N      to be sent in all, by both (default 2000)\n"
-"  --seconds S       spread over that time from when all flow (default 2)\n"
+"  --seconds S       spread over this time once all flow (default 2)\n"
 "  --life N          this is the N-th time that this end is started\n"
-"  --returns         the other end will be started again on the way\n"
-"  --lends           every other message is sent from memory that is written\n"
-"                    over when its send is told to be complete\n"
+"  --returns         the other end will be started again during the run\n"
+"  --lends           every other message is sent from memory that is\n"
+"                    overwritten when its send is reported as complete\n"
 "  --acked           both ends acknowledge all messages, over InfiniBand, too\n"
-"  --whole           no message too short to tell all about itself\n"
-"  --largest BYTES   no message larger than that, at both ends (default 1 MiB)\n"
-"  --ib              over InfiniBand and its like (default: whatever has the\n"
-"                    addresses)\n"
-"  --limit S         give up when nothing happens for so long (default 20),\n"
+"  --whole           no message is too short for its whole head\n"
+"  --largest BYTES   no message is larger, at both ends (default 1 MiB)\n"
+"  --ib              over an RDMA device (default: the transport that has\n"
+"                    the addresses)\n"
+"  --limit S         give up after so long without progress (default 20),\n"
 "                    not counting the time that the other end is away\n"
-"The file DIR/gone tells the one that goes on that the other is no more; it\n"
-"answers with DIR/END.LIFE.noted. Writes DIR/END.LIFE.result, as JSON.\n";
+"The file DIR/gone reports to one end that the other has ended; this end\n"
+"acknowledges it by DIR/END.LIFE.noted. Writes DIR/END.LIFE.result, as JSON.\n";
 
 static struct group groups[STREAM_GROUPS];
 static struct stream streams[STREAM_GROUPS * STREAM_SOCKETS];
@@ -67,7 +67,7 @@ static bool returns, whole, lends, acked;
 static int transport = RDS_TRANS_NONE;
 static double seconds = 2;
 
-/* When something last happened, and when a message last came */
+/* The time of the last progress, and of the last message received */
 static uint64_t progress, arrival;
 /* Since when messages flow in all groups both ways */
 static uint64_t flowing;
@@ -91,7 +91,7 @@ static void add_group(char *text)
 	group->remote = strsep(&text, ",");
 	group->starter = text;
 	if (!text)
-		errx(2, "a group lacks something");
+		errx(2, "a group has four parts");
 	report.count++;
 }
 
@@ -205,7 +205,7 @@ static void open_streams(void)
 	}
 }
 
-/* Nothing is sent before it can be received. */
+/* Send nothing before the peer can receive it. */
 static void meet(void)
 {
 	meeting.peer = meeting.me == 'a' ? 'b' : 'a';
@@ -226,8 +226,9 @@ static bool may_start(const struct group *group)
 }
 
 /*
- * How many a stream should have sent by now. The time that they are spread over
- * begins when all flow, so that it is that long whatever the start takes.
+ * Return how many messages a stream should have sent by now. The time that they
+ * are spread over begins when all streams flow, so that its length does not
+ * depend on how long the start takes.
  */
 static uint32_t due(const struct stream *stream, uint64_t time)
 {
@@ -239,13 +240,13 @@ static uint32_t due(const struct stream *stream, uint64_t time)
 		return early < total ? early : total;
 	count = (double)(time - flowing) / SECOND / seconds * total;
 	count += early;
-	/* Goes on until the peer is back, and from there as many again. */
+	/* Continue until the peer has returned, and then send as many again. */
 	if (returns && !stream->group->heard[1])
 		return count;
 	return count < stream->total ? count : stream->total;
 }
 
-/* What is sent from when the peer is back is for its new life. */
+/* The messages sent after the return of the peer are for its new life. */
 static void note_return(struct group *group)
 {
 	struct stream *stream = group->stream;
@@ -256,13 +257,13 @@ static void note_return(struct group *group)
 	}
 }
 
-/* Whether it sends into the void, which is no progress */
+/* Check whether the peer is away; messages sent to it are no progress. */
 static bool alone(const struct group *group)
 {
 	return returns && flowing && !group->heard[1];
 }
 
-/* Sends what is due, and returns whether all has been sent. */
+/* Send what is due, and return whether all has been sent. */
 static bool transmit(uint64_t time)
 {
 	struct stream *stream;
@@ -330,7 +331,7 @@ static void say_sent(void)
 	meeting_publish(&meeting, "sent", file);
 }
 
-/* Whether the peer has sent all, and if so how much that is */
+/* Check whether the peer has sent all, and read how much that is. */
 static bool hear_sent(void)
 {
 	FILE *file = meeting_read(&meeting, "sent");
@@ -367,7 +368,7 @@ static bool complete(void)
 	return true;
 }
 
-/* How far the conversation is; each step is taken when the last one is done */
+/* The progress of the exchange; each step follows the one before */
 static struct {
 	bool flows;
 	bool noted;
@@ -383,7 +384,7 @@ static bool all_acked(void)
 	return acked || transport != RDS_TRANS_IB;
 }
 
-/* Messages that have not got through; or those that have not been sent */
+/* Count the messages that have not been acknowledged, or have not been sent. */
 static unsigned int backlog(void)
 {
 	return backlog_messages(streams->fd, STREAM_PORT,
@@ -413,8 +414,9 @@ static void finish_sending(uint64_t time)
 }
 
 /*
- * Whether what was sent and not acknowledged may still come: it does not while
- * there is no connection, and others need their time to make one.
+ * Check whether messages that were sent and not acknowledged may still arrive.
+ * They cannot while there is no connection, and other implementations need
+ * their time to make one.
  */
 static bool may_come(void)
 {
@@ -441,7 +443,7 @@ static bool nothing_comes(uint64_t time)
 	return time > arrival + quiet();
 }
 
-/* What has been sent so far is for a peer that is no more. */
+/* The messages sent so far are for a life of the peer that has ended. */
 static void note_end(void)
 {
 	struct stream *stream;
@@ -464,7 +466,7 @@ static void look_for_peer(uint64_t time)
 	}
 }
 
-/* Returns false when all is over. */
+/* Return false when the run is over. */
 static bool tick(uint64_t time, bool sent)
 {
 	look_for_peer(time);
@@ -475,7 +477,7 @@ static bool tick(uint64_t time, bool sent)
 	}
 	if (so_far.flows && !flowing && meeting_said(&meeting, "flows")) {
 		flowing = time;
-		/* From now on all that is asked is about its next life. */
+		/* From now on, only the files of the peer's next life count. */
 		meeting.peer_life += returns;
 	}
 	if (sent && !so_far.sent) {

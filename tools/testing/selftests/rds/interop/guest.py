@@ -1,30 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Run in both guests of a pair at once: go through the cases, in order, with
-messages between them in each. Results go to $RDS_RESULTS, which both share.
+Run in both guests of a pair at once: go through the cases in order, and
+exchange messages in each. Results go to $RDS_RESULTS, which both share.
 
 Environment:
   RDS_TRANSPORT  tcp (default) or ib
-  RDS_RDMA       the device that ib goes over: rxe (default), which is soft-RoCE,
-                 or siw, which is soft-iWARP
+  RDS_RDMA       the device of ib: rxe (default), which is soft-RoCE, or siw,
+                 which is soft-iWARP
   RDS_SYSCTLS_A, RDS_SYSCTLS_B
                  of the transport, in that guest: NAME=VALUE with blanks between
-  RDS_CASES      regular expression of the cases wanted (default: all)
+  RDS_CASES      regular expression of the cases to run (default: all)
   RDS_MESSAGES   in each case (default 2000)
   RDS_SECONDS    that these are spread over (default 3)
   RDS_LARGEST    bytes of a message (default 1 MiB)
   RDS_LINK_DOWN  seconds that the link is down (default 3)
-  RDS_LIMIT      give a case up when nothing happens for so long (default 40)
+  RDS_LIMIT      give up a case after so long without progress (default 40)
   RDS_WHOLE      regular expression of the cases without messages that are too
-                 short to say which they are (default: none)
-  RDS_OURS       if set, both ends have ours: completions are told, and all
-                 messages acknowledged
+                 short to carry their number (default: none)
+  RDS_OURS       if set, both ends run our implementation: completions are
+                 reported, and all messages acknowledged
   RDS_FAILOVER   if set, addresses also move from guest to guest at the end
-  RDS_REACH      if set, a program by which both ends work on each other's memory
-                 at the end; or find, over TCP with others and over
-                 soft-iWARP, that they cannot
-  RDS_TRACE      tracepoints of ours to be recorded, with blanks between them
+  RDS_REACH      if set, a program by which both ends operate on each other's
+                 memory at the end; or find that they cannot, over TCP with
+                 other implementations and over soft-iWARP
+  RDS_TRACE      our tracepoints to be recorded, with blanks between them
 """
 import functools
 import json
@@ -64,7 +64,7 @@ def trace_on():
 
 
 def trace_store(file):
-    """What was recorded since the last time"""
+    """Write what was recorded since the last call."""
     text = (TRACING / "trace").read_text()
     (TRACING / "trace").write_text("")
     if "#P:" in text and re.search("^[^#]", text, re.M):
@@ -72,7 +72,7 @@ def trace_store(file):
 
 
 class Group:
-    """Two addresses: which guest has the lower one, and who sends first."""
+    """Two addresses: which guest has the lower one, and which sends first."""
 
     def __init__(self, family, lower, starter):
         self.family = family
@@ -89,10 +89,10 @@ class Group:
         return f"fdc0:{case}:{number}::{low}"
 
 
-# The modules, those first that others need
+# The modules, in the order in which they are loaded
 MODULES = ["rds", {"tcp": "rds_tcp", "ib": "rds_rdma"}[TRANSPORT]]
 
-# Of an iWARP device only IPv4 addresses are served.
+# On an iWARP device only IPv4 addresses are served.
 FAMILIES = [4] if TRANSPORT == "ib" and RDMA == "siw" else [4, 6]
 TWO = [Group(4, "a", "both"), Group(6, "b", "both")]
 ALL = [Group(family, lower, starter) for family in (4, 6)
@@ -100,10 +100,9 @@ ALL = [Group(family, lower, starter) for family in (4, 6)
 
 
 class Case:
-    """
-    One kind of fault, in those guests that are named, and what is wrong in the
-    others. If somebody returns, it is guest b: its modules are loaded again or
-    it is booted again.
+    """One kind of fault, the guests in which it occurs, and the fault in the
+    others. If RETURNS is set, guest b returns: its modules are loaded again,
+    or it is booted again.
     """
 
     def __init__(self, name, fault=faults.Fault, where="ab",
@@ -138,7 +137,8 @@ TCP_CASES = [
     Case("rebooted", faults.Reboot, "a", returns="machine"),
 ]
 
-# Soft-RoCE sends all again from what was lost, half a second later.
+# Soft-RoCE sends again everything from the lost packet on, half a second
+# later.
 IB_CASES = [
     Case("contact", groups=ALL),
     Case("loss", netem("some loss")),
@@ -196,7 +196,8 @@ class Run:
         return (self.dir / f"{guest}.{life}.{what}").exists()
 
     def await_both(self, what, process, life):
-        """Whether both ends got so far, and not one of them ended before."""
+        """Wait until both ends have come so far; return False if this end has
+        ended before."""
         lives = {ME: life, self.pair.peer:
                  2 if self.case.returns and ME == "a" and what == "sent"
                  else 1}
@@ -207,7 +208,7 @@ class Run:
         return False
 
     def follow(self, process, life):
-        """Let things go wrong while messages flow."""
+        """Let the fault occur while messages flow."""
         if life > 1 or not self.await_both("flows", process, life):
             process.wait()
             return process
@@ -224,7 +225,7 @@ class Run:
         return process
 
     def reload(self, process):
-        """Take the modules away from under the peer, and come back."""
+        """Unload the modules while the peer sends, load them, and return."""
         time.sleep(0.7)
         process.kill()
         process.wait()
@@ -265,7 +266,7 @@ def load():
 
 
 def unload(module):
-    """As soon as nobody uses it"""
+    """Unload a module as soon as it is unused."""
     for attempt in range(50):
         try:
             net.run("rmmod", module)
@@ -277,7 +278,8 @@ def unload(module):
 
 
 def current(case=None):
-    """The case that b is in: it may be switched off in the middle of one."""
+    """Return the case that b is in, because b may be switched off during
+    one."""
     file = RESULTS / "current"
     if case:
         file.write_text(case.name)
@@ -285,7 +287,7 @@ def current(case=None):
 
 
 def reach(pair):
-    """Each end writes to the other's memory, and reads it, if it can."""
+    """Each end writes and reads the other's memory, if it can."""
     how = "unmapped" if RDMA == "siw" else "works"
     if TRANSPORT == "tcp" and not OURS:
         how = "fails" if os.environ["RDS_MODULES"] == "ours" else "meets"
@@ -301,7 +303,7 @@ def reach(pair):
 
 
 def tell_cases(cases):
-    """What is to be judged, whatever becomes of it"""
+    """Record which cases are to be judged, whatever happens to them."""
     names = [case.name for case in cases]
     if os.environ.get("RDS_REACH"):
         names.append("reach")
@@ -321,7 +323,8 @@ def main():
     pair = net.Pair(ME, RDMA)
     pair.set_up()
     if TRANSPORT == "ib":
-        # Which checksums packets, and is not asked for by itself.
+        # It computes the checksums of packets, and is not loaded
+        # automatically.
         net.run("modprobe", "crc32_generic")
         pair.rdma("add")
     load()

@@ -1,27 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Judge what guest.py left: a line of TAP for each case that a pairing was to go
-through, whether it did or not.
+Judge the results of guest.py: print a line of TAP for each case that a pairing
+was to go through, whether it did or not.
 
 usage: judge.py --transport tcp|ib NAME=DIR... [--control NAME=DIR...]
        judge.py --transport tcp|ib NAME=DIR... --lossy REGEX
 
-NAME says whose RDS ran in guests a and b: "ours", or that of a kernel, as in
-ours-6.1; "+credits" behind it, that both were to count their buffers, as they
-do anyway with "+siw", over iWARP; and "+credit", guest a only. Of a control run, of two guests with a
-kernel's own RDS, nothing is asked: it shows how much is lost without us.
+NAME is the RDS of guests a and b, "ours" or that of a kernel, as in ours-6.1.
+With the suffix "+credits" both guests were to use flow control by credits, as
+they always do with "+siw", over iWARP; with "+credit" guest a only. A control
+run, of two guests with a kernel's own RDS, is not judged: it shows how much is
+lost without our implementation.
 
-Between two of ours every message arrives once and in order, whatever happens,
-so long as both ends live. With one of the others, so it does where no path is
-dropped; where one is, the other side's RDS loses messages by itself: ours must
-neither double nor reorder any, and no more are lost than in the control run.
-Over InfiniBand others give a connection up after two lost packets: whether one
-was dropped is what they have counted.
+Between two guests with ours every message arrives once and in order, whatever
+happens, as long as both ends live. With another implementation at one end this
+is so if no path is dropped. If one is, the other implementation loses messages
+by itself: ours must neither duplicate nor reorder any, and no more may be lost
+than in the control run. Over InfiniBand other implementations drop a
+connection after two lost packets: their counters show whether one was dropped.
 
-With --lossy, nothing is judged: a line for each kernel whose RDS was at one end
-when something was lost, with a regular expression of these cases, says which
-control runs are wanted. REGEX is of the cases that there are any of.
+With --lossy, nothing is judged. For each kernel whose RDS was at one end when
+something was lost, a line gives a regular expression of these cases: the
+control runs that are needed. REGEX are the cases for which there can be any.
 """
 import argparse
 import itertools
@@ -38,36 +39,36 @@ CASES = ["contact", "loss", "corruption", "duplication", "reordering", "delay",
          "route-gone",
          "modules-reloaded", "rebooted"]
 
-# Cases in which paths are dropped on purpose, or may be by others
+# Cases in which paths are dropped on purpose, or may be dropped by others
 DROPS = {
     "tcp": {"paths-killed-a", "paths-killed-b", "buffers", "address-gone",
             "address-moves", "modules-reloaded", "rebooted"},
     "ib": {"loss", "wire-cut", "link-down", "device-gone", "address-gone",
            "route-gone", "modules-reloaded", "rebooted"},
 }
-# Cases in which no path is dropped but those that are killed one by one
+# Cases in which no paths are dropped but those that are killed one by one
 QUIET = {
     "tcp": {"loss", "corruption", "duplication", "reordering", "delay",
             "paths-killed-a", "paths-killed-b"},
     "ib": {"delay"},
 }
 RETURNS = {"modules-reloaded", "rebooted"}
-# In these, each guest named has to have done what the case is about.
+# In these cases, each guest named must have caused the fault.
 INJECTED = {"wire-cut": "b", "paths-killed-a": "a", "paths-killed-b": "b",
             "buffers": "ab", "device-gone": "a", "address-gone": "ab",
             "address-moves": "ab", "route-gone": "a",
             "modules-reloaded": "b", "rebooted": "a"}
 LINK_DOWN = {"tcp": "b", "ib": "a"}
 
-# RDS that gives up what was meant for a life of the peer that has ended, for
-# it is told which one it talks to
+# RDS that drops what was queued for an earlier life of the peer, because the
+# peer identifies itself
 TELLING = {"tcp": {"ours", "newest"}, "ib": set()}
 
-# Milliseconds until messages flow again when the peer is back: if it is the
-# one that connects, and if we first have to find out that it was gone, for which
-# TCP takes 10 s. A guest that has just booted may need some for itself. Over
-# InfiniBand a connection is made when the one before is over, and an attempt
-# that nobody answers takes 5 s.
+# Milliseconds until messages flow again when the peer has returned: if the
+# peer is the end that connects, and if we first have to detect that it was
+# gone, for which TCP takes 10 s. A guest that has just booted may need some
+# time for itself. Over InfiniBand a connection is made when the one before is
+# over, and an attempt without a response takes 5 s.
 SOON = {"tcp": 6000, "ib": 13000}
 LATER = 13000
 
@@ -104,17 +105,17 @@ class Outcome:
         return sum(self.sum(guest, what) for guest in "ab")
 
     def other(self):
-        """The kernel whose RDS is not ours, if there is one"""
+        """Return the kernel whose RDS is not ours, if there is one."""
         others = set(self.rds.values()) - {"ours"}
         return others.pop() if others else None
 
     def dropped(self):
-        """How many paths were, as both ends count it"""
+        """Return how many paths were dropped, as both ends count it."""
         return sum(self.results[guest]["counters"].get("conn_reset", 0)
                    for guest in "ab")
 
     def column(self):
-        """What went wrong towards each guest, to be read"""
+        """Describe what went wrong towards each guest."""
         words = []
         for guest in "ab":
             wrong = [f"{self.sum(guest, what)} {what}" for what in FAULTS
@@ -131,7 +132,7 @@ class Outcome:
         return f"{'; '.join(words)}; {self.dropped()} paths dropped"
 
     def times(self):
-        """When messages flowed first, or again, at the latest"""
+        """Describe when messages flowed first, or again, at the latest."""
         name = "return_ms" if self.case in RETURNS else "first_ms"
         taken = [group[name] for guest in "ab" for group in self.groups(guest)]
         if None in taken:
@@ -164,7 +165,7 @@ class Judge:
                          "paths were missing more often than killed")
 
     def ends(self):
-        """No end stood still, or had an error."""
+        """Check that no end stalled or had an error."""
         others_fault = not self.strict and self.may_drop
         for guest, result in self.outcome.results.items():
             ours = self.outcome.rds[guest] == "ours"
@@ -182,7 +183,8 @@ class Judge:
                          f"{group[what]} {what}")
 
     def flushed(self):
-        """What was queued for the life that ended was given up, and counted."""
+        """Check that the messages for the life that ended were dropped, and
+        counted."""
         self.exact("b", ["stale_received"])
         dropped = self.outcome.results["a"]["counters"].get(
             "send_drop_restarted", 0)
@@ -191,7 +193,8 @@ class Judge:
                  "guest a has not counted what it gave up")
 
     def return_times(self):
-        """The survivor, a, hears the other, and is heard."""
+        """Check that messages between guest a, which survived, and the other
+        flow again in time."""
         for guest in "ab":
             if self.outcome.rds[guest] != "ours":
                 continue
@@ -204,11 +207,10 @@ class Judge:
                          f"{taken} ms after the return")
 
     def others_view(self):
-        """
-        The other side's RDS counts no dropped path when none was killed, and
-        not many more than were: when both ends connect, it drops paths again
-        by itself (those with SPORT_IDX among themselves: three for each that
-        was killed).
+        """Check that the other implementation counts no dropped path when none
+        was killed, and not many more than were killed: when both ends connect,
+        it drops paths again by itself (two such ends with SPORT_IDX: three for
+        each that was killed).
         """
         outcome = self.outcome
         killed = sum(outcome.injected[guest].get("killed", 0)
@@ -221,7 +223,8 @@ class Judge:
                      f"dropped paths, of which {killed} were killed")
 
     def dropped(self):
-        """Whether a path was. Over TCP, it is not always noticed."""
+        """Check whether a path was dropped. Over TCP, this is not always
+        counted."""
         return self.transport == "tcp" or self.outcome.dropped()
 
     def not_above_control(self):
@@ -233,7 +236,7 @@ class Judge:
         self.ask(lost <= allowed, f"{lost} lost, in the control run {allowed}")
 
     def credits(self):
-        """Each end of ours was told of buffers, and told of its own."""
+        """Check that each end of ours received credits, and sent its own."""
         for guest in "ab":
             if self.outcome.rds[guest] != "ours":
                 continue
@@ -242,7 +245,7 @@ class Judge:
                 self.ask(counters.get(what), f"guest {guest} has no {what}")
 
     def credit(self):
-        """Guest b was told of guest a's buffers, and told of none."""
+        """Check that guest b received guest a's credits, and sent none."""
         counters = {guest: self.outcome.results[guest]["counters"]
                     for guest in "ab"}
         self.ask(counters["a"].get("ib_tx_credit_updates") and
@@ -308,13 +311,13 @@ def arguments():
 
 
 def parse(words):
-    """NAME=DIR..."""
+    """Parse NAME=DIR..."""
     return {name: pathlib.Path(directory) for name, _, directory in
             (word.partition("=") for word in words)}
 
 
 def control_for(controls, outcome):
-    """The control run of the same kernel"""
+    """Return the control run of the same kernel."""
     name = f"{outcome.other()}-{outcome.other()}"
     if name not in controls:
         return None
@@ -323,7 +326,7 @@ def control_for(controls, outcome):
 
 
 def outcomes(name, directory):
-    """The cases of a pairing that were run, in order"""
+    """Return the cases of a pairing that were run, in order."""
     found = [Outcome(directory, name, case) for case in CASES]
     return [outcome for outcome in found if outcome.ran]
 
@@ -339,7 +342,7 @@ def tell_lossy(runs, wanted):
 
 
 def judge_reach(tap, name, directory):
-    """What both ends say who worked on each other's memory"""
+    """Check what both ends report about operations on each other's memory."""
     said = {guest: directory / f"reach.{guest}" for guest in "ab"}
     words = {guest: file.read_text() if file.exists() else "nothing"
              for guest, file in said.items()}

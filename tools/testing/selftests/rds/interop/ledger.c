@@ -6,7 +6,7 @@
 #include "ledger.h"
 #include "message.h"
 
-/* How far off a short message may be */
+/* Distance within which the number of a short message is searched */
 #define NEAR 256
 
 static void make_room(struct ledger *ledger, uint32_t seq)
@@ -39,7 +39,7 @@ void ledger_note(struct ledger *ledger, uint32_t seq)
 		ledger->next = seq + 1;
 }
 
-/* Whether it may be number @seq, which has not come yet */
+/* Check whether it may be number @seq, which has not arrived yet. */
 static bool fits(const struct ledger *ledger, unsigned int stream,
 		 const void *bytes, uint32_t len, uint32_t seq)
 {

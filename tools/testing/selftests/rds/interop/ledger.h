@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What has come of one stream. */
+/* The messages of one stream that have arrived */
 #ifndef LEDGER_H
 #define LEDGER_H
 
@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 struct ledger {
-	/* By number, how often it came */
+	/* By number: whether it has arrived */
 	unsigned char *seen;
 	uint32_t room;
-	/* One above the highest that came */
+	/* One above the highest number that has arrived */
 	uint32_t next;
 	uint32_t received;
 	uint32_t duplicated;
@@ -20,13 +20,14 @@ struct ledger {
 void ledger_note(struct ledger *ledger, uint32_t seq);
 
 /*
- * A message too short to say which it is came: the one that is due, if it is
- * like this, or else the nearest to it that has not come and is.
+ * Note a message that is too short to carry its number: take it for the message
+ * that is due, if its contents fit, or else for the nearest one that fits and
+ * has not arrived.
  */
 void ledger_note_short(struct ledger *ledger, unsigned int stream,
 		       const void *bytes, uint32_t len);
 
-/* How many of those from @from until before @to never came */
+/* Count the messages from @from until before @to that never arrived. */
 uint32_t ledger_missing(const struct ledger *ledger, uint32_t from,
 			uint32_t to);
 

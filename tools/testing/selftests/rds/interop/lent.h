@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory that is lent to RDS, for it sends from there (MSG_ZEROCOPY), until it
- * tells that it is free again; and that is written over at once then.
+ * Memory from which RDS sends without a copy (MSG_ZEROCOPY). It is overwritten
+ * as soon as RDS reports that the send is complete.
  */
 #ifndef LENT_H
 #define LENT_H
@@ -12,7 +12,7 @@
 
 #include "rds_test.h"
 
-/* How much of it a stream may have lent at a time */
+/* The maximum number of such sends of a stream at a time */
 #define LENT_MAX 16
 
 struct lent {
@@ -22,17 +22,19 @@ struct lent {
 	} part[LENT_MAX];
 };
 
-/* What a socket needs for it; false if it cannot */
+/* Prepare a socket for it; return false if the socket cannot do it. */
 bool lent_enable(int fd);
 
 /*
- * Sends what is in @iov, @len bytes in all, from memory that is lent. Returns
- * what sendmsg() does; -1 with EBUSY if there is too much of it already.
+ * Send @iov, two parts, from memory that is lent. Return what sendmsg()
+ * returns, or -1 with EBUSY if too much memory is lent already.
  */
 ssize_t lent_send(struct lent *lent, int fd, const struct iovec iov[2],
 		  const struct rds_name *to);
 
-/* Takes back what @msg, received, tells of. False if that was never lent. */
+/* Take back the memory of the completions in @msg. Return false if one of them
+ * is for memory that was not lent.
+ */
 bool lent_take_back(struct lent *lent, struct msghdr *msg);
 
 #endif /* LENT_H */

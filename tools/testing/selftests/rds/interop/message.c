@@ -6,7 +6,7 @@
 #define KIB 1024
 #define SPREAD (64 * KIB)
 
-/* What is behind the head of a message is a part of this. */
+/* The body of each message is a part of this array. */
 static unsigned char noise[MESSAGE_MAX + SPREAD];
 static uint32_t largest;
 
@@ -35,7 +35,7 @@ void message_init(uint32_t limit)
 	}
 }
 
-/* Half are small, most others are some KiB, a few are as large as can be. */
+/* About half are small, most others a few KiB, a few as large as possible. */
 static uint32_t any_size(uint64_t random)
 {
 	uint32_t kind = random % 256, size = random >> 32;
@@ -86,7 +86,7 @@ bool message_read(const void *bytes, uint32_t len, unsigned int stream,
 {
 	uint32_t head = len < sizeof(*msg) ? len : sizeof(*msg);
 
-	/* What does not fit is taken to be what it would be. */
+	/* A field that does not fit is taken to have its expected value. */
 	*msg = (struct message){ .stream = stream, .life = 1, .len = len };
 	if (len < MESSAGE_NAMED)
 		return !whole;

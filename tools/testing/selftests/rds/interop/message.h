@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a message contains: its number in its stream and the like, as far as
- * there is room, and then bytes that depend on all of that. Its size depends
- * on stream and number only, so that the receiver knows it too.
+ * The contents of a message: a head with its number in its stream and the like,
+ * as far as it fits, and then bytes that depend on all of the head. The size
+ * depends on stream and number only, so the receiver can compute it.
  */
 #ifndef MESSAGE_H
 #define MESSAGE_H
@@ -14,7 +14,7 @@
 
 #define MESSAGE_MAX (1024 * 1024)
 
-/* Shorter ones have only a part of their number */
+/* A shorter message has only a part of its number. */
 #define MESSAGE_NAMED 4
 
 struct message {
@@ -26,18 +26,18 @@ struct message {
 	uint32_t check;
 };
 
-/* @limit: what none is larger than, at both ends */
+/* @limit: no message is larger, at both ends */
 void message_init(uint32_t limit);
 
-/* @whole: not too short for all of the above */
+/* @whole: at least as long as the head */
 uint32_t message_size(unsigned int stream, uint32_t seq, bool whole);
 
-/* Fills @msg, and @iov with what to send. */
+/* Fill @msg, and set @iov to what is to be sent. */
 void message_write(struct message *msg, struct iovec iov[2]);
 
 /*
- * Whether @len bytes are a message of @stream, undamaged. Sets @msg. Those that
- * are not even MESSAGE_NAMED are for ledger_note_short() to judge.
+ * Check whether @len bytes are an undamaged message of @stream, and set @msg. A
+ * message shorter than MESSAGE_NAMED is left to ledger_note_short().
  */
 bool message_read(const void *bytes, uint32_t len, unsigned int stream,
 		  bool whole, struct message *msg);

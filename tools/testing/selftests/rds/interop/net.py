@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Addresses, routes and devices of the guest this runs in."""
+"""Addresses, routes and devices of the guest in which this runs"""
 import ipaddress
 import pathlib
 import subprocess
@@ -24,17 +24,16 @@ def sysctl(name, value):
 
 
 class Pair:
-    """
-    This guest's end of the wire to the other one. What the tests talk between
-    are addresses of their own, which each guest reaches by way of the other's
-    first one: they need not be on that wire.
+    """This guest's end of the wire to the other one. The tests use addresses
+    of their own, which each guest reaches through the first address of the
+    other. So these need not be on that wire.
     """
 
     DEVICE = "eth0"
     SPARE = "spare0"
-    # What goes out waits, however long. By default (fq_codel) what has waited
-    # is dropped: on slow guests that is a loss nobody has asked for, and RDMA
-    # over Ethernet is made for networks that lose nothing.
+    # Packets to be sent wait, however long. The default queue (fq_codel) drops
+    # packets that have waited long. On slow guests this is a loss that no test
+    # asked for, and RDMA over Ethernet is made for networks without loss.
     QUEUE = ["pfifo", "limit", 10000]
 
     def __init__(self, me, rdma="rxe"):
@@ -44,7 +43,8 @@ class Pair:
         self.number = {"a": 1, "b": 2}
 
     def set_up(self):
-        # Or its IPv6 addresses are gone when the wire is taken down.
+        # Without this, its IPv6 addresses are gone when the wire is taken
+        # down.
         sysctl(f"net/ipv6/conf/{self.DEVICE}/keep_addr_on_down", 1)
         run("ip", "link", "add", self.SPARE, "type", "dummy")
         run("ip", "link", "set", self.SPARE, "up")
@@ -69,7 +69,7 @@ class Pair:
             device or self.DEVICE, *nodad)
 
     def refuse_roce(self):
-        """Let nothing in that is for an RDMA device over IPv6."""
+        """Drop all packets for an RDMA device over IPv6."""
         run("tc", "qdisc", "add", "dev", self.DEVICE, "clsact")
         run("tc", "filter", "add", "dev", self.DEVICE, "ingress",
             "protocol", "ipv6", "flower", "ip_proto", "udp",
@@ -79,7 +79,8 @@ class Pair:
         run("tc", "qdisc", "del", "dev", self.DEVICE, "clsact")
 
     def rdma_knows(self, address):
-        """Whether an IPv6 address is among the first of the RDMA device's"""
+        """Check whether an IPv6 address is among the first of the RDMA
+        device."""
         wanted = ipaddress.ip_address(address).exploded
         gids = RDMA / f"{self.kind}0" / "ports/1/gids"
         return any((gids / str(index)).read_text().strip() == wanted
@@ -97,7 +98,7 @@ class Pair:
             self.add_routes()
 
     def rdma(self, verb):
-        """Make the network device one of RDMA, too; or no longer."""
+        """Create the RDMA device on the network device, or remove it."""
         if verb == "add":
             run("rdma", "link", "add", f"{self.kind}0", "type", self.kind,
                 "netdev", self.DEVICE)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""
-The TCP connections that carry RDS: listed, and aborted as `ss -K` does it, but
-without the time that starting a program takes.
+"""List the TCP connections that carry RDS, and abort them as `ss -K` does, but
+without the time that it takes to start a program.
 """
 import collections
 import errno
@@ -19,9 +18,9 @@ SOCK_DIAG_BY_FAMILY, SOCK_DESTROY = 20, 21
 TCP_ESTABLISHED = 1
 
 HEADER = struct.Struct("=IHHII")
-# Family, protocol, extensions, pad, states; the identity of a socket follows
+# Family, protocol, extensions, pad, states; the identity of a socket follows.
 REQUEST = struct.Struct("=BBBxI")
-# Family, state, timer, retransmits; the same
+# Family, state, timer, retransmits; the identity of a socket follows.
 REPLY = struct.Struct("=BBBB")
 # Source and destination port and address, interface, cookie
 IDENTITY = struct.Struct("!HH16s16s12s")
@@ -30,7 +29,7 @@ Path = collections.namedtuple("Path", "family local remote identity")
 
 
 def exchange(command, flags, body):
-    """Send a request, and yield what is answered."""
+    """Send a request, and yield each reply."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW,
                        NETLINK_SOCK_DIAG) as diag:
         diag.send(HEADER.pack(HEADER.size + len(body), command,
@@ -51,7 +50,7 @@ def exchange(command, flags, body):
 
 
 def address(family, packed):
-    """In the plainest form"""
+    """Return the address in its shortest form."""
     if family == socket.AF_INET:
         return str(ipaddress.IPv4Address(packed[:4]))
     whole = ipaddress.IPv6Address(packed)
@@ -59,7 +58,7 @@ def address(family, packed):
 
 
 def established(addresses):
-    """Those from one of these addresses"""
+    """Return the connections from one of these addresses."""
     paths = []
     for family in (socket.AF_INET, socket.AF_INET6):
         body = REQUEST.pack(family, socket.IPPROTO_TCP, 0,
@@ -76,7 +75,7 @@ def established(addresses):
 
 
 def abort(path):
-    """Whether it was there, and is gone"""
+    """Abort a connection; return whether it was there."""
     body = REQUEST.pack(path.family, socket.IPPROTO_TCP, 0,
                         1 << TCP_ESTABLISHED) + path.identity
     try:

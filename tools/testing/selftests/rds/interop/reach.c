@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two machines that work on each other's memory. Either end in turn lets the
- * other reach some, by a message that maps it; the other writes to it, or reads
- * it, and says so by the message that goes with that. Needs nothing that not
- * every RDS over RDMA devices has.
+ * Operations of two machines on each other's memory. In each round one end maps
+ * memory by a message; the other end writes or reads it, and reports this by
+ * the message that goes with the operation. The test uses only what every RDS
+ * over RDMA devices has.
  *
- * Where the two cannot, which over TCP is so unless both are of ours, whoever
- * "fails" sees that nothing is promised to it; whoever "meets" is only there.
- * Over iWARP memory is "unmapped": peers can be let reach none.
+ * The argument HOW is the expected outcome: with "works" the operations
+ * succeed. Over TCP they do so only if both ends run our implementation; if
+ * not, "fails" expects each call to be refused, and "meets" only exchanges the
+ * first messages. Over iWARP the end that is "unmapped" expects that no memory
+ * can be registered.
  */
 #include <err.h>
 #include <errno.h>
@@ -24,12 +26,12 @@
 #define LARGEST (1 << 20)
 #define PAGE 4096
 #define ROUNDS 24
-/* Of what is said before the first round */
+/* The number of the messages before the first round */
 #define HELLO UINT32_MAX
-/* Seconds for it all */
+/* Seconds for the whole test */
 #define PATIENCE 40
 
-/* What messages say: what is to be done, and what came of it */
+/* The contents of a message: what is to be done, and whether it succeeded */
 struct talk {
 	uint32_t round;
 	uint32_t len;
@@ -56,7 +58,7 @@ static struct talk plan(uint32_t round)
 	};
 }
 
-/* Not at the beginning of a page, as a rule */
+/* Usually not at the beginning of a page */
 static unsigned char *place(const struct talk *talk)
 {
 	return memory + talk->round * 100 % PAGE;
@@ -79,7 +81,9 @@ static void say(const struct talk *talk, int type, const void *data, size_t len)
 	err(1, "round %u: sendmsg, control message %d", talk->round, type);
 }
 
-/* The next message; the status of an operation before it must be a success */
+/* Receive the next message. If it is the status of an operation, the operation
+ * must have succeeded.
+ */
 static uint64_t hear(struct talk *talk, uint32_t round)
 {
 	struct rds_rdma_notify notify;
@@ -110,7 +114,9 @@ static uint64_t hear(struct talk *talk, uint32_t round)
 	return cookie;
 }
 
-/* What is sent before the other has a socket is lost. */
+/* Repeat the first message until the peer has replied: without a socket at the
+ * other end it is lost.
+ */
 static void meet(void)
 {
 	struct talk talk = { .round = HELLO }, heard = {};
@@ -125,8 +131,8 @@ static void meet(void)
 	say(&talk, 0, NULL, 0);
 }
 
-/* What the peer is to hear has not arrived yet, and would go with the socket;
- * other RDS does not tell.
+/* Wait until all messages have been sent: closing the socket would drop them.
+ * Other implementations do not report this.
  */
 static void linger(void)
 {

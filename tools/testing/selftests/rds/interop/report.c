@@ -5,10 +5,12 @@
 
 #define MS 1000000
 
-/* The sums over a group's streams */
+/* Sums over the streams of a group */
 struct sums {
 	uint32_t sent, received, lost, duplicated, reordered, corrupt;
-	/* The same of what was not meant for this life, or sent by it */
+	/* The same for messages that were not for this life, or were sent by an
+	 * earlier one
+	 */
 	uint32_t stale_received, stale_holes;
 	uint64_t bytes;
 	unsigned int errors;

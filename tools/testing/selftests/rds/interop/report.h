@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What came of it, as JSON */
+/* The results, as JSON */
 #ifndef REPORT_H
 #define REPORT_H
 
@@ -13,11 +13,11 @@
 struct report {
 	struct group *groups;
 	unsigned int count;
-	/* The peer is started again on the way */
+	/* The peer is started again during the run. */
 	bool returns;
-	/* When it had bound its sockets, in its last life */
+	/* When its last life had bound its sockets */
 	uint64_t met;
-	/* Messages that never left */
+	/* Messages that were never sent */
 	unsigned int stuck;
 	bool gave_up;
 	uint64_t start;

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# For the stages that have two guests talk under faults. Needs common.sh,
-# tap.sh. TRANSPORT, set before, is tcp or ib.
+# Functions for the stages in which two guests exchange messages under faults.
+# Needs common.sh, tap.sh. TRANSPORT, set before, is tcp or ib.
 
 INTEROP=$RDS_TOP/tools/testing/selftests/rds/interop
 PROGRAMS=$RDS_BUILD/interop-$TRANSPORT
-# How many pairs of guests at a time: they wait more than they compute.
+# How many pairs of guests run at a time: they wait more than they compute.
 INTEROP_JOBS=${INTEROP_JOBS:-2}
 
 build_programs() {
@@ -14,8 +14,9 @@ build_programs() {
 		KSRC="$RDS_CACHE/src/linux-6.1"
 }
 
-# kernel_of RDS OTHER: the kernel of a guest with that RDS, which is "ours" or a
-# version, when the other one has OTHER. Ours runs on more than one.
+# kernel_of RDS OTHER: print the kernel of a guest with that RDS, which is
+# "ours" or a version, when the other guest has OTHER. Ours runs on more than
+# one.
 kernel_of() {
 	case $1-$2 in
 	ours-6.12 | ours-newest) say "stock-$2" ;;
@@ -24,7 +25,7 @@ kernel_of() {
 	esac
 }
 
-# rds_of RDS: as scripts/vm/run calls it.
+# rds_of RDS: print the name by which scripts/vm/run calls it.
 rds_of() {
 	if [ "$1" = ours ]; then
 		say ours
@@ -33,7 +34,8 @@ rds_of() {
 	fi
 }
 
-# missing_kernel PAIRING: the first of its kernels that is not there, if any.
+# missing_kernel PAIRING: print the first of its kernels that is missing, if
+# any.
 missing_kernel() {
 	local pair=${1%%+*} kernel
 	local a=${pair%-*} b=${pair#*-}
@@ -46,10 +48,10 @@ missing_kernel() {
 	done
 }
 
-# Cases in which paths are dropped. RDS other than ours may then lose and
-# reorder messages, and those too short to say which they are cannot be told
-# from one another. CONTROL are those of them for two guests without ours: what
-# becomes of others when their RDMA device goes is not asked.
+# LOSSY are cases in which paths are dropped. Other implementations may then
+# lose and reorder messages, and messages too short to carry their number
+# cannot be told apart. CONTROL are those of the cases that two guests without
+# ours also run. A removal of the RDMA device is not among them.
 # shellcheck disable=SC2034 # for the stages
 case $TRANSPORT in
 tcp) LOSSY='killed|buffers|address|reloaded|rebooted' CONTROL=$LOSSY ;;
@@ -58,8 +60,8 @@ ib) LOSSY='loss|cut|link|device|address|route|reloaded|rebooted'
 esac
 
 # run_pairing PAIRING OPTIONS...: results, output and exit status go below
-# $PROGRAMS. PAIRING may have more to it, behind a plus; if that is siw, it goes
-# over soft-iWARP, which only the debug kernel has.
+# $PROGRAMS. PAIRING may have a suffix after a plus. If this is siw, the pair
+# runs over soft-iWARP, which only the debug kernel has.
 run_pairing() {
 	local pair=${1%%+*} name=$1 dir=$PROGRAMS/$1 status=0
 	local a=${pair%-*} b=${pair#*-} kernel_a kernel_b
@@ -72,25 +74,26 @@ run_pairing() {
 		set -- --env RDS_RDMA=siw "$@"
 	elif [ "$TRANSPORT" = ib ] || [ "$pair" != ours-ours ]; then
 		# Soft-RoCE of 6.1 is reliable with one CPU only. With more, if
-		# it begins to send again just when an acknowledgment comes, it
-		# counts wrongly: a message arrives twice, or not at all. Over
-		# TCP, two of ours meet with two CPUs; with others one takes a
-		# third less of the host's time.
+		# it begins to send again just when an acknowledgment arrives,
+		# it counts wrongly: a message arrives twice, or not at all.
+		# Over TCP, two guests with ours have two CPUs. With other
+		# implementations, one CPU takes a third less of the host's
+		# time.
 		set -- --smp 1 "$@"
 	fi
 	[ "$name" = ours-ours ] || set -- --env "RDS_WHOLE=$LOSSY" "$@"
 	[ "$pair" != ours-ours ] || set -- --env RDS_OURS=1 "$@"
-	# Of others RDMA operations are not asked where theirs is the kernel of
-	# 6.12, on which soft-RoCE comes to a stop now and then.
+	# Over RDMA devices, operations on memory are not tested with the RDS
+	# of 6.12, because soft-RoCE of that kernel sometimes stops.
 	case $TRANSPORT-$name in
 	ib-ours-ours | ib-ours-ours+siw | ib-ours-6.1 | tcp-ours-*)
 		set -- --env RDS_REACH="$PROGRAMS/reach" "$@" ;;
 	esac
-	# Not over RDMA devices: the third host is a namespace, and they are
-	# for the first one.
+	# Not over RDMA devices: the third host is a namespace, and the devices
+	# belong to the first one.
 	[ "$name-$TRANSPORT" != ours-ours-tcp ] ||
 		set -- --env RDS_FAILOVER=1 "$@"
-	# shellcheck disable=SC2086 # words are wanted
+	# shellcheck disable=SC2086 # $guest is two words
 	"$RDS_TOP/scripts/vm/run" --pair --reboot-b --modules rds \
 		--kernel "$kernel_a" --rds "$(rds_of "$a")" \
 		--kernel-b "$kernel_b" --rds-b "$(rds_of "$b")" \
@@ -100,7 +103,8 @@ run_pairing() {
 	say "$status" >"$dir.status"
 }
 
-# pairing PAIRING OPTIONS...: as above in the background, when there is room.
+# pairing PAIRING OPTIONS...: run it in the background, as soon as a slot is
+# free.
 pairing() {
 	rm -rf "${PROGRAMS:?}/$1" "$PROGRAMS/$1.status"
 	while [ "$(jobs -rp | wc -l)" -ge "$INTEROP_JOBS" ]; do
@@ -109,22 +113,23 @@ pairing() {
 	run_pairing "$@" </dev/null &
 }
 
-# report PAIRING: how the guests themselves fared.
+# report PAIRING: report how the guests themselves ended.
 report() {
 	tap_say "$(cat "$PROGRAMS/$1.log")"
 	tap_is "$1: the guests ended well" 0 "$(cat "$PROGRAMS/$1.status")"
 }
 
-# judge_controlled "OPTION..." PAIRING...: the results become this stage's. Where
-# others lost something, two of theirs are run to see what these lose alone, of
-# the same kernel and in the same cases.
+# judge_controlled "OPTION..." PAIRING...: report the results as those of this
+# stage. If a pairing with another implementation has lost something, two
+# guests of the same kernel without ours run the same cases, to see how much
+# these lose.
 judge_controlled() {
 	local options=$1 kernel cases controls=()
 
 	shift
 	while read -r kernel cases; do
 		tap_say "$kernel-$kernel is run for what was lost: $cases"
-		# shellcheck disable=SC2086 # words are wanted
+		# shellcheck disable=SC2086 # OPTION is several words
 		pairing "$kernel-$kernel" $options --env "RDS_CASES=$cases"
 		controls+=("$kernel-$kernel")
 	done < <(judge_with "$@" --lossy "$CONTROL")
@@ -142,13 +147,14 @@ report_all() {
 	done
 }
 
-# judge PAIRING... [--control PAIRING...]: the results become this stage's.
+# judge PAIRING... [--control PAIRING...]: report the results as those of this
+# stage.
 judge() {
-	# shellcheck disable=SC2034 # tap.sh's
+	# shellcheck disable=SC2034 # used by tap.sh
 	judge_with "$@" || TAP_FAILED=1
 }
 
-# judge_with WORD...: judge.py, told where each pairing's results are.
+# judge_with WORD...: run judge.py with the directories of the results.
 judge_with() {
 	local word words=()
 

@@ -12,7 +12,7 @@
 #endif
 
 #define SNDBUF (3 * MESSAGE_MAX)
-/* Nanoseconds until a congested peer is tried again, whatever poll() says */
+/* Nanoseconds until a congested peer is tried again, whatever poll() reports */
 #define CONGESTED 10000000
 
 void stream_open(struct stream *stream, unsigned int port, int transport)
@@ -32,8 +32,8 @@ void stream_open(struct stream *stream, unsigned int port, int transport)
 		err(1, "SO_ZEROCOPY");
 }
 
-/* What is sent from is written over at once: sent is sent. What is lent is as
- * soon as it is told that it is free.
+/* Overwrite the buffer at once after a send that copies. A buffer that is lent
+ * is overwritten when its completion arrives.
  */
 static ssize_t send_from_scrap(struct stream *stream, struct message *msg)
 {

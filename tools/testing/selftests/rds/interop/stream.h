@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A socket that sends one stream of messages to its peer and receives another
- * from it; and groups of those, between the same two addresses.
+ * from it; and groups of such sockets between the same two addresses
  */
 #ifndef STREAM_H
 #define STREAM_H
@@ -16,7 +16,7 @@
 #define STREAM_PORT 10000
 #define STREAM_SOCKETS 16
 #define STREAM_GROUPS 16
-/* How often one end may be started in one run */
+/* The maximum number of starts of one end in one run */
 #define STREAM_LIVES 2
 
 struct group;
@@ -25,7 +25,7 @@ struct stream {
 	struct group *group;
 	int fd;
 	struct rds_name peer;
-	/* What it is called in messages, with the direction */
+	/* The numbers of the two directions in messages */
 	unsigned int out;
 	unsigned int in;
 	unsigned int life;
@@ -35,14 +35,16 @@ struct stream {
 	struct lent lent;
 
 	/*
-	 * How many it is to send, has sent, had sent when the peer was known
-	 * to be no more, and when it was heard again
+	 * Messages: to be sent; sent; sent when the end of the peer's life was
+	 * noted; sent when its next life was first received from
 	 */
 	uint32_t total;
 	uint32_t sent;
 	uint32_t queued;
 	uint32_t stale;
-	/* A full send buffer, and until when it waits for a congested peer */
+	/* The send buffer is full; no sends before this time, because the port
+	 * is congested
+	 */
 	bool full;
 	uint64_t congested;
 	unsigned int errors;
@@ -52,7 +54,7 @@ struct stream {
 	struct ledger ledger[STREAM_LIVES];
 	unsigned int corrupt;
 	uint64_t bytes;
-	/* What the peer says about what it has sent: as above */
+	/* The peer's own figures of what it has sent, as above */
 	uint32_t peer_sent;
 	uint32_t peer_queued;
 	uint32_t peer_stale;
@@ -63,19 +65,19 @@ struct group {
 	char *local;
 	char *remote;
 	char *starter;
-	/* When the first message of each of the peer's lives came */
+	/* When the first message of each life of the peer arrived */
 	uint64_t heard[STREAM_LIVES];
 	unsigned int count;
 	struct stream *stream;
 };
 
-/* @transport: one of RDS_TRANS_*, NONE for whichever has the address */
+/* @transport: one of RDS_TRANS_*, or NONE for the one that has the address */
 void stream_open(struct stream *stream, unsigned int port, int transport);
 
-/* Sends the next message. False if it is not taken at the moment. */
+/* Send the next message. Return false if the socket does not take it now. */
 bool stream_send(struct stream *stream, uint64_t now);
 
-/* Receives all that has come, and returns how many messages that were. */
+/* Receive all that has arrived, and return the number of messages. */
 unsigned int stream_receive(struct stream *stream, uint64_t now);
 
 #endif /* STREAM_H */
