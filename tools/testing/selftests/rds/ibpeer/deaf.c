@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer that becomes deaf without a word, in ways that take the kernel long to
- * find out. How long depends on the device.
+ * A peer that stops receiving during the handshake, in a way that takes the
+ * kernel long to detect. How long depends on the device.
  */
 #include "asked.h"
 
-/* Until the kernel has sent its messages often enough, or waited so long */
+/* The test waits until the kernel has repeated its messages often enough, or
+ * has waited long enough.
+ */
 TEST_F(asked, and_deaf_after_the_answer_it_is_asked_again)
 {
 	struct site *site = &self->site;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer that hangs up, or says nothing any more, at every point of a
- * conversation. The kernel notices, frees what it had, serves others as before,
- * and the peer as soon as it comes back.
+ * A peer that disconnects, or falls silent, at every point of an exchange. The
+ * kernel detects it and frees what the connection had. It serves other peers as
+ * before, and this peer as soon as it returns.
  */
 #include "test.h"
 
@@ -52,7 +52,8 @@ ENDING(IS_KILLED, HEARD_A_FRAGMENT, is_killed_within_a_message_to_it);
 ENDING(IS_KILLED, TOLD_TO_SEND, is_killed_with_messages_queued_for_it);
 /*
  * The device gives up after six retries, in four seconds. To soft-RoCE seven
- * mean for ever: there the watchdog of the connection ends it, in 20 seconds.
+ * means for ever: there the watchdog of the connection ends it, after 20
+ * seconds.
  */
 ENDING_AFTER(6, VANISHES, CONNECTED, vanishes_after_connecting);
 ENDING_AFTER(7, VANISHES, SENT_A_FRAGMENT, vanishes_within_a_message);
@@ -116,8 +117,7 @@ static void end(struct site *site, enum manner manner)
 	}
 }
 
-/* What a peer that says nothing lacks is noticed when there is something to
- * be sent to it.
+/* A peer that falls silent is detected when there is something to send to it.
  */
 TEST_F(ending, is_noticed)
 {
@@ -133,12 +133,12 @@ TEST_F(ending, is_noticed)
 	peer_free(&site->peer);
 }
 
-/* So long, in seconds, may a peer be busy with something else. */
+/* Seconds for which a peer may be busy with something else */
 #define BUSY 2
 
 /*
- * One who dials says how often packets are to be sent again. If that is not
- * often, the kernel waits the longer each time.
+ * The end that dials announces how often packets are to be sent again. If this
+ * is not often, the kernel waits longer each time.
  */
 FIXTURE(silence) {
 	struct site site;

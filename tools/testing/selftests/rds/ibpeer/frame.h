@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is on the wire of RDS over reliable connections: private data of a
+ * The wire format of RDS over reliable connections: the private data of a
  * connection, and the header of a SEND. Written from the RDS 3.1 wire
- * specification, apart from what the kernel under test has.
+ * specification, independently of the kernel under test.
  */
 #ifndef FRAME_H
 #define FRAME_H
@@ -22,7 +22,7 @@
 #define FRAME_ACK	0x02
 #define FRAME_AGAIN	0x04
 
-/* In the reserved byte: what follows is an epoch */
+/* In the reserved byte: an epoch follows */
 #define HELLO_OURS	0xa1
 
 struct frame {
@@ -40,7 +40,7 @@ struct frame {
 
 _Static_assert(sizeof(struct frame) == 48, "a header has 48 bytes");
 
-/* What follows the addresses */
+/* The part behind the addresses */
 struct hello_tail {
 	uint8_t major;
 	uint8_t minor;
@@ -68,7 +68,7 @@ struct hello6 {
 _Static_assert(sizeof(struct hello) == 32, "private data has 32 bytes");
 _Static_assert(sizeof(struct hello6) == 56, "for IPv6, 56");
 
-/* The Internet checksum of a header; 0 of one that has the right one in it */
+/* Return the Internet checksum of a header; 0 if it contains the right one. */
 static inline uint16_t frame_csum(const struct frame *frame)
 {
 	const unsigned char *byte = (const unsigned char *)frame;

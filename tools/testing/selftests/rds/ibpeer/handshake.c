@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer that connects with private data other than it should be, or breaks off
- * half-way. The kernel refuses what it cannot understand, answers what it can,
- * and serves others as before.
+ * A peer that connects with invalid private data, or stops half-way. The kernel
+ * rejects what it cannot understand, replies to what it can, and serves other
+ * peers as before.
  *
- * The connection manager of IB and RoCE fills private data up with zeros: the
- * kernel cannot tell what is short from what ends in zeros. That of iWARP hands
- * over what was sent; and there the kernel counts its receive buffers by
- * credits without being told to.
+ * The connection manager of IB and RoCE pads private data with zeros: the
+ * kernel cannot distinguish short data from data that ends in zeros. That of
+ * iWARP delivers the data as it was sent; and over iWARP the kernel always
+ * counts its receive buffers by credits.
  */
 #include "test.h"
 
 #define REJECT_INCOMPAT 1
 
-/* What is changed in an honest hello, and what becomes of it */
+/* The change to a valid handshake, and its outcome */
 FIXTURE(hello) {
 	struct site site;
 	struct hello hello;
 };
 
 FIXTURE_VARIANT(hello) {
-	/* If not 0: instead of the honest ones */
+	/* If not NULL: instead of the valid addresses */
 	const char *saddr;
 	const char *daddr;
-	/* If not 0: the version, and 0xff for 0 */
+	/* If not 0: the version; 0xff stands for 0 */
 	uint8_t major;
 	uint8_t minor;
 	bool no_minors;
@@ -34,12 +34,12 @@ FIXTURE_VARIANT(hello) {
 	uint8_t reserved;
 	uint16_t reserved_too;
 	uint32_t last;
-	/* If not 0: so much of it */
+	/* If not 0: only so many bytes of it */
 	unsigned int len;
 	bool empty;
 	bool nothing;
 	enum peer_fate fate;
-	/* It is refused where its length is known. */
+	/* It is rejected where its length is known. */
 	bool too_short;
 	/* The version that is chosen, if not 3.1 */
 	uint8_t chosen;
@@ -160,7 +160,7 @@ FIXTURE_TEARDOWN(hello)
 	site_tear_down(&self->site);
 }
 
-/* What the kernel says of itself: the honest hello, turned round */
+/* Check the kernel's reply: a valid handshake in the other direction. */
 static void check_answer(struct __test_metadata *_metadata,
 			 struct site *site, uint8_t chosen, uint8_t tos)
 {
@@ -185,7 +185,7 @@ static void check_refusal(struct __test_metadata *_metadata, struct site *site)
 {
 	int reason;
 
-	/* 28: by whom the connection was asked of, not by the system */
+	/* 28: rejected by the consumer, not by the system */
 	if (!site_is_iwarp())
 		EXPECT_EQ(28, site->peer.reason);
 	EXPECT_LE(sizeof(reason), site->peer.answer_len);
@@ -208,7 +208,7 @@ TEST_F(hello, is_answered)
 				  &self->hello, len, false, false));
 	if (fate == PEER_UP) {
 		check_answer(_metadata, site, variant->chosen, variant->tos);
-		/* Soft-iWARP does not read what comes sooner. */
+		/* Soft-iWARP does not read what arrives earlier. */
 		if (site_is_iwarp())
 			EXPECT_TRUE(site_await_up(site));
 		EXPECT_TRUE(site_talks(site, 10));
@@ -219,8 +219,8 @@ TEST_F(hello, is_answered)
 	EXPECT_TRUE(site_honest(site));
 }
 
-/* A peer with few receive buffers, which it says, and no more of them, and to
- * which the kernel tells of its own
+/* A peer with few receive buffers, which it announces by credits, and no more
+ * of them. The kernel announces its own to the peer.
  */
 FIXTURE(credits) {
 	struct site site;
@@ -265,7 +265,7 @@ TEST_F(credits, are_not_overdrawn)
 		frames++;
 	EXPECT_FALSE(site->peer.over);
 	EXPECT_GE(variant->count, frames);
-	/* With more of them, all comes: two frames of a map, too. */
+	/* With more credits, everything arrives: two frames of a map, too. */
 	for (i = 0; i < 4; i++) {
 		frame_seal(&more);
 		ASSERT_TRUE(peer_send(&site->peer, &more, NULL, 0));
@@ -320,7 +320,7 @@ TEST_F(asking, and_leaving_the_answer_unheard_harms_nobody)
 	peer_free(&site->peer);
 	EXPECT_TRUE(site_honest(site));
 	EXPECT_TRUE(site_await_none(site));
-	/* And it can come back. */
+	/* The peer can return. */
 	ASSERT_EQ(PEER_UP, site_dial(site));
 	EXPECT_TRUE(site_talks(site, 5000));
 }
@@ -335,7 +335,7 @@ TEST_F(asking, in_the_kernel_s_own_name_is_refused)
 	ASSERT_EQ(PEER_REFUSED,
 		  peer_dial(&site->peer, SITE_NEAR, SITE_NEAR, &hello,
 			    sizeof(hello), false, false));
-	/* It is not, if it is the kernel that asks. */
+	/* It is not rejected if the kernel itself requests it. */
 	EXPECT_EQ(sizeof(bytes), rds_sendto(site->fd, bytes, sizeof(bytes), 0,
 					    &own));
 	EXPECT_EQ(sizeof(bytes), rds_recv(site->fd, heard, sizeof(heard)));
@@ -354,7 +354,9 @@ TEST_F(asking, twice_leaves_one_connection)
 	first = site->peer;
 	fate = site_dial(site);
 	EXPECT_TRUE(fate == PEER_UP || fate == PEER_REFUSED);
-	/* If refused, it is for the first one to be ended, and to ask again. */
+	/* If it is rejected, the first one has to end, and the peer to request
+	 * again.
+	 */
 	if (fate == PEER_REFUSED) {
 		peer_free(&site->peer);
 		site->peer = first;
@@ -378,7 +380,7 @@ TEST_F(asking, by_many_at_once_harms_nobody)
 	struct site *site = &self->site;
 	unsigned int i;
 
-	/* Where a request is a TCP connection, some are refused at once. */
+	/* Where a request is a TCP connection, some are rejected at once. */
 	for (i = 0; i < 40; i++)
 		ASSERT_TRUE(peer_ask(&crowd[i], site->address, SITE_NEAR,
 				     &self->hello, sizeof(self->hello),

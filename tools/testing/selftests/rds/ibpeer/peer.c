@@ -39,7 +39,7 @@ static void note_event(struct peer *peer, const struct rdma_cm_event *event)
 		peer->over = true;
 }
 
-/* The type of the next event, or -1 when none comes in time */
+/* Return the type of the next event, or -1 if none arrives in time. */
 static int next_event(struct peer *peer, long ms)
 {
 	struct pollfd fd = { .fd = peer->channel->fd, .events = POLLIN };
@@ -59,7 +59,7 @@ static bool expect_event(struct peer *peer, int type)
 	return next_event(peer, PEER_PATIENCE) == type;
 }
 
-/* Of RDS at that address; @any: the system chooses the port */
+/* Return the name of RDS at the address; @any: the system chooses the port. */
 static struct sockaddr_storage name_of(const char *address, bool any)
 {
 	struct sockaddr_storage name = {};
@@ -236,7 +236,7 @@ bool peer_listen(struct peer *ear, const char *local, bool calls)
 	if (!ear->channel ||
 	    rdma_create_id(ear->channel, &ear->id, NULL, RDMA_PS_TCP))
 		return false;
-	/* The device may not know yet that it has that address. */
+	/* The device may not have that address yet. */
 	while (rdma_bind_addr(ear->id, (struct sockaddr *)&name)) {
 		if (errno == EADDRINUSE || now() > deadline)
 			return false;
@@ -265,7 +265,7 @@ bool peer_asked(struct peer *ear, struct peer *peer)
 	long deadline = now() + PEER_PATIENCE, left = PEER_PATIENCE;
 
 	*peer = (struct peer){};
-	/* Others are about requests that have been given up. */
+	/* Other events are for requests that the kernel has given up. */
 	while (!peer->id && left > 0 && next_request(ear, peer, left))
 		left = deadline - now();
 	if (!peer->id)
@@ -297,7 +297,7 @@ bool peer_reject(struct peer *peer, const void *data, unsigned int len)
 	return !rdma_reject(peer->id, data, len);
 }
 
-/* The next completion that is there. False if there is none. */
+/* Take the next completion. Return false if there is none. */
 static bool reap(struct peer *peer, struct ibv_cq *cq, struct ibv_wc *wc)
 {
 	if (ibv_poll_cq(cq, 1, wc) != 1)
@@ -315,7 +315,7 @@ static void reap_sent(struct peer *peer)
 		peer->done++;
 }
 
-/* Waits for a place in the queue, and in memory. */
+/* Wait for a slot in the queue and in memory. */
 static bool await_place(struct peer *peer)
 {
 	long deadline = now() + PEER_PATIENCE;
@@ -443,7 +443,7 @@ void peer_hang_up(struct peer *peer)
 	rdma_disconnect(peer->id);
 }
 
-/* What comes from now on is dropped: a queue pair in this state is deaf. */
+/* A queue pair in this state drops everything that arrives. */
 void peer_vanish(struct peer *peer)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };

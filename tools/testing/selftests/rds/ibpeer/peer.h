@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A peer of the kernel's RDS, in user space: a queue pair that connects to the
- * kernel's listener, says what it is told to, and hears what comes.
+ * kernel's listener, sends what a test gives it, and receives what arrives.
  *
- * Nothing waits for longer than PEER_PATIENCE, in milliseconds. It is more than
- * the 20 seconds in which the watchdog of a connection notices a silent peer,
- * and less than the 30 that the harness gives a test.
+ * Nothing waits longer than PEER_PATIENCE, in milliseconds. This is more than
+ * the 20 seconds in which the watchdog of a connection detects a silent peer,
+ * and less than the 30 seconds that the harness gives a test.
  */
 #ifndef PEER_H
 #define PEER_H
@@ -17,21 +17,24 @@
 
 #define PEER_PATIENCE 25000
 
-/* Buffers each way, and what one can hold */
+/* Buffers each way, and the size of one */
 #define PEER_SLOTS 64
 #define PEER_SLOT (sizeof(struct frame) + 2 * FRAME_PAYLOAD)
 
 enum peer_fate {
 	PEER_UP,
-	/* The kernel said no. */
+	/* The kernel has rejected the request. */
 	PEER_REFUSED,
-	/* The kernel has answered; it has not been told that we heard it. */
+	/* The kernel has accepted the request; the peer has not confirmed this.
+	 */
 	PEER_ANSWERED,
-	/* The kernel has said nothing yet. */
+	/* The kernel has not replied yet. */
 	PEER_WAITS,
-	/* The kernel has ended it, which was told before that it was up. */
+	/* The kernel has ended the connection, which it was told to be up
+	 * before.
+	 */
 	PEER_ENDED,
-	/* Anything else */
+	/* Any other outcome */
 	PEER_FAILED,
 };
 
@@ -44,61 +47,67 @@ struct peer {
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
 	unsigned char *memory;
-	/* Requests made, and how many of them have been completed */
+	/* Requests posted, and how many of them have completed */
 	unsigned int sent;
 	unsigned int done;
-	/* Without receive buffers */
+	/* It has no receive buffers. */
 	bool deaf;
-	/* The connection is over: as an event, or as a failed request, says */
+	/* The connection is over: an event or a failed request has shown it. */
 	bool over;
-	/* What came with the kernel's answer */
+	/* The private data of the kernel's reply or request */
 	unsigned char answer[256];
 	unsigned int answer_len;
 	int reason;
 };
 
-/* How often packets are to be sent again, both ways, as peers that dial say */
+/* How often packets are to be sent again, both ways, as peers that dial
+ * announce
+ */
 extern unsigned int peer_retries;
 
-/* Waits until the device has an address that its network device was given. */
+/* Wait until the device has an address that its network device was given. */
 bool peer_await_address(const char *address);
 
 /*
- * Connects @local to @remote with this private data. @deaf: without any receive
- * buffer. @halfway: without the last step, which the kernel waits for.
+ * Connect @local to @remote with this private data. @deaf: without any receive
+ * buffer. @halfway: without the last step, for which the kernel waits.
  */
 enum peer_fate peer_dial(struct peer *peer, const char *local,
 			 const char *remote, const void *hello,
 			 unsigned int len, bool deaf, bool halfway);
 
-/* Asks, and does not wait for an answer. False if it cannot even ask. */
+/* Send the request, and do not wait for a reply. Return false if it cannot be
+ * sent.
+ */
 bool peer_ask(struct peer *peer, const char *local, const char *remote,
 	      const void *hello, unsigned int len, bool deaf, bool halfway);
 
-/* What has become of that, if it does in so many milliseconds */
+/* Return what has become of the request, after at most @ms milliseconds. */
 enum peer_fate peer_await_answer(struct peer *peer, unsigned int ms);
 
 /*
- * Waits for requests to @local, with a peer that does nothing but that. @calls:
- * it is known to others. If not, they are told that nobody is there.
+ * Wait for requests to @local, with a peer that does nothing else. @calls: it
+ * listens; if not, requests are rejected because nothing listens there.
  */
 bool peer_listen(struct peer *ear, const char *local, bool calls);
 
-/* The next request, as a peer that has not answered yet: @peer->answer has what
- * it says.
+/* Take the next request, as a peer that has not replied yet: @peer->answer has
+ * its private data.
  */
 bool peer_asked(struct peer *ear, struct peer *peer);
 
-/* Says yes, with this private data. @halfway: and hears nothing of it. */
+/* Accept the request, with this private data. @halfway: receive nothing after
+ * that.
+ */
 enum peer_fate peer_accept(struct peer *peer, const void *hello,
 			   unsigned int len, bool deaf, bool halfway);
 
-/* Says no. */
+/* Reject the request. */
 bool peer_reject(struct peer *peer, const void *data, unsigned int len);
 
 /*
- * A SEND. False if it could not be made, or an earlier one is known to have
- * failed.
+ * Post a SEND. Return false if it could not be posted, or an earlier one is
+ * known to have failed.
  */
 bool peer_send(struct peer *peer, const struct frame *frame,
 	       const void *payload, unsigned int len);
@@ -106,34 +115,34 @@ bool peer_send(struct peer *peer, const struct frame *frame,
 /* The same without a header: @len bytes of @bytes */
 bool peer_send_raw(struct peer *peer, const void *bytes, unsigned int len);
 
-/* Any request, with local memory of at least 4 KiB */
+/* Post any request, with local memory of at least 4 KiB. */
 bool peer_post(struct peer *peer, struct ibv_send_wr *wr, unsigned int len);
 
 /*
- * An RDMA WRITE or READ of up to 4 KiB, and waits until it is done. False if it
- * fails, which ends the connection.
+ * Do an RDMA WRITE or READ of up to 4 KiB, and wait until it has completed.
+ * Return false if it fails, which ends the connection.
  */
 bool peer_rdma(struct peer *peer, enum ibv_wr_opcode opcode, uint32_t rkey,
 	       uint64_t address, void *bytes, unsigned int len);
 
 /*
- * The next SEND of the kernel's, with as much of the payload as there is.
- * Returns the length of that, or -1 if nothing came in @ms milliseconds or the
- * connection is over.
+ * Receive the next SEND of the kernel, with as much of the payload as it has.
+ * Return the length of the payload, or -1 if nothing arrived in @ms
+ * milliseconds or the connection is over.
  */
 int peer_hear(struct peer *peer, struct frame *frame, void *payload,
 	      unsigned int ms);
 
-/* Waits until the connection is over. */
+/* Wait until the connection is over. */
 bool peer_await_end(struct peer *peer);
 
-/* Says good-bye. */
+/* Disconnect. */
 void peer_hang_up(struct peer *peer);
 
-/* Not a word more, and nothing is heard; the kernel is not told. */
+/* Send and receive nothing more; the kernel is not notified. */
 void peer_vanish(struct peer *peer);
 
-/* Frees it all, in whatever state it is. */
+/* Free everything, in whatever state it is. */
 void peer_free(struct peer *peer);
 
 #endif /* PEER_H */

@@ -33,7 +33,7 @@ static int open_sockets(struct site *site, const char *near)
 	       -1 : 0;
 }
 
-/* Each test is a process of its own. */
+/* Each test is a process of its own, with an address of its own. */
 int site_set_up(struct site *site)
 {
 	unsigned int number = getpid();
@@ -50,8 +50,8 @@ int site_set_up(struct site *site)
 }
 
 /*
- * The kernel listens to its own addresses, and this is to become one: but a
- * little later, so that the peer is there first, as a rule.
+ * The kernel listens on its own addresses, and this becomes one of them: but a
+ * little later, so that the peer is usually first.
  */
 static int set_up_listening(struct site *site, const char *net, bool calls)
 {
@@ -115,7 +115,7 @@ bool site_honest(struct site *site)
 	return true;
 }
 
-/* The paths that the kernel has, for free(), or NULL */
+/* Return the list of the kernel's paths, which the caller frees, or NULL. */
 static struct rds6_info_path *list_paths(struct site *site, socklen_t *len)
 {
 	struct rds6_info_path *path = NULL, *more;
@@ -135,7 +135,7 @@ static struct rds6_info_path *list_paths(struct site *site, socklen_t *len)
 	return NULL;
 }
 
-/* The path to the peer, if the kernel has one */
+/* Find the path to the peer, if the kernel has one. */
 static bool find_path(struct site *site, struct rds6_info_path *found)
 {
 	struct in6_addr remote = rds_addr6(&site->name);
@@ -184,7 +184,7 @@ enum peer_fate site_dial(struct site *site)
 	site->drops = site_drops(site);
 	fate = peer_dial(&site->peer, site->address, SITE_NEAR, &hello,
 			 sizeof(hello), false, false);
-	/* What is sent may come before the news that it is connected. */
+	/* A message may arrive before the event that the connection is up. */
 	if (fate == PEER_UP && !site_await_up(site))
 		return PEER_FAILED;
 	return fate;
@@ -205,7 +205,7 @@ bool site_await_drop(struct site *site)
 	unsigned int left;
 
 	for (left = PEER_PATIENCE / 10; left; left--) {
-		/* One that no socket has used is forgotten soon after. */
+		/* An unused connection is forgotten soon after. */
 		if (!find_path(site, &path) || path.resets > site->drops)
 			return true;
 		usleep(10000);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The kselftest harness as these tests use it */
+/* The kselftest harness, as these tests use it */
 #ifndef TEST_H
 #define TEST_H
 
-/* First: it selects the GNU declarations */
+/* This comes first: it selects the GNU declarations. */
 #include "kselftest_harness.h"
 
 #include <stdio.h>
