@@ -142,7 +142,7 @@ class Failover:
         self.complaints = []
         self.moved_at = None
 
-    def say(self, what):
+    def report(self, what):
         (self.dir / what).touch()
 
     def listen_until(self, done, what):
@@ -157,7 +157,7 @@ class Failover:
                 self.sender.send()
             self.holder.listen(GAP / 2)
 
-    def until_said(self, what):
+    def until_reported(self, what):
         self.listen_until((self.dir / what).exists, what)
 
     def until_heard(self, count):
@@ -170,34 +170,34 @@ class Failover:
     def as_a(self):
         self.addresses("add")
         self.holder.open()
-        self.say("a.has")
+        self.report("a.has")
         self.until_heard(ENOUGH)
         self.addresses("del")
-        self.say("a.gave")
-        self.until_said("b.gave")
+        self.report("a.gave")
+        self.until_reported("b.gave")
         self.write("first")
         self.holder.heard = {pair: [] for pair in PAIRS}
         self.holder.first = {}
         self.moved_at = time.monotonic()
         self.addresses("add")
         self.until_heard(ENOUGH)
-        self.say("a.heard")
-        self.until_said("b.stopped")
+        self.report("a.heard")
+        self.until_reported("b.stopped")
         self.quiet()
         self.write("second")
         self.addresses("del")
 
     def as_b(self):
-        self.until_said("a.has")
-        self.until_said("a.gave")
+        self.until_reported("a.has")
+        self.until_reported("a.gave")
         self.moved_at = time.monotonic()
         self.addresses("add")
         self.holder.open()
         self.until_heard(ENOUGH)
         self.addresses("del")
-        self.say("b.gave")
-        self.until_said("a.heard")
-        self.say("b.stopped")
+        self.report("b.gave")
+        self.until_reported("a.heard")
+        self.report("b.stopped")
         self.write("first")
 
     def quiet(self):
@@ -244,7 +244,7 @@ def judge_pair(index, stays, sent):
     merged = sum(heard, [])
     complaints = []
     if len(merged) != len(set(merged)):
-        complaints.append("something came twice")
+        complaints.append("a message arrived twice")
     if any(gaps(numbers) for numbers in heard):
         complaints.append(f"missing {[gaps(numbers) for numbers in heard]} "
                           "while the addresses stood still")

@@ -34,13 +34,13 @@ class Fault:
     def restore(self):
         """Called when all is over."""
 
-    def tell_gone(self):
+    def report_gone(self):
         """Report that the other guest's RDS has ended, while this is so."""
         (self.dir / "gone").touch()
         deadline = time.monotonic() + 10
         while not (self.dir / "a.1.noted").exists():
             if time.monotonic() > deadline:
-                raise RuntimeError("nobody noted that the peer is gone")
+                raise RuntimeError("the end of the peer has not been noted")
             time.sleep(0.02)
 
     def count(self, what):
@@ -249,5 +249,5 @@ class Reboot(Fault):
         request.touch()
         while request.exists():
             time.sleep(0.05)
-        self.tell_gone()
+        self.report_gone()
         self.count("rebooted")

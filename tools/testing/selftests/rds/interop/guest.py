@@ -234,7 +234,7 @@ class Run:
                    if re.search(rf"^{module} ", loaded, re.M)]
         for module in modules:
             unload(module)
-        self.fault.tell_gone()
+        self.fault.report_gone()
         load()
         self.fault.count("reloaded")
         return self.start_flows(2)
@@ -302,7 +302,7 @@ def reach(pair):
           flush=True)
 
 
-def tell_cases(cases):
+def record_cases(cases):
     """Record which cases are to be judged, whatever happens to them."""
     names = [case.name for case in cases]
     if os.environ.get("RDS_REACH"):
@@ -316,7 +316,7 @@ def main():
     wanted = re.compile(os.environ.get("RDS_CASES", "."))
     cases = [case for case in CASES if wanted.search(case.name)]
     if ME == "a" and BOOT == 1:
-        tell_cases(cases)
+        record_cases(cases)
     if BOOT > 1:
         while cases[0].name != current():
             cases.pop(0)

@@ -62,7 +62,7 @@ LINK_DOWN = {"tcp": "b", "ib": "a"}
 
 # RDS that drops what was queued for an earlier life of the peer, because the
 # peer identifies itself
-TELLING = {"tcp": {"ours", "newest"}, "ib": set()}
+IDENTIFIES = {"tcp": {"ours", "newest"}, "ib": set()}
 
 # Milliseconds until messages flow again when the peer has returned: if the
 # peer is the end that connects, and if we first have to detect that it was
@@ -159,7 +159,8 @@ class Judge:
             guests = LINK_DOWN[self.transport]
         for guest in guests:
             done = self.outcome.injected[guest]
-            self.ask(any(done.values()), f"guest {guest} did not do its part")
+            self.ask(any(done.values()),
+                     f"guest {guest} did not cause the fault")
             if "killed" in self.outcome.case:
                 self.ask(done.get("killed", 0) > done.get("not there", 0),
                          "paths were missing more often than killed")
@@ -190,7 +191,7 @@ class Judge:
             "send_drop_restarted", 0)
         self.ask(dropped or self.outcome.rds["a"] != "ours" or
                  self.outcome.case != "rebooted",
-                 "guest a has not counted what it gave up")
+                 "guest a has not counted what it dropped")
 
     def return_times(self):
         """Check that messages between guest a, which survived, and the other
@@ -250,9 +251,9 @@ class Judge:
                     for guest in "ab"}
         self.ask(counters["a"].get("ib_tx_credit_updates") and
                  counters["b"].get("ib_rx_credit_updates"),
-                 "guest b was told of no buffers")
+                 "guest b received no credits")
         self.ask(not counters["b"].get("ib_tx_credit_updates"),
-                 "guest b told of buffers")
+                 "guest b sent credits")
 
     def judge(self):
         outcome = self.outcome
@@ -279,7 +280,7 @@ class Judge:
         if outcome.case in RETURNS:
             self.exact("a", ["stale_holes"])
             self.return_times()
-            if TELLING[self.transport].issuperset(outcome.rds.values()):
+            if IDENTIFIES[self.transport].issuperset(outcome.rds.values()):
                 self.flushed()
 
 
@@ -331,7 +332,7 @@ def outcomes(name, directory):
     return [outcome for outcome in found if outcome.ran]
 
 
-def tell_lossy(runs, wanted):
+def print_lossy(runs, wanted):
     cases = {}
     for outcome in itertools.chain(*itertools.starmap(outcomes, runs.items())):
         if outcome.complete() and outcome.other() and \
@@ -343,9 +344,9 @@ def tell_lossy(runs, wanted):
 
 def judge_reach(tap, name, directory):
     """Check what both ends report about operations on each other's memory."""
-    said = {guest: directory / f"reach.{guest}" for guest in "ab"}
+    files = {guest: directory / f"reach.{guest}" for guest in "ab"}
     words = {guest: file.read_text() if file.exists() else "nothing"
-             for guest, file in said.items()}
+             for guest, file in files.items()}
     tap.line(f"{name}: reach", [f"guest {guest}: {word}"
                                 for guest, word in words.items()
                                 if not word.startswith("0 ")])
@@ -374,7 +375,7 @@ def judge_case(tap, name, outcome, control, transport):
 def judge_pairing(tap, name, directory, controls, transport):
     wanted = load(directory / "cases")
     if wanted is None:
-        tap.line(f"{name}: cases", ["no guest came to begin with them"])
+        tap.line(f"{name}: cases", ["no guest has begun with them"])
         return
     for case in wanted:
         if case == "reach":
@@ -391,7 +392,7 @@ def main():
     args = arguments()
     runs = parse(args.runs)
     if args.lossy:
-        tell_lossy(runs, re.compile(args.lossy))
+        print_lossy(runs, re.compile(args.lossy))
         return 0
     tap = Tap()
     for name, directory in runs.items():

@@ -27,7 +27,7 @@
 #define PAGE 4096
 #define ROUNDS 24
 /* The number of the messages before the first round */
-#define HELLO UINT32_MAX
+#define MEETING UINT32_MAX
 /* Seconds for the whole test */
 #define PATIENCE 40
 
@@ -105,9 +105,9 @@ static uint64_t hear(struct talk *talk, uint32_t round)
 			     (unsigned long long)notify.user_token,
 			     notify.status);
 		return 0;
-	} while (ret != sizeof(*talk) || talk->round == HELLO);
+	} while (ret != sizeof(*talk) || talk->round == MEETING);
 	if (talk->round != round)
-		errx(1, "round %u: heard of %u", round, talk->round);
+		errx(1, "round %u: received round %u", round, talk->round);
 	cmsg = rds_msg_find(&msg, SOL_RDS, RDS_CMSG_RDMA_DEST);
 	if (cmsg)
 		memcpy(&cookie, CMSG_DATA(cmsg), sizeof(cookie));
@@ -119,7 +119,7 @@ static uint64_t hear(struct talk *talk, uint32_t round)
  */
 static void meet(void)
 {
-	struct talk talk = { .round = HELLO }, heard = {};
+	struct talk talk = { .round = MEETING }, heard = {};
 
 	while (!heard.good) {
 		say(&talk, 0, NULL, 0);
@@ -154,7 +154,7 @@ static void expect_refusal(int type, const void *data, size_t len)
 	rds_msg_to(&msg, &peer);
 	rds_msg_add(&msg, SOL_RDS, type, data, len);
 	if (sendmsg(fd, &msg.hdr, 0) >= 0)
-		errx(1, "control message %d is taken", type);
+		errx(1, "control message %d is accepted", type);
 	if (errno != EOPNOTSUPP)
 		err(1, "control message %d", type);
 }
@@ -195,12 +195,12 @@ static void fail(void)
 
 static void late(int signal)
 {
-	errx(1, "round %u: not through after %d s", now, PATIENCE);
+	errx(1, "round %u: not finished after %d s", now, PATIENCE);
 }
 
 static void own(uint32_t round)
 {
-	struct talk talk = plan(round), answer;
+	struct talk talk = plan(round), reply;
 	struct rds_get_mr_args map = {
 		.vec = { (uintptr_t)place(&talk), talk.len },
 		.flags = RDS_RDMA_USE_ONCE |
@@ -211,13 +211,13 @@ static void own(uint32_t round)
 	if (!talk.writes)
 		rds_fill(place(&talk), talk.len, round);
 	say(&talk, RDS_CMSG_RDMA_MAP, &map, sizeof(map));
-	hear(&answer, round);
-	if (!answer.good)
+	hear(&reply, round);
+	if (!reply.good)
 		errx(1, "round %u: the peer has read something else", round);
 	if (talk.writes && !rds_check(place(&talk), talk.len, round))
 		errx(1, "round %u: the peer has written something else", round);
-	hear(&answer, round);
-	if (!answer.good)
+	hear(&reply, round);
+	if (!reply.good)
 		errx(1, "round %u: the peer has read something else", round);
 }
 
@@ -273,7 +273,7 @@ int main(int argc, char **argv)
 	    rds_bind(fd, rds_name(argv[4], PORT)))
 		err(1, "bind to %s", argv[4]);
 
-	now = HELLO;
+	now = MEETING;
 	meet();
 	if (!strcmp(argv[2], "works")) {
 		reach(*argv[1]);
