@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A socket without a transport: whatever is asked of it ends in an errno, and
- * so does what races with the bind() that gives it one.
+ * A socket without a transport: each call on it fails with an errno, and so
+ * does each call that races with the bind() that assigns one.
  */
 #include "loop.h"
 
@@ -74,7 +74,7 @@ TEST_F(loop, cve_2015_6937_send_unbound)
 	close(fd);
 }
 
-/* A bind() that fails must not leave half of it behind. */
+/* A bind() that fails must leave nothing behind. */
 TEST_F(loop, cve_2015_6937_send_after_failed_bind)
 {
 	int fd = rds_socket();
@@ -103,7 +103,7 @@ struct race {
 	long bad;
 };
 
-/* One kind of call each; what must not be returned is kept in @bad. */
+/* Make one kind of call each; @bad keeps an errno that must not occur. */
 static void *race_main(void *data)
 {
 	struct race *race = data;
@@ -136,7 +136,7 @@ static void *bind_main(void *data)
 	return NULL;
 }
 
-/* Senders and binders on one new socket; one of the binders wins. */
+/* Run senders and binders on one new socket; one of the binders wins. */
 static long run_race(const struct rds_name *to, unsigned long *sent)
 {
 	struct race race[RACERS];
@@ -215,7 +215,7 @@ TEST_F(loop, cve_2024_27024_map_as_first_act)
 	EXPECT_LT(0, send_map(self->a, &self->b_name));
 }
 
-/* A transport that is not there, asked for by name, and then a bind */
+/* Request a transport that is not loaded, and then bind. */
 TEST_F(loop, i6_transport_that_is_not_loaded)
 {
 	int fd = rds_socket();

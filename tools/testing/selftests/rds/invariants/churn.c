@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Modules are unloaded, and namespaces end, while messages flow. The number
- * of rounds is RDS_ROUNDS, or 100. RDS_MODPROBE_D names the directory of the
+ * Modules are unloaded, and namespaces end, while messages flow. RDS_ROUNDS is
+ * the number of rounds (default 100). RDS_MODPROBE_D names the directory of the
  * packaged modprobe configuration.
  */
 #include "loop.h"
@@ -20,7 +20,7 @@ static unsigned int rounds(void)
 	return text ? atoi(text) : 100;
 }
 
-/* A process that sends to itself and checks what comes */
+/* A process that sends to itself and checks what arrives */
 struct traffic {
 	pid_t pid;
 	int up;
@@ -61,7 +61,7 @@ static int traffic_main(int up)
 	return rds_silent(b) ? 0 : 3;
 }
 
-/* Returns when messages flow. */
+/* Start it; return when messages flow. */
 static bool traffic_start(struct traffic *traffic, int flags)
 {
 	char byte;
@@ -79,7 +79,7 @@ static bool traffic_start(struct traffic *traffic, int flags)
 	return read(up[0], &byte, 1) == 1;
 }
 
-/* What it found, or 100 and the signal that killed it */
+/* Return its exit status, or 100 plus the signal that killed it. */
 static int traffic_stop(struct traffic *traffic, int sig)
 {
 	int status;
@@ -91,7 +91,7 @@ static int traffic_stop(struct traffic *traffic, int sig)
 				   100 + WTERMSIG(status);
 }
 
-/* Each namespace is left with messages on their way, sent and unread. */
+/* Each namespace ends with messages in flight, sent and unread. */
 TEST_F_TIMEOUT(loop, i10_namespaces_end_under_traffic, LONG)
 {
 	struct traffic here, there;
@@ -171,7 +171,7 @@ FIXTURE_SETUP(modules)
 
 	ASSERT_TRUE(module_find(&self->rds, "rds"));
 	ASSERT_TRUE(module_find(&self->loop, "rds_loop"));
-	/* They would hold the others. */
+	/* These would hold a reference to the others. */
 	for (i = 0; i < ARRAY_SIZE(others); i++) {
 		if (module_users(others[i]) < 0)
 			continue;
@@ -185,7 +185,7 @@ FIXTURE_TEARDOWN(modules)
 	EXPECT_LE(0, module_users("rds"));
 }
 
-/* As operators type it, with the configuration that we ship */
+/* Run the command that operators use, with the configuration that we ship. */
 static int modprobe_remove(void)
 {
 	const char *dir = getenv("RDS_MODPROBE_D");
@@ -204,7 +204,7 @@ TEST_F_TIMEOUT(modules, i11_unload_under_traffic, LONG)
 
 	ASSERT_TRUE(traffic_start(&traffic, 0));
 	for (i = 0; i < rounds(); i++) {
-		/* In use: no way of asking makes it go. */
+		/* In use: neither way unloads it. */
 		EXPECT_EQ(-EWOULDBLOCK, unload(&self->loop));
 		EXPECT_EQ(-EWOULDBLOCK, unload(&self->rds));
 		if (!i)
@@ -222,7 +222,7 @@ TEST_F_TIMEOUT(modules, i11_unload_under_traffic, LONG)
 		}
 		EXPECT_EQ(-EAFNOSUPPORT, ERR(rds_socket()));
 		ASSERT_EQ(0, module_load(&self->rds));
-		/* Half of the time the other comes when it is needed. */
+		/* In every other round this module is loaded on demand. */
 		if (i % 2)
 			ASSERT_EQ(0, module_load(&self->loop));
 		ASSERT_TRUE(traffic_start(&traffic, 0));
@@ -230,7 +230,8 @@ TEST_F_TIMEOUT(modules, i11_unload_under_traffic, LONG)
 	EXPECT_EQ(0, traffic_stop(&traffic, SIGTERM));
 }
 
-/* Killed while it sends: what it has sent and not read goes with it. */
+/* The process is killed while it sends: messages sent and not read are freed.
+ */
 TEST_F_TIMEOUT(modules, i11_unload_after_kill, LONG)
 {
 	struct traffic traffic;

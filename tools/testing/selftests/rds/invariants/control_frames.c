@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Frames that are not data are legal on loopback, and to oneself: congestion
- * maps, pings, pongs. None of them may leak, and none may keep a sender busy
- * for others without end.
+ * Frames that carry no data are legal on loopback, and from a socket to itself:
+ * congestion maps, pings, pongs. None of them may leak, and none may keep one
+ * sender busy without end with the messages of others.
  */
 #include "loop.h"
 
@@ -14,7 +14,7 @@ static void fill_up(int from, const struct rds_name *to)
 		;
 }
 
-/* The address's own map changes, over the connection to itself. */
+/* The map of the address changes, over the connection to itself. */
 TEST_F(loop, cve_2011_1023_congestion_to_oneself)
 {
 	unsigned int i;
@@ -66,7 +66,7 @@ TEST_F(loop, cve_2012_2372_ping_to_own_address)
 	EXPECT_TRUE(rds_silent(self->a));
 }
 
-/* Pings while the port that the pongs go to is congested */
+/* Pings while the port that receives the pongs is congested */
 TEST_F(loop, cve_2012_2372_ping_from_congested_port)
 {
 	struct rds_name to = rds_name("127.0.0.2", 0);
@@ -82,7 +82,7 @@ TEST_F(loop, cve_2012_2372_ping_from_congested_port)
 	EXPECT_TRUE(ping(self->a, "127.0.0.2", NULL, 0));
 }
 
-/* The handshake's port: neither bound nor answered with a crash */
+/* The port of the handshake cannot be bound, and messages to it do no harm. */
 TEST_F(loop, i4_probe_port)
 {
 	struct rds_name probe = rds_name("127.0.0.2", 1);
@@ -117,10 +117,10 @@ static long slab_kib(void)
 #define PINGS 4000
 
 /*
- * syzbot, 2019 to 2021: each ping on loopback left a message behind. That
- * would be 128 bytes at the least; what else goes on in the kernel stays below
- * half of that. A kernel with all its checks frees so late that this figure
- * says nothing; but it looks for leaks itself.
+ * syzbot, 2019 to 2021: each ping on loopback left a message behind. That would
+ * be 128 bytes at least; other activity of the kernel stays below half of that.
+ * A debug kernel frees so late that this figure means nothing; but it searches
+ * for leaks itself.
  */
 TEST_F(loop, send_probe_memory_leak)
 {
@@ -158,8 +158,9 @@ static void *flood_main(void *data)
 #define FLOODS 4
 
 /*
- * Whoever sends on a connection also sends what others have queued, but not
- * for ever: its own few messages are through while the others still flood.
+ * The context that sends on a connection also sends what others have queued,
+ * but not for ever: its own few messages get through while the others still
+ * flood.
  */
 TEST_F(loop, infinite_loop_in_send)
 {
@@ -174,9 +175,9 @@ TEST_F(loop, infinite_loop_in_send)
 	for (i = 0; i < FLOODS; i++) {
 		fd = rds_bound("127.0.0.1", 0);
 		ASSERT_LE(0, fd);
-		/* What waits before others is bounded by this. */
+		/* This bounds what is queued before the messages of others. */
 		ASSERT_EQ(0, rds_sndbuf(fd, 8192));
-		/* To port 9, where nobody listens: nothing ever fills up. */
+		/* To port 9, which no socket has: no receive queue fills up. */
 		flood[i] = (struct flood) {
 			.fd = fd, .to = rds_name("127.0.0.2", 9),
 			.stop = &stop, .sent = &sent,

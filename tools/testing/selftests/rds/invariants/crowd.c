@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * 64 threads send and receive on one socket. Each message carries who sent
- * it, a number and contents made from both. At the end every message that
- * was sent has arrived once, and unchanged; and of each sender, those that
- * one receiver has seen came in order.
+ * 64 threads send and receive on one socket. Each message carries its sender, a
+ * number, and contents made from both. At the end every message that was sent
+ * has arrived once and unchanged; and each receiver has received the messages
+ * of one sender in order.
  */
 #include "loop.h"
 
@@ -64,7 +64,7 @@ static void *sender_main(void *data)
 	return NULL;
 }
 
-/* Whether it is what was sent; fills in by whom and which */
+/* Check that it is what was sent; set @stamp to its sender and number. */
 static bool is_right(const char *buf, size_t len, struct stamp *stamp)
 {
 	if (len < sizeof(*stamp))
@@ -87,7 +87,7 @@ static void *receiver_main(void *data)
 	memset(last, 0xff, sizeof(last));
 	while (crowd->received < SENDERS * crowd->messages) {
 		len = recv(crowd->fd, buf, sizeof(buf), 0);
-		if (len < 0)	/* time is out: look whether all is here */
+		if (len < 0)	/* timeout: check whether all have arrived */
 			continue;
 		if (!is_right(buf, len, &stamp)) {
 			crowd->wrong++;

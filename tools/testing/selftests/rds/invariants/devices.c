@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Addresses whose device goes away while they are looked at. Devices are made
- * and removed by ip(8), which reads commands from a pipe.
+ * Addresses whose device is removed while they are used. ip(8) creates and
+ * removes the devices; it reads commands from a pipe.
  */
 #include "loop.h"
 
@@ -27,9 +27,9 @@ static struct rds_name link_local(unsigned int port)
 }
 
 /*
- * An address of a device makes bind() look for a transport module, which
- * takes longer than the race may. The switch for that is the first
- * namespace's.
+ * An address of a device makes bind() request a transport module, which takes
+ * longer than the race may. The sysctl for this is that of the initial
+ * namespace.
  */
 static int set_autoload(const char *value)
 {
@@ -54,7 +54,7 @@ struct race {
 	long bad;
 };
 
-/* Binds, sends to itself, closes; with or without the device. */
+/* Bind, send to itself, and close; with or without the device. */
 static void *bind_main(void *data)
 {
 	struct race *race = data;
@@ -109,7 +109,7 @@ TEST_F(loop, cve_2026_74563_bind_racing_link_deletion)
 	EXPECT_EQ(0, set_autoload("1"));
 }
 
-/* A socket bound to what was an address before is of no use, but no harm. */
+/* A socket bound to an address that is gone is useless, but harmless. */
 TEST_F(loop, i7_device_removed_under_bound_socket)
 {
 	struct rds_name name4 = rds_name("10.77.0.1", 4000);

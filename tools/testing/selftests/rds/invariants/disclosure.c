@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every byte that user space gets has been set on purpose. Kernels built
- * without automatic initialisation show a leak most easily, so memory is
- * dirtied first: what is read must not depend on what was there before.
+ * Every byte that is copied to user space has been set on purpose. A kernel
+ * built without automatic initialization shows a leak most easily, so the test
+ * fills memory first: what it reads must not depend on what was there before.
  */
 #include "loop.h"
 
@@ -22,7 +22,7 @@ static bool all_bytes(const void *buf, size_t len, unsigned char value)
 	return true;
 }
 
-/* The kernel's stack: poll() keeps what it is given there. */
+/* Fill the kernel's stack: poll() keeps its argument there. */
 static void dirty_stack(unsigned char value)
 {
 	struct pollfd pfd[30];
@@ -32,7 +32,7 @@ static void dirty_stack(unsigned char value)
 	select(900, (fd_set *)pfd, NULL, NULL, &(struct timeval) {});
 }
 
-/* The kernel's heap: the control buffer of sendmsg() is copied there. */
+/* Fill the kernel's heap: the control buffer of sendmsg() is copied there. */
 static void dirty_heap(int fd, unsigned char value)
 {
 	static const size_t sizes[] = {
@@ -63,7 +63,7 @@ struct info {
 	unsigned char data[16384];
 };
 
-/* As it is read after the kernel's memory was filled with @value */
+/* Read a list after filling the kernel's memory with @value. */
 static bool read_info(int fd, int option, unsigned char value,
 		      struct info *info)
 {
@@ -88,7 +88,7 @@ static bool info_is_the_same(int fd, int option)
 		    memcmp(first.data, again.data, first.len))
 			return false;
 	}
-	/* Nothing behind the end was touched. */
+	/* Nothing behind the end was written. */
 	return all_bytes(again.data + again.len,
 			 sizeof(again.data) - again.len, DIRT);
 }
@@ -104,7 +104,7 @@ TEST_F(loop, cve_2016_5244_received_messages)
 	rds_drain(self->b);
 }
 
-/* One record, all of it known */
+/* One record, of which every field is known */
 TEST_F(loop, cve_2016_5244_received_message_fields)
 {
 	static struct info info;
@@ -173,7 +173,7 @@ TEST_F(loop, i5_sockets)
 	close(unbound);
 }
 
-/* Names are padded with zeros, as long as they are. */
+/* Names are padded with zeros, whatever their length. */
 TEST_F(loop, i5_counters)
 {
 	static struct info info;
@@ -192,7 +192,9 @@ TEST_F(loop, i5_counters)
 	}
 }
 
-/* A buffer too small by one byte gets whole records, and their number. */
+/* A buffer that is too small by one byte receives whole records, and the size
+ * needed.
+ */
 TEST_F(loop, i5_lists_cut_short)
 {
 	static unsigned char room[PAGE];
@@ -262,7 +264,7 @@ TEST_F(loop, cve_2012_3430_name_of_ipv6_sender)
 	close(fd);
 }
 
-/* A short buffer for the name gets what fits. */
+/* A short buffer for the name receives as much as fits. */
 TEST_F(loop, cve_2012_3430_short_name)
 {
 	unsigned char name[128];
@@ -299,7 +301,7 @@ TEST_F(loop, cve_2012_3430_no_name_without_message)
 	EXPECT_TRUE(all_bytes(name, 128, DIRT));
 }
 
-/* A change of congestion comes alone: no name, no data. */
+/* A congestion update arrives alone: no name, no data. */
 TEST_F(loop, cve_2012_3430_no_name_with_congestion_update)
 {
 	struct rds_msg msg;
@@ -376,7 +378,7 @@ static int recv_trace(int fd, struct rds_cmsg_rx_trace *trace)
 	return 0;
 }
 
-/* list report of 2020-07: a hole of the structure kept what was there */
+/* list report of 2020-07: a hole of the structure kept its old contents */
 TEST_F(loop, notify_cmsg_stack_hole)
 {
 	struct rds_rx_trace_so so = { .rx_traces = 1 };
@@ -394,7 +396,7 @@ TEST_F(loop, notify_cmsg_stack_hole)
 	EXPECT_EQ(0, trace.rx_trace[2]);
 }
 
-/* list report of 2019-10: each was copied from a slab not made for that */
+/* list report of 2019-10: these were copied from a slab not meant for it */
 TEST_F(loop, hardened_usercopy_of_control_messages)
 {
 	struct rds_rx_trace_so so = { .rx_traces = 3, { 0, 1, 2 } };
@@ -429,7 +431,7 @@ static void read_sysctls(long value[ARRAY_SIZE(sysctls)])
 		value[i] = rds_sysctl_get(sysctls[i]);
 }
 
-/* The one that was written has changed, and nothing beside it. */
+/* Check that the one that was written has changed, and no other one. */
 static bool only_changed(const long before[], unsigned int which, long value)
 {
 	long after[ARRAY_SIZE(sysctls)];
@@ -452,7 +454,7 @@ static int write_sysctl(unsigned int which, long value)
 
 TEST_F(loop, cve_2015_2042_sysctl_sizes)
 {
-	/* Of memory no namespace has more than the host lets it. */
+	/* No namespace can have more of a memory limit than the host allows. */
 	static const long other[] = {
 		2, 2000, 17, 0x7fffffff, 0, 77, 78, 0x800000, 79, 100,
 	};
@@ -470,7 +472,7 @@ TEST_F(loop, cve_2015_2042_sysctl_sizes)
 	EXPECT_TRUE(only_changed(before, 0, before[0]));
 }
 
-/* One number and a newline, whatever lies behind it */
+/* One number and a newline, whatever follows in memory */
 TEST_F(loop, cve_2015_2042_sysctl_texts)
 {
 	char text[64], want[64];
@@ -483,7 +485,7 @@ TEST_F(loop, cve_2015_2042_sysctl_texts)
 	}
 }
 
-/* What is no int, or out of bounds, changes nothing. */
+/* A value that is no int, or is out of bounds, changes nothing. */
 TEST_F(loop, cve_2015_2042_sysctl_values)
 {
 	static const char * const bad[] = {

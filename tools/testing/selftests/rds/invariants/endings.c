@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Namespaces and modules that end with TCP connections established, with
- * packets on their way, and with attempts to connect under way. The number of
- * rounds is RDS_ROUNDS, or 100.
+ * packets in flight, and with attempts to connect under way. RDS_ROUNDS is the
+ * number of rounds (default 100).
  */
 #include "wire.h"
 
@@ -17,8 +17,8 @@
 #define MAX_LEN		40000
 
 /*
- * Milliseconds until what does not happen is taken for something that never
- * will: no verdict depends on how fast the machine is.
+ * Milliseconds after which an event is taken never to happen: no result depends
+ * on the speed of the machine.
  */
 #define NEVER		200000
 
@@ -34,7 +34,8 @@ static unsigned int rounds(void)
 	return text ? atoi(text) : 100;
 }
 
-/* The near end of the wire is the test's; the far end is another process's. */
+/* The near end of the wire belongs to the test; the far end to another process.
+ */
 FIXTURE_SETUP(wire)
 {
 	ASSERT_EQ(0, rds_netns());
@@ -46,10 +47,7 @@ FIXTURE_TEARDOWN(wire)
 	close(self->a);
 }
 
-/*
- * Answers every message with the same; if @chatty, sends besides as much as
- * it can.
- */
+/* Send every message back; if @chatty, also send as much as possible. */
 static void peer_main(const char *addr, bool chatty, int up)
 {
 	int fd = rds_bound(addr, PEER_PORT);
@@ -73,7 +71,7 @@ static void peer_main(const char *addr, bool chatty, int up)
 	}
 }
 
-/* Nobody but the process holds its namespace. */
+/* Only the process holds its namespace. */
 static pid_t peer_start(const char *addr, bool chatty)
 {
 	char byte;
@@ -104,7 +102,9 @@ static void peer_kill(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* How long it takes until the namespace at the other end of veth0 is gone */
+/* Return how long it takes until the namespace at the other end of veth0 is
+ * gone.
+ */
 static long await_gone(void)
 {
 	long start = now_ms();
@@ -114,7 +114,7 @@ static long await_gone(void)
 	return now_ms() - start;
 }
 
-/* The same for a namespace in which nothing was ever sent */
+/* Return the same for a namespace in which nothing was ever sent. */
 static long time_of_an_idle_one(const char *far)
 {
 	pid_t pid = peer_start(far, false);
@@ -126,8 +126,8 @@ static long time_of_an_idle_one(const char *far)
 }
 
 /*
- * A kernel with all its checks on is given more time. What the machine does
- * besides slows an idle namespace as well.
+ * A debug kernel is given more time. Other load of the machine slows down an
+ * idle namespace as well.
  */
 static long allowed(long idle)
 {
@@ -150,8 +150,8 @@ static struct rds_name peer_name(const FIXTURE_VARIANT(wire) *variant)
 }
 
 /*
- * The peer hears of it by a reset on every lane. Its own attempts may have
- * replaced that reason by now: where it dials, or calls by the first lane.
+ * The peer receives a reset on every path. Its own attempts may have replaced
+ * this reason by now: where it dials, or knocks by the first path.
  */
 static void saw_resets(struct __test_metadata *_metadata, int fd, bool dials)
 {
@@ -199,7 +199,7 @@ static int run_at(pid_t pid, const char *command)
 	return system(text);
 }
 
-/* CVE-2025-21884, CVE-2024-35910: its packets are held up at both ends. */
+/* CVE-2025-21884, CVE-2024-35910: its packets are delayed at both ends. */
 TEST_F_TIMEOUT(wire, cve_2025_21884_packets_parked, LONG)
 {
 	static const char park[] =
@@ -229,7 +229,7 @@ TEST_F_TIMEOUT(wire, cve_2025_21884_packets_parked, LONG)
 	TH_LOG("gone after %ld ms, an idle one after %ld", took, idle);
 }
 
-/* The number of records in a list */
+/* Return the number of records in a list. */
 static int records(int fd, int option, int size)
 {
 	static char list[65536];
@@ -240,7 +240,7 @@ static int records(int fd, int option, int size)
 	return len / size;
 }
 
-/* How many network namespaces the kernel's allocator knows of */
+/* Return how many network namespaces the kernel's allocator has. */
 static long namespaces(void)
 {
 	FILE *file = fopen("/proc/slabinfo", "r");
@@ -256,8 +256,8 @@ static long namespaces(void)
 }
 
 /*
- * Every peer is another incarnation behind the same address. What is sent
- * before that is known was meant for the one before, and goes with it.
+ * Every peer is a new life behind the same address. Messages sent before that
+ * is known are for the life before, and are dropped.
  */
 static bool new_peer_answers(int fd, const struct rds_name *to)
 {
@@ -275,7 +275,7 @@ static bool new_peer_answers(int fd, const struct rds_name *to)
 	return false;
 }
 
-/* The line of what went wrong, or 0 */
+/* Return the line of a failure, or 0. */
 static int end_one(const FIXTURE_VARIANT(wire) *variant, bool chatty)
 {
 	struct rds_name to = peer_name(variant);
@@ -292,7 +292,7 @@ static int end_one(const FIXTURE_VARIANT(wire) *variant, bool chatty)
 	peer_kill(pid);
 	if (await_gone() >= NEVER)
 		return __LINE__;
-	/* The connection here is the same always. */
+	/* The connection at this end is always the same. */
 	if (records(a, RDS6_INFO_CONNECTIONS, 65) > 1)
 		return __LINE__;
 	close(a);
@@ -310,7 +310,7 @@ static int end_many(const FIXTURE_VARIANT(wire) *variant, unsigned int count)
 
 #define WORKERS 5
 
-/* Several at a time, for most of the time it takes is spent in waiting */
+/* Several at a time, because most of the time is spent waiting */
 TEST_F_TIMEOUT(wire, i10_namespaces_end_with_connections, LONG)
 {
 	long before = namespaces();
@@ -331,7 +331,7 @@ TEST_F_TIMEOUT(wire, i10_namespaces_end_with_connections, LONG)
 		ASSERT_EQ(pid[i], waitpid(pid[i], &status, 0));
 		EXPECT_EQ(0, status);
 	}
-	/* The allocator's own stock is not far from what is in use. */
+	/* The allocator's stock does not differ much from what is in use. */
 	EXPECT_GT(before + 20 + rounds() / 8, namespaces());
 }
 
@@ -348,7 +348,7 @@ static void dial_and_go(const char *to)
 	_exit(0);
 }
 
-/* CVE-2019-11815: it ends between one attempt to connect and the next. */
+/* CVE-2019-11815: the namespace ends between two attempts to connect. */
 TEST_F_TIMEOUT(wire, cve_2019_11815_exit_while_dialing, LONG)
 {
 	unsigned int i;
@@ -362,11 +362,11 @@ TEST_F_TIMEOUT(wire, cve_2019_11815_exit_while_dialing, LONG)
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		EXPECT_EQ(0, status);
 	}
-	/* The slowest attempts come once in a second. */
+	/* The slowest attempts follow each other after a second. */
 	usleep(1500000);
 }
 
-/* CVE-2025-21635: the file tells which namespace, not who writes to it. */
+/* CVE-2025-21635: the file determines the namespace, not the writer. */
 TEST_F_TIMEOUT(wire, cve_2025_21635_sysctl_written_from_elsewhere, LONG)
 {
 	unsigned long near, far, near_after, far_after;
@@ -385,7 +385,7 @@ TEST_F_TIMEOUT(wire, cve_2025_21635_sysctl_written_from_elsewhere, LONG)
 	ASSERT_LE(0, fd);
 	lanes_up(self->a, &near);
 	lanes_up(b, &far);
-	/* A third namespace: neither end's */
+	/* A third namespace, of neither end */
 	ASSERT_EQ(0, rds_netns());
 	ASSERT_EQ(5, ERR(write(fd, "65536", 5)));
 	close(fd);
@@ -406,7 +406,7 @@ TEST_F_TIMEOUT(wire, cve_2025_21635_sysctl_written_from_elsewhere, LONG)
 	close(b);
 }
 
-/* Writes, each of which drops every connection, until the file is no more */
+/* Write until the file is gone; each write drops every connection. */
 static void *write_until_gone(void *data)
 {
 	int fd = *(int *)data;
@@ -431,7 +431,7 @@ TEST_F_TIMEOUT(wire, cve_2026_68290_sysctl_racing_netns_exit, LONG)
 		ASSERT_LT(0, pid);
 		self->a = rds_bound(variant->near, 4000);
 		ASSERT_TRUE(echo(self->a, &to, i));
-		/* The file is of the namespace that it is opened in. */
+		/* The file belongs to the namespace in which it is opened. */
 		snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
 		fd = open(path, O_RDONLY);
 		ASSERT_LE(0, fd);
@@ -479,9 +479,9 @@ static long module_load(const char *path)
 }
 
 /*
- * A module in use stays. When the last socket is closed it may go, although
- * connections are established and have messages that nobody has read; every
- * socket of TCP is freed, or its end would not come.
+ * A module in use stays. When the last socket is closed it can be unloaded,
+ * although connections are established and have unread messages. Unloading
+ * would not end if a socket of TCP were not freed.
  */
 TEST_F_TIMEOUT(wire, i11_unload_with_connections, LONG)
 {
@@ -508,7 +508,7 @@ TEST_F_TIMEOUT(wire, i11_unload_with_connections, LONG)
 		self->a = -1;
 		ASSERT_EQ(0, module_unload_at_last("rds_tcp"));
 		EXPECT_EQ(-1, module_users("rds_tcp"));
-		/* Half of the time it comes when it is needed. */
+		/* In every other round the module is loaded on demand. */
 		if (i % 2)
 			ASSERT_EQ(0, module_load(path));
 	}

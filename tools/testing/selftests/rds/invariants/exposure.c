@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What strangers can reach and use up: the family is not loaded for the
- * asking, memory is charged to whoever sends, counters count for their own
- * namespace.
+ * What unprivileged users and peers can reach and use up: a socket() call does
+ * not load the family, memory is charged to the sender, and counters count for
+ * their own namespace.
  */
 #include "loop.h"
 
@@ -12,7 +12,8 @@
 
 static char payload[65536];
 
-/* What modinfo says of a module's aliases, to be searched for @alias */
+/* Check whether modinfo lists an alias of the module that begins with @alias.
+ */
 static bool module_has_alias(const char *module, const char *alias)
 {
 	char command[128], line[256];
@@ -29,14 +30,14 @@ static bool module_has_alias(const char *module, const char *alias)
 	return found;
 }
 
-/* Any program may ask for a socket: that must not load anything. */
+/* Any program may call socket(): this must not load anything. */
 TEST(i20_no_autoload)
 {
 	EXPECT_FALSE(module_has_alias("rds", "net-pf-21"));
 	EXPECT_FALSE(module_has_alias("rds_loop", "net-pf-21"));
 	EXPECT_FALSE(module_has_alias("rds_tcp", "net-pf-21"));
 	EXPECT_FALSE(module_has_alias("rds_rdma", "net-pf-21"));
-	/* The test above can fail. */
+	/* The check above can fail. */
 	EXPECT_TRUE(module_has_alias("rds_loop", "rds-transport-3"));
 
 	EXPECT_EQ(0, system("rmmod rds_rdma rds_tcp rds_loop 2>/dev/null;"
@@ -48,9 +49,9 @@ TEST(i20_no_autoload)
 }
 
 /*
- * Who binds a socket may bring loopback and TCP in, never RDMA: a host that
- * uses TCP would change its transport by itself. Only an administrator who asks
- * for it by name gets it.
+ * A bind() may load loopback and TCP, but never RDMA: otherwise a host that
+ * uses TCP would change its transport by itself. RDMA is loaded only if an
+ * administrator requests it by its number.
  */
 TEST(i20_no_autoload_of_rdma)
 {
@@ -70,7 +71,7 @@ TEST(i20_no_autoload_of_rdma)
 					       &transport, sizeof(transport))));
 	ASSERT_EQ(0, seteuid(0));
 	EXPECT_EQ(-1, module_users("rds_rdma"));
-	/* The tests above can fail. */
+	/* The checks above can fail. */
 	close(fd);
 	fd = rds_socket();
 	EXPECT_EQ(0, ERR(setsockopt(fd, SOL_RDS, SO_RDS_TRANSPORT, &transport,
@@ -109,7 +110,7 @@ static long cgroup_memory(void)
 
 #define MESSAGES 128
 
-/* Memory that a process uses by sending is its own control group's. */
+/* The memory that a process uses by sending is charged to its own cgroup. */
 TEST_F(loop, i20_memory_is_charged_to_the_sender)
 {
 	long before, bytes = MESSAGES * sizeof(payload);
@@ -135,8 +136,8 @@ TEST_F(loop, i20_memory_is_charged_to_the_sender)
 }
 
 /*
- * What one may make the kernel hold: messages without payload count too,
- * though no buffer size does.
+ * The amount that the kernel holds is bounded: messages without payload count
+ * too, though they use none of the buffer size.
  */
 TEST_F(loop, i20_unread_messages_are_bounded)
 {
@@ -170,7 +171,7 @@ static bool counter(int fd, const char *name, uint64_t *value)
 	return false;
 }
 
-/* What was dropped is told, and by its reason. */
+/* Drops are counted, by their reason. */
 TEST_F(loop, i20_drops_are_counted)
 {
 	struct rds_name nobody = rds_name("127.0.0.2", 9);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Having the kernel fail: what is set in debugfs and /proc for it. */
+/* Make the kernel fail by the settings in debugfs and /proc. */
 #ifndef RDS_FAULTS_H
 #define RDS_FAULTS_H
 
@@ -22,7 +22,7 @@ static inline bool write_file(const char *path, const char *text)
 
 #define FAULT(file) "/sys/kernel/debug/" file
 
-/* Allocations that may sleep fail too; none of them fills the log. */
+/* Let allocations that may sleep fail too; none of the failures is logged. */
 static inline bool faults_allow(void)
 {
 	return write_file(FAULT("failslab/ignore-gfp-wait"), "N") &&
@@ -34,8 +34,8 @@ static inline bool faults_allow(void)
 	       write_file(FAULT("fail_usercopy/verbose"), "0");
 }
 
-/* Kernel threads that work for all, and who makes more of them; RDS makes half
- * of a connection there.
+/* Mark the kernel threads that run work items, and the one that creates more of
+ * them; RDS makes half of a connection there.
  */
 static inline bool mark_workers(const char *mark)
 {
@@ -64,8 +64,8 @@ static inline bool mark_workers(const char *mark)
 	return marked > 0;
 }
 
-/* What a function of RDS returns when it is made to fail: -ENOMEM, or, if it
- * returns a pointer, "0".
+/* The result of a function of RDS that is made to fail: -ENOMEM; or, if it
+ * returns a pointer, "0" instead.
  */
 #define NO_MEMORY "0xfffffffffffffff4"
 
@@ -78,7 +78,7 @@ struct step {
 	const char *interval;	/* one of so many calls fails */
 };
 
-/* How many more times it may fail; an error is -1 */
+/* Return how many more times it may fail; -1 is an error. */
 static inline long times_left(void)
 {
 	FILE *file = fopen(FAULT("fail_function/times"), "r");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Random calls of several threads on a few RDS sockets: random lengths,
- * pointers, control messages, options. Nothing is expected of them but that
- * they return, that plain messages work afterwards, and that nothing keeps
- * the modules in use; all else is for the kernel's own checks to judge. They
- * go on for RDS_SECONDS, or 20. RDS_SEED, which is printed, repeats what each
- * thread does, but not how the threads meet.
+ * pointers, control messages, options. The calls have to return, plain messages
+ * have to work afterwards, and the modules must not stay in use. The kernel's
+ * own checks find everything else. The calls go on for RDS_SECONDS, or 20
+ * seconds. RDS_SEED, which is printed, repeats what each thread does, but not
+ * how the threads meet.
  */
 #include "loop.h"
 
@@ -29,7 +29,7 @@ struct fuzzer {
 
 static atomic_int sockets[SOCKETS];
 static atomic_bool stop;
-static char *memory;	/* 64 pages, of which the last cannot be touched */
+static char *memory;	/* 64 pages; the last cannot be accessed */
 
 #define MEMORY (64 * PAGE)
 
@@ -73,7 +73,7 @@ static void *rnd_pointer(struct fuzzer *f)
 
 	if (once_in(f, 12))
 		return (void *)odd[below(f, ARRAY_SIZE(odd))];
-	if (once_in(f, 8))	/* near what cannot be touched */
+	if (once_in(f, 8))	/* near the last page */
 		return memory + MEMORY - PAGE - below(f, 200);
 	return memory + below(f, MEMORY - PAGE);
 }
@@ -137,7 +137,7 @@ static void fuzz_names(struct fuzzer *f)
 	getpeername(rnd_socket(f), rnd_pointer(f), &len);
 }
 
-/* Control messages, most of them such as one could mean */
+/* Make control messages, most of them meaningful. */
 static size_t rnd_control(struct fuzzer *f, char *control, size_t size)
 {
 	struct cmsghdr *cmsg;
@@ -199,7 +199,7 @@ static void fuzz_sendmsg(struct fuzzer *f)
 	struct rds_msg msg;
 
 	rnd_msg(f, &msg, iov);
-	/* Most sends from user memory are such as are taken. */
+	/* Most zero-copy sends are valid. */
 	if ((flags & MSG_ZEROCOPY) && !once_in(f, 4)) {
 		msg.hdr.msg_controllen = 0;
 		rds_msg_add(&msg, SOL_RDS, RDS_CMSG_ZCOPY_COOKIE, &cookie,
@@ -247,7 +247,7 @@ static void fuzz_setsockopt(struct fuzzer *f)
 
 	if (once_in(f, 10))
 		option = rnd(f) % (once_in(f, 2) ? 100 : UINT32_MAX);
-	/* That one may start modprobe, which would be all that it does. */
+	/* This may start modprobe, which would take all the time. */
 	if (option == SO_RDS_TRANSPORT)
 		return;
 	if (once_in(f, 3))
@@ -304,7 +304,7 @@ static void fuzz_close(struct fuzzer *f)
 	close(atomic_exchange(&sockets[below(f, SOCKETS)], -1));
 }
 
-/* What no RDS socket does */
+/* Make calls that no RDS socket supports. */
 static void fuzz_others(struct fuzzer *f)
 {
 	int fd = rnd_socket(f);
@@ -354,7 +354,7 @@ static void interrupt(int sig)
 {
 }
 
-/* A thread may sleep in a call without a timeout: it is woken. */
+/* A thread may sleep in a call without a timeout: it is woken up. */
 static unsigned long fuzz_run(unsigned int seconds, uint64_t seed)
 {
 	struct fuzzer fuzzer[THREADS] = {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counts and lengths that the user chooses: whatever they are, an errno or
- * success, and no more memory than they deserve. A warning in the kernel log
+ * Counts and lengths that the user chooses: each call succeeds or fails with an
+ * errno, and uses no more memory than it should. A warning in the kernel log
  * fails the run.
  */
 #include "loop.h"
@@ -43,7 +43,7 @@ static const uint64_t huge_counts[] = {
 	0x100000000, 0x100000001, 1ULL << 60, 0x0fffffffffffffff, ~0ULL,
 };
 
-/* Multiplied by the size of a vector these wrap, or make huge allocations. */
+/* Multiplied by the size of a vector these wrap, or cause huge allocations. */
 TEST_F(loop, cve_2010_4175_cve_2022_21385_huge_vector_counts)
 {
 	struct rds_rdma_args args = one_page();
@@ -85,11 +85,11 @@ TEST_F(loop, cve_2018_5332_no_vectors_or_no_pages)
 	EXPECT_TRUE(rds_silent(self->b));
 }
 
-/* Memory that is none, and what is said of it when it is ours */
+/* Invalid memory, and the errno for it as local memory */
 static const struct {
 	struct rds_iovec vec;
 	int err;
-	int remote;	/* what is said of it as the peer's */
+	int remote;	/* result for it as memory of the peer */
 } wrapping[] = {
 	{ { ~0ULL, 1 }, -EFAULT, -EINVAL },
 	{ { ~0ULL, ~0ULL }, -EINVAL, -EMSGSIZE },
@@ -158,7 +158,7 @@ TEST_F(loop, cve_2024_23849_rx_trace_position)
 		EXPECT_EQ(-EFAULT, trace(self->b, 1, pos, 0, 0));
 		EXPECT_EQ(-EFAULT, trace(self->b, 3, 0, 1, pos));
 	}
-	/* What is not counted is not looked at. */
+	/* Positions beyond the count are ignored. */
 	EXPECT_EQ(0, trace(self->b, 1, 2, 255, 255));
 	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
 	EXPECT_EQ(0, trace(self->b, 0, 255, 255, 255));
@@ -198,7 +198,7 @@ TEST_F(loop, short_cmsg_in_size_pass)
 	EXPECT_TRUE(rds_silent(self->b));
 }
 
-/* The length is not checked before the data are read: they lie at the end. */
+/* A wrong length is found before the data are read: they lie at the end. */
 TEST_F(loop, cmsg_len_that_lies)
 {
 	static const size_t lengths[] = {
@@ -222,7 +222,7 @@ TEST_F(loop, cmsg_len_that_lies)
 	EXPECT_TRUE(rds_silent(self->b));
 }
 
-/* A second message that begins in the buffer and ends behind it */
+/* A second control message that begins in the buffer and ends behind it */
 TEST_F(loop, cmsg_cut_off)
 {
 	struct rds_msg msg;
@@ -243,7 +243,7 @@ TEST_F(loop, cmsg_cut_off)
 	EXPECT_TRUE(rds_silent(self->b));
 }
 
-/* The family lies within the first two bytes: not to be read without them. */
+/* The family is in the first two bytes; it must not be read without them. */
 TEST_F(loop, address_length_unchecked_before_family)
 {
 	struct sockaddr_storage ss;
@@ -292,7 +292,7 @@ TEST_F(loop, i2_message_sizes)
 	EXPECT_EQ(0, rds_recv(self->b, big, sizeof(big)));
 }
 
-/* 64 bits of length, and vectors whose sum is more than that */
+/* Lengths of 64 bits, and vectors whose sum is more than that */
 TEST_F(loop, i2_message_lengths_that_wrap)
 {
 	struct iovec iov[3] = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The fixture of most of these tests: two sockets on loopback addresses, in a
- * network namespace of their own. When a test is over, the modules must be as
- * little in use as before: a message or a socket that was never freed holds
- * one of them.
+ * network namespace of their own. When a test ends, the modules must not have
+ * more users than before: a message or a socket that was never freed holds a
+ * reference to one of them.
  */
 #ifndef RDS_LOOP_H
 #define RDS_LOOP_H
@@ -16,15 +16,15 @@
 #define PAGE 4096UL
 
 /*
- * A kernel with all its checks on takes many times as long for everything, and
- * finds in few rounds what others need many for.
+ * A debug kernel takes many times as long for everything, and finds in few
+ * rounds what others find in many.
  */
 static inline unsigned int few_or(unsigned int many)
 {
 	return access("/sys/kernel/debug/kmemleak", F_OK) ? many : many / 5;
 }
 
-/* How many users a module has; -1 if it is not loaded */
+/* Return the number of users of a module; -1 if it is not loaded. */
 static inline long module_users(const char *module)
 {
 	char path[64];
@@ -41,7 +41,7 @@ static inline long module_users(const char *module)
 	return users;
 }
 
-/* Sockets are freed a grace period after they are closed. */
+/* Wait: sockets are freed a grace period after they are closed. */
 static inline bool module_users_fall_to(const char *module, long users)
 {
 	int tries;
@@ -54,15 +54,15 @@ static inline bool module_users_fall_to(const char *module, long users)
 	return false;
 }
 
-/* 0, or an errno; -EWOULDBLOCK while it is in use */
+/* Return 0, or an errno; -EWOULDBLOCK while the module is in use. */
 static inline long module_unload(const char *module)
 {
 	return ERR(syscall(SYS_delete_module, module, O_NONBLOCK));
 }
 
 /*
- * When its last user goes. What comes from a peer just then, for a socket that
- * was closed, is one for a moment.
+ * Unload a module when its last user is gone. A frame of a peer that arrives
+ * just then, for a socket that was closed, is a user for a moment.
  */
 static inline long module_unload_at_last(const char *module)
 {
@@ -89,7 +89,7 @@ FIXTURE(loop) {
 FIXTURE_SETUP(loop)
 {
 	ASSERT_EQ(0, rds_netns());
-	/* Whoever is first has the transports loaded. */
+	/* The first bind loads the transports. */
 	self->a = rds_bound("127.0.0.1", 0);
 	ASSERT_LE(0, self->a);
 	close(self->a);
@@ -117,7 +117,7 @@ FIXTURE_TEARDOWN(loop)
 	EXPECT_TRUE(module_users_fall_to("rds", self->rds_users));
 }
 
-/* A message of @len bytes goes from @from to @to whole. */
+/* Check that a message of @len bytes from @from arrives at @to whole. */
 static inline bool loop_works(int from, int to, const struct rds_name *name,
 			      size_t len)
 {

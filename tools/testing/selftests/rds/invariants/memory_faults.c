@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The same as faults.c, of what is done with memory of users and of peers over
- * an RDMA device: each allocation, and each access to user memory, of a call
- * fails once. A call that fails means that nothing was done: nothing is
- * registered, sent, or told, no page stays pinned, and the next call works.
+ * The same as faults.c, for operations on memory of users and of peers over an
+ * RDMA device: each allocation, and each access to user memory, of a call fails
+ * once. If a call fails, nothing was done: nothing is registered, sent or
+ * reported, no page stays pinned, and the next call works.
  *
- * The device in software makes some of the allocations, and says what it likes
- * of those; its errnos become ENOMEM or EIO.
+ * Some of the allocations are those of the device in software, which returns
+ * various errnos for them; these become ENOMEM or EIO.
  */
 #include "sweep.h"
 #include "verbs.h"
@@ -31,7 +31,7 @@ static bool is_precise(long ret)
 	return ret >= 0 || ret == -ENOMEM || ret == -EFAULT;
 }
 
-/* What any socket says without memory for a copy of control messages */
+/* Any socket returns ENOBUFS without memory for a copy of control messages. */
 static bool is_precise_of_send(long ret)
 {
 	return is_precise(ret) || ret == -ENOBUFS;
@@ -67,7 +67,9 @@ static long run_get_mr_for_dest(struct scene *scene)
 			      sizeof(args)));
 }
 
-/* What is registered can be given back, once; the cookie is not told else. */
+/* A region that is registered can be freed, once; otherwise no cookie is
+ * returned.
+ */
 static bool verify_get_mr(struct scene *scene, long ret)
 {
 	if (!is_precise(ret) || !ret != !!scene->cookie ||
@@ -86,7 +88,7 @@ static void sweep_it(struct __test_metadata *_metadata,
 	TH_LOG("%lu failures", scene->failures);
 }
 
-/* What the device registers with is made the first time. */
+/* The registrations of the device are created the first time. */
 static void sweep_registering(struct __test_metadata *_metadata,
 			      FIXTURE_DATA(rdma) *self,
 			      long (*run)(struct scene *scene))
@@ -124,7 +126,7 @@ static long run_free_mr(struct scene *scene)
 	return rds_free_mr(scene->b, scene->cookie);
 }
 
-/* What is not given back is still there, and can be. */
+/* A region that was not freed is still there, and can be freed. */
 static bool verify_free_mr(struct scene *scene, long ret)
 {
 	return is_precise(ret) &&
@@ -164,7 +166,7 @@ static long run_map(struct scene *scene)
 	return send_with(scene, RDS_CMSG_RDMA_MAP, &args, sizeof(args));
 }
 
-/* Sent means that the peer is told, by what was registered. */
+/* A message that was sent announces the region that was registered. */
 static bool verify_map(struct scene *scene, long ret)
 {
 	struct cmsghdr *cmsg;
@@ -198,7 +200,7 @@ TEST_F(rdma, cve_2024_27024_send_that_maps)
 	sweep_it(_metadata, self, &scene, &call);
 }
 
-/* Operations on this much of the peer's memory, which stays registered */
+/* Prepare operations on so much memory of the peer, which stays registered. */
 static bool scene_with_memory(struct scene *scene, FIXTURE_DATA(rdma) *self)
 {
 	scene_init(scene, self);
@@ -239,7 +241,7 @@ static long run_add(struct scene *scene)
 	return send_with(scene, RDS_CMSG_ATOMIC_FADD, &args, sizeof(args));
 }
 
-/* Of the one operation that was sent */
+/* Check the status of the one operation that was sent. */
 static bool is_told(struct scene *scene)
 {
 	struct rds_rdma_notify notify;
@@ -258,7 +260,9 @@ static bool is_told(struct scene *scene)
 	return notify.user_token == 7 && notify.status == RDS_RDMA_SUCCESS;
 }
 
-/* Sent means done and told, once; an errno means neither. */
+/* An operation that was sent is done and reported, once; one that failed is
+ * neither.
+ */
 static bool verify_op(struct scene *scene, long ret)
 {
 	if (!is_precise_of_send(ret))

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads, writes and atomic operations on a peer's memory, in random order, and
- * beside them what takes the ground away from under them: memory given back,
- * operations cancelled, sockets closed. A model says what all memory must hold.
+ * Reads, writes and atomic operations on a peer's memory, in random order,
+ * while memory is freed, operations are canceled, and sockets are closed. A
+ * model holds the expected contents of all memory.
  *
  * Operations of one socket are done in the order in which they were sent. So
- * the model is changed when one is sent; and if one fails, or is cancelled, it
- * learns anew from memory what has become of it when none is left.
+ * the model changes when an operation is sent. If one fails, or is canceled,
+ * the model is read from memory when no operation is left.
  *
  * RDS_SEED, which is printed, repeats a run; each variant takes a third of
  * RDS_SECONDS, or five seconds.
@@ -22,7 +22,7 @@
 #define JOBS	12
 #define LARGEST	(24 * PAGE)
 
-/* Memory of the peer; cookie 0: nobody may reach it */
+/* Memory of the peer; cookie 0: it is not registered */
 struct region {
 	unsigned char *mem;
 	unsigned char *model;
@@ -50,8 +50,8 @@ struct mix {
 	struct region region[REGIONS];
 	struct job job[JOBS];
 	unsigned int busy;
-	/* Something has failed, or was cancelled: memory is not as the model
-	 * says.
+	/* An operation has failed or was canceled: memory differs from the
+	 * model.
 	 */
 	bool lost;
 	uint64_t random;
@@ -62,7 +62,7 @@ struct mix {
 
 static char payload[100];
 
-/* Returns false, for its caller to return. */
+/* Return false, for its caller to return. */
 __attribute__((format(printf, 2, 3)))
 static bool wrong(struct mix *mix, const char *format, ...)
 {
@@ -136,7 +136,7 @@ static long send_with(struct mix *mix, int type, const void *args, size_t len)
 	return ERR(sendmsg(mix->a, &msg.hdr, MSG_DONTWAIT));
 }
 
-/* What fails here has not been begun. */
+/* An operation that fails here has not begun. */
 static long job_send(struct mix *mix, struct job *job, struct region *r,
 		     size_t off)
 {
@@ -172,7 +172,7 @@ static long job_send(struct mix *mix, struct job *job, struct region *r,
 	return send_with(mix, RDS_CMSG_RDMA_ARGS, &args, sizeof(args));
 }
 
-/* What the operation is to find, and to leave */
+/* Compute what the operation is to find, and to leave. */
 static void job_model(struct job *job, unsigned char *there)
 {
 	uint64_t sum;
@@ -187,7 +187,7 @@ static void job_model(struct job *job, unsigned char *there)
 	}
 }
 
-/* Returns 0, or an errno that there is no excuse for. */
+/* Return 0, or an errno that is not expected. */
 static long mix_begin(struct mix *mix, struct job *job, struct region *r)
 {
 	size_t off;
@@ -212,7 +212,7 @@ static long mix_begin(struct mix *mix, struct job *job, struct region *r)
 	return 0;
 }
 
-/* Whether it has ended as it may */
+/* Check whether it has completed as it may. */
 static bool job_end(struct mix *mix, struct job *job, int status)
 {
 	if (!job->busy)
@@ -230,7 +230,9 @@ static bool job_end(struct mix *mix, struct job *job, int status)
 	       wrong(mix, "operation %d read other bytes", job->kind);
 }
 
-/* Whatever is told by now; or, if @all, until nothing is under way. */
+/* Process the reports that have arrived; or, if @all, until no operation is
+ * left.
+ */
 static bool mix_hear(struct mix *mix, bool all)
 {
 	struct rds_rdma_notify notify;
@@ -273,7 +275,7 @@ static bool mix_matches(const struct mix *mix)
 	return true;
 }
 
-/* Nothing is under way. */
+/* Read the model from memory; no operation is left. */
 static void mix_learn(struct mix *mix)
 {
 	unsigned int i;
@@ -293,9 +295,9 @@ static bool mix_settle(struct mix *mix)
 	return true;
 }
 
-/* Until what the device goes on with for a socket that was closed is over. It
- * comes before what is sent now, by the same connection; or ends that, if it is
- * for memory that was given back.
+/* Wait until the device has completed the operations of a socket that was
+ * closed. They precede what is sent now by the same connection; or end the
+ * connection, if they are for memory that was freed.
  */
 static bool mix_pass(struct mix *mix)
 {
@@ -316,15 +318,15 @@ static bool mix_pass(struct mix *mix)
 	return !region_free(mix, r) || wrong(mix, "RDS_FREE_MR: %m");
 }
 
-/* Close it, with all that is under way; what that was is never told. */
+/* Close the socket, with all its operations; these are never reported. */
 static bool mix_reopen(struct mix *mix)
 {
 	unsigned int i;
 
 	close(mix->a);
 	mix->a = rds_bound(mix->from, 0);
-	/* The device may go on with it: it keeps the memory, which is not ours
-	 * any more.
+	/* The device may continue them: it holds the memory, which this process
+	 * unmaps.
 	 */
 	for (i = 0; i < JOBS; i++) {
 		mix->job[i].busy = false;
@@ -352,12 +354,12 @@ static bool mix_cancel(struct mix *mix)
 	return mix_settle(mix);
 }
 
-/* Somebody may be at it. */
+/* Free a region, while operations may use it. */
 static bool mix_free(struct mix *mix)
 {
 	struct region *r = &mix->region[dice(mix, REGIONS)];
 
-	/* What is registered by is kept, or not. */
+	/* The registration is kept, or not. */
 	if (mix->device &&
 	    rds_sysctl_set("ib/mr_pool_software", dice(mix, 3) ? "1" : "0"))
 		return wrong(mix, "mr_pool_software: %m");
@@ -370,7 +372,7 @@ static bool mix_free(struct mix *mix)
 	return mix_settle(mix);
 }
 
-/* A step; false if something is not as it should be */
+/* Do a step; return false if something is wrong. */
 static bool mix_step(struct mix *mix)
 {
 	long ret;
@@ -438,7 +440,7 @@ TEST_F_TIMEOUT(pair, i8_random_operations, LONG)
 	rds_drain(self->b);
 	EXPECT_TRUE(await_unpinned());
 	EXPECT_EQ(2, rds_sendto(self->a, "ok", 2, 0, &self->b_name));
-	/* Behind what the last operations came with */
+	/* Behind the messages of the last operations */
 	do {
 		len = rds_recv(self->b, payload, sizeof(payload));
 	} while (len == sizeof(payload));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Network namespaces: nothing is delivered, shown or changed across, and one
- * may end at any moment. Tests that need two fork; a pipe each way keeps the
- * halves in step.
+ * Network namespaces: nothing is delivered, shown or changed across namespaces,
+ * and one may end at any moment. Tests that need two namespaces fork; a pipe
+ * each way keeps the processes in step.
  */
 #include "loop.h"
 
@@ -54,7 +54,9 @@ static bool hear(int fd)
 	return read(fd, &byte, 1) == 1;
 }
 
-/* What the work returned; it sees the end of its pipe if it is waiting. */
+/* End it and return the result of its work. If it is waiting, it sees the end
+ * of its pipe.
+ */
 static int other_end(struct other *other)
 {
 	int status = 0;
@@ -65,7 +67,9 @@ static int other_end(struct other *other)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 102;
 }
 
-/* The first that fails ends the process; the test sees which, modulo 100. */
+/* The first check that fails ends the process; its status is the line modulo
+ * 100.
+ */
 static void check_line(bool what, int line)
 {
 	if (!what)
@@ -74,7 +78,7 @@ static void check_line(bool what, int line)
 
 #define CHECK(what) check_line(what, __LINE__)
 
-/* Binds what the test has bound too, sends to it, and stays until told. */
+/* Bind what the test has bound too, send to it, and wait for the test. */
 static int same_name_work(int from, int to)
 {
 	struct rds_name name = rds_name("127.0.0.2", 4001);
@@ -100,12 +104,12 @@ TEST_F(loop, cve_2026_68335_same_name_in_two_namespaces)
 	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
 	EXPECT_TRUE(say(other.to));
 	EXPECT_EQ(0, other_end(&other));
-	/* It is gone, with a message that it has never read. */
+	/* It has ended, with a message that it has never read. */
 	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
 	EXPECT_TRUE(rds_silent(self->b));
 }
 
-/* Sends to a name that only the test has. */
+/* Send to a name that only the test has. */
 static int stranger_work(int from, int to)
 {
 	struct rds_name name = rds_name("127.0.0.2", 4001);
@@ -133,7 +137,7 @@ TEST_F(loop, cve_2026_68335_no_delivery_across)
 
 #define LISTS (RDS_INFO_LAST - RDS_INFO_FIRST + 1)
 
-/* Sizes of all lists; -1 for one that does not exist */
+/* Get the sizes of all lists; -1 for one that does not exist. */
 static void list_sizes(int fd, int size[LISTS])
 {
 	socklen_t len;
@@ -148,7 +152,7 @@ static void list_sizes(int fd, int size[LISTS])
 	}
 }
 
-/* An unprivileged user's own namespace sees no more than its one socket. */
+/* An unprivileged user's own namespace shows only its one socket. */
 static int nosy_work(int from, int to)
 {
 	static struct rds_info_counter counter[128];
@@ -198,7 +202,7 @@ TEST_F(loop, cve_2026_97476_lists_in_users_own_namespace)
 	rds_drain(self->b);
 }
 
-/* Also as somebody who never was root */
+/* The same for a user who was never root */
 static int nobody_work(int from, int to)
 {
 	int fd = rds_socket();
@@ -231,7 +235,7 @@ static int open_sysctl(const char *name, int flags)
 	return open(path, flags);
 }
 
-/* Moves the caller to the namespace that it was in at first */
+/* Return to the initial namespace of the caller. */
 static bool go_home(int home)
 {
 	return !setns(home, CLONE_NEWNET);
@@ -242,7 +246,7 @@ static int own_namespace(void)
 	return open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 }
 
-/* A table belongs to a namespace, whoever holds its file. */
+/* A table belongs to a namespace, whichever process has its file open. */
 TEST_F(loop, cve_2025_21635_sysctl_written_from_elsewhere)
 {
 	int home = own_namespace(), there, fd;
@@ -270,7 +274,7 @@ struct sysctl_race {
 	bool gone;
 };
 
-/* Reads or writes until the table is no more. */
+/* Read and write until the table is gone. */
 static void *sysctl_main(void *data)
 {
 	struct sysctl_race *race = data;
@@ -321,8 +325,8 @@ TEST_F(loop, cve_2026_68290_sysctl_racing_netns_exit)
 }
 
 /*
- * syzbot, 2019 to 2025, rds_inc_put: a socket outlives everything else in
- * its namespace, and what it has received outlives the sender.
+ * syzbot, 2019 to 2025, rds_inc_put: a socket outlives everything else in its
+ * namespace, and the messages that it has received outlive the sender.
  */
 TEST_F(loop, uaf_rds_inc_put)
 {
@@ -342,14 +346,16 @@ TEST_F(loop, uaf_rds_inc_put)
 		ASSERT_TRUE(go_home(home));
 		close(a);
 		EXPECT_EQ(PAGE, rds_recv(b, payload, sizeof(payload)));
-		/* The last use of the namespace, with nine unread messages */
+		/* The last reference to the namespace, with nine unread
+		 * messages
+		 */
 		close(b);
 	}
 	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
 	close(home);
 }
 
-/* Not even bound, the socket is all that is left of its namespace. */
+/* The socket, not even bound, is all that is left of its namespace. */
 TEST_F(loop, i10_unbound_socket_outlives_the_rest)
 {
 	int home = own_namespace();
@@ -368,7 +374,7 @@ TEST_F(loop, i10_unbound_socket_outlives_the_rest)
 	close(home);
 }
 
-/* Addresses of another namespace are not ours. */
+/* Addresses of another namespace cannot be used. */
 TEST_F(loop, i10_address_of_another_namespace)
 {
 	int home = own_namespace();
@@ -383,7 +389,9 @@ TEST_F(loop, i10_address_of_another_namespace)
 	close(fd);
 	fd = rds_bound("10.9.8.7", 4000);
 	EXPECT_LE(0, fd);
-	/* TCP may have it; loopback asks again whether it is of this host. */
+	/* TCP may have the address; loopback checks again whether this host has
+	 * it.
+	 */
 	name = rds_sockname(fd);
 	EXPECT_TRUE(loop_works(fd, fd, &name, 64));
 	ASSERT_TRUE(go_home(home));

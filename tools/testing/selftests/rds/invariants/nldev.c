@@ -40,7 +40,7 @@ static void add_text(struct message *msg, int type, const char *text)
 	add(msg, type, text, strlen(text) + 1);
 }
 
-/* Sends a request; its answer, or an errno, replaces it. */
+/* Send a request; its reply replaces it. Return 0 or an errno. */
 static int transact(struct message *msg)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
@@ -59,7 +59,8 @@ static int transact(struct message *msg)
 	return msg->nlh.nlmsg_type == NLMSG_ERROR ? err->error : 0;
 }
 
-/* The attribute at an offset, which moves on; NULL behind the last */
+/* Return the attribute at an offset, which is advanced; NULL behind the last.
+ */
 static struct nlattr *next_attr(char *first, size_t len, size_t *at)
 {
 	struct nlattr *attr = (void *)(first + *at);
@@ -91,7 +92,7 @@ static size_t len_of(const struct nlattr *attr)
 	return attr->nla_len - NLA_HDRLEN;
 }
 
-/* What a device of the list is called and numbered; true if it is @name */
+/* Get name and number of a device of the list; return true if it is @name. */
 static bool is_device(struct nlmsghdr *nlh, const char *name, uint32_t *index)
 {
 	char *attrs = (char *)nlh + NLMSG_HDRLEN;
@@ -105,7 +106,7 @@ static bool is_device(struct nlmsghdr *nlh, const char *name, uint32_t *index)
 	return true;
 }
 
-/* Looks through a part of the list; false behind the last. */
+/* Search a part of the list; return false behind the last part. */
 static bool look_through(struct nlmsghdr *nlh, int len, const char *name,
 			 uint32_t *index, int *ret)
 {

@@ -36,7 +36,7 @@ TEST_F(no_ipv6, cve_2026_68322_bind)
 		  ERR(rds_bind(self->fd, rds_name("fe80::1%99", 4000))));
 }
 
-/* Whether or not this is an address then, it is not the end of the kernel. */
+/* The kernel may or may not have this address; it must not crash. */
 TEST_F(no_ipv6, cve_2026_68322_loopback)
 {
 	struct rds_name name = rds_name("::1", 4000);

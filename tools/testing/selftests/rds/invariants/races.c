@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls of many threads on few sockets. What each of them returns is checked;
- * locks, references and races are the kernel's own checks to judge.
+ * Calls of many threads on few sockets. The test checks the result of each
+ * call; the kernel's own checks find faults of locks, references and races.
  */
 #include "loop.h"
 
@@ -11,7 +11,7 @@
 
 static char payload[PAGE];
 
-/* What the threads of a test share */
+/* The data that the threads of a test share */
 struct arena {
 	int a;
 	int b;
@@ -166,8 +166,8 @@ static void receive_rest(struct arena *arena)
 }
 
 /*
- * KCSAN report of 2023-10: two sendmsg() to different peers replace the
- * connection that the socket remembers.
+ * KCSAN report of 2023-10: two sendmsg() calls to different peers replace the
+ * connection that the socket caches.
  */
 TEST_F(loop, sendmsg_sendmsg_race)
 {
@@ -195,7 +195,8 @@ TEST_F(loop, seen_congestion_data_race)
 	run_arena(&arena, steps, ARRAY_SIZE(steps));
 	receive_rest(&arena);
 	EXPECT_EQ(0, arena.bad);
-	/* More is sent than is received, or there is room for: some of it. */
+	/* More is sent than can be received or queued: some of it is accepted.
+	 */
 	EXPECT_LT(0, arena.sent);
 	EXPECT_LT(0, arena.refused);
 	EXPECT_EQ(arena.sent, arena.received);
@@ -218,7 +219,8 @@ TEST_F(loop, bit_lock_ordering_in_send_path)
 	EXPECT_EQ(arena.sent, arena.received);
 }
 
-/* syzbot, 2020 to 2024, four generations: lock order of last puts and wakes */
+/* syzbot, 2020 to 2024, four generations: lock order of last puts and wake-ups
+ */
 TEST_F(loop, deadlock_rds_message_put)
 {
 	static arena_step *const steps[] = {
@@ -238,7 +240,7 @@ TEST_F(loop, deadlock_rds_message_put)
 	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
 }
 
-/* The receiver goes and comes back while others send to its name. */
+/* The receiver is closed and bound again while others send to its name. */
 static void step_replace(struct arena *arena, unsigned int round)
 {
 	int fd = rds_bound("127.0.0.3", 4003);
@@ -274,7 +276,8 @@ TEST_F(loop, close_racing_delivery)
 	arena_init(&arena, self, 500);
 	run_arena(&arena, steps, ARRAY_SIZE(steps));
 	EXPECT_EQ(0, arena.bad);
-	/* Nothing of those that were closed is left: no bit, no message. */
+	/* The closed sockets have left nothing: no congested port, no message.
+	 */
 	fd = rds_bound("127.0.0.3", 4003);
 	ASSERT_LE(0, fd);
 	EXPECT_TRUE(rds_silent(fd));
@@ -305,7 +308,7 @@ static void *blocking_main(void *data)
 
 /*
  * list report of 2026-02: sendmsg() returned the errno of the attempt to
- * transmit, and the message went out all the same.
+ * transmit, although the message was queued and sent.
  */
 TEST_F(loop, sendmsg_returned_errno_for_queued_message)
 {
@@ -327,7 +330,7 @@ TEST_F(loop, sendmsg_returned_errno_for_queued_message)
 		pthread_kill(thread[i % 4], SIGUSR1);
 	}
 	arena.stop = true;
-	/* One that sleeps still wakes when there is room, and sees the end. */
+	/* A sender that sleeps wakes up when there is room, and then stops. */
 	for (i = 0; i < 4; i++)
 		while (pthread_tryjoin_np(thread[i], NULL)) {
 			receive_rest(&arena);
@@ -343,7 +346,7 @@ TEST_F(loop, sendmsg_returned_errno_for_queued_message)
 #define CHURNERS 2
 #define CHURN_SECONDS 20
 
-/* Messages that go one way, between two addresses that nobody else uses */
+/* Messages in one direction, between two addresses of their own */
 struct flow {
 	int from;
 	int to;
@@ -389,7 +392,7 @@ static bool flow_begin(struct flow *flow, unsigned int i, atomic_bool *stop)
 	       !pthread_create(&flow->receiver, NULL, flow_receive, flow);
 }
 
-/* Whether what was sent has arrived, and one message more does */
+/* Check that what was sent has arrived, and that one more message does. */
 static bool flow_goes_on(struct flow *flow)
 {
 	char buf[8];
@@ -415,7 +418,7 @@ struct churner {
 	pthread_t thread;
 };
 
-/* Each round leaves connections behind that nobody uses. */
+/* Each round leaves unused connections behind. */
 static void *churn_main(void *data)
 {
 	struct churner *churner = data;
@@ -439,9 +442,10 @@ static void *churn_main(void *data)
 }
 
 /*
- * Idle connections over loopback make room when there are many, and one that
- * goes one way looks idle between two messages. A message that was queued while
- * its path was taken down stayed there for ever, and all that came after it.
+ * Idle connections over loopback make room when there are many, and a
+ * connection in one direction looks idle between two messages. A message that
+ * was queued while its path was taken down stayed there for ever, and so did
+ * all later ones.
  */
 TEST_F(loop, idle_loopback_path_taken_down_under_a_sender)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections over an RDMA device that cannot be set up: each step fails, at
- * either end, a few times. What was made so far is to be unmade, and in the end
- * all messages arrive, each once. Leaks and worse are for the kernel's own
- * checks to find.
+ * Connections over an RDMA device that cannot be set up: each step fails a few
+ * times, at either end. What was created so far has to be undone, and in the
+ * end all messages arrive, each once. The kernel's own checks find leaks and
+ * worse.
  *
- * It is steps of ours that fail, and not any allocation: the RDMA devices in
- * software are not up to that. Needs CONFIG_FAIL_FUNCTION.
+ * Steps of our code are made to fail, and not each allocation: RDMA devices in
+ * software do not withstand this. Needs CONFIG_FAIL_FUNCTION.
  */
 #include "faults.h"
 #include "verbs.h"
@@ -17,7 +17,7 @@
 static char sent[LARGE];
 static char received[LARGE];
 
-/* Two messages by each of some new connections, while something fails */
+/* Send two messages by each of some new connections, while a step fails. */
 static void connect_anyway(struct __test_metadata *_metadata,
 			   FIXTURE_DATA(rdma) *self, const struct step *step,
 			   unsigned int tos)
@@ -93,7 +93,7 @@ TEST_F(rdma, i19_memory_that_cannot_be_registered)
 	int fd;
 
 	for (i = 0; i < ARRAY_SIZE(steps); i++) {
-		/* A device has nothing yet that it could register with. */
+		/* The device has no registrations yet. */
 		ASSERT_EQ(0, spare_add());
 		fd = rds_bound(SPARE_A, 0);
 		ASSERT_LE(0, fd);
@@ -120,7 +120,7 @@ static bool keep(bool on)
 	return !rds_sysctl_set("ib/mr_pool_software", on ? "1" : "0");
 }
 
-/* Registers a stretch of memory, and gives it back. */
+/* Register a region, and free it. */
 static long register_once(int fd, const void *memory, size_t len)
 {
 	uint64_t cookie;
@@ -129,9 +129,9 @@ static long register_once(int fd, const void *memory, size_t len)
 	return ret ?: rds_free_mr(fd, cookie);
 }
 
-/* What cannot be invalidated is not kept, and nobody notices: neither who has
- * freed it, nor who registers memory next, by a queue pair that may have failed
- * with it.
+/* A registration that cannot be invalidated is not kept, and no caller notices:
+ * neither the one that has freed it, nor the one that registers memory next, by
+ * a queue pair that may have failed with it.
  */
 TEST_F(rdma, i19_memory_that_cannot_be_invalidated)
 {
@@ -167,7 +167,7 @@ TEST_F(rdma, i19_memory_that_cannot_be_invalidated)
 	EXPECT_TRUE(keep(false));
 }
 
-/* If the device has no more, what is kept is given back to it. */
+/* If the device has no more registrations, those kept are given back to it. */
 TEST_F(rdma, i19_memory_that_is_kept_while_there_is_no_more)
 {
 	struct step step = { "rds_ib_frmr_make", NO_MEMORY, "2" };
@@ -183,7 +183,7 @@ TEST_F(rdma, i19_memory_that_is_kept_while_there_is_no_more)
 	freed = rds_counter(fd, "ib_rdma_mr_8k_free");
 	waited = rds_counter(fd, "ib_rdma_mr_1m_pool_wait");
 	depleted = rds_counter(fd, "ib_rdma_mr_1m_pool_depleted");
-	/* Every second one cannot be made at first. */
+	/* At first every second one cannot be created. */
 	ASSERT_TRUE(fail_at(&step, TIMES));
 	for (i = 0; i < TIMES; i++) {
 		EXPECT_EQ(0, register_once(fd, sent, 100));
@@ -200,8 +200,8 @@ TEST_F(rdma, i19_memory_that_is_kept_while_there_is_no_more)
 	EXPECT_EQ(0, spare_del());
 }
 
-/* Nor is anything left of an operation that could not begin; and one that the
- * device cannot be given yet is given to it later.
+/* Nothing is left of an operation that could not begin. One that the device
+ * cannot take yet is posted later.
  */
 TEST_F(rdma, i19_operations_that_cannot_begin)
 {
@@ -234,7 +234,7 @@ TEST_F(rdma, i19_operations_that_cannot_begin)
 		EXPECT_EQ(0, times_left());
 		EXPECT_TRUE(fail_no_more());
 	}
-	/* Nobody is told of them. */
+	/* They are not reported. */
 	EXPECT_TRUE(rds_silent(self->a));
 
 	ASSERT_TRUE(fail_at(&later, TIMES));

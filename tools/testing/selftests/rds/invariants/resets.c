@@ -2,7 +2,7 @@
 /*
  * TCP connections that are lost and made again while messages flow: whatever
  * happens to them, each message arrives once, and those from one socket to
- * another in order. Every lane comes back.
+ * another arrive in order. Every path comes back.
  */
 #include "wire.h"
 
@@ -60,7 +60,7 @@ static bool flow_send(struct flow *flow, struct body *body, uint32_t number,
 	ssize_t ret;
 
 	body->number = number;
-	/* With a timeout it is interrupted by the end of any child. */
+	/* With a timeout, the end of any child interrupts the call. */
 	do
 		ret = rds_sendto(flow->from, body, len, 0, &flow->name);
 	while (ret < 0 && errno == EINTR);
@@ -82,7 +82,7 @@ static void *flow_sender(void *data)
 			return NULL;
 		}
 		flow->sent++;
-		/* Let the others have the processor. */
+		/* Let the other threads have the processor. */
 		if (!(flow->sent % 8))
 			usleep(500);
 	}
@@ -132,7 +132,7 @@ static bool flow_start(struct flow *flow, const char *near, const char *far,
 		.to = there ? rds_bound(near, 0) : veth_far_bound(far, 0),
 	};
 	flow->name = rds_sockname(flow->to);
-	/* Who waits for a receiver that gave up is not to wait for ever. */
+	/* A sender must not wait for ever for a receiver that gave up. */
 	return flow->from >= 0 && flow->to >= 0 &&
 	       !rds_set_timeout(flow->from, SO_SNDTIMEO, 60000) &&
 	       !pthread_create(&flow->sender, NULL, flow_sender, flow) &&
@@ -176,8 +176,8 @@ static bool wire_works(FIXTURE_DATA(wire) *self)
 }
 
 /*
- * CVE-2022-50676, cancelling work under the lock that it takes; and that what
- * TCP has acknowledged is not lost with its connection
+ * CVE-2022-50676: work was canceled under the lock that it takes. Also, what
+ * TCP has acknowledged is not lost with its connection.
  */
 TEST_F_TIMEOUT(wire, cve_2022_50676_reset_at_the_near_end, LONG)
 {
@@ -222,9 +222,9 @@ static void *reset_far_until_stopped(void *data)
 }
 
 /*
- * CVE-2026-43226, CVE-2026-43230: a peer that connects while its old
- * connection is being dropped, a drop while the next attempt waits for its
- * turn: no state is without an exit
+ * CVE-2026-43226, CVE-2026-43230: a peer connects while its old connection is
+ * being dropped, or a connection is dropped while the next attempt waits. Every
+ * state has an exit.
  */
 TEST_F_TIMEOUT(wire, cve_2026_43226_reset_at_both_ends, LONG)
 {
@@ -236,7 +236,7 @@ TEST_F_TIMEOUT(wire, cve_2026_43226_reset_at_both_ends, LONG)
 	flows_start(_metadata, flow, variant);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, reset_far_until_stopped,
 				    &resets));
-	/* It may take the other a while to get its turn. */
+	/* It may take the other end a while until it runs. */
 	for (i = 0; i < few_or(40) || resets < few_or(10); i++) {
 		EXPECT_EQ(0, reset_here());
 		usleep(5000);
@@ -246,7 +246,8 @@ TEST_F_TIMEOUT(wire, cve_2026_43226_reset_at_both_ends, LONG)
 	EXPECT_TRUE(wire_works(self));
 }
 
-/* Sockets of this namespace that an administrator ends; how many */
+/* End sockets of this namespace, as an administrator can; return their number.
+ */
 static int kill_lanes(const char *filter)
 {
 	char command[128], line[512];
@@ -288,13 +289,15 @@ static int link_set(const char *what)
 	return system(command);
 }
 
-/* Addresses of a device that is off are there, but lead nowhere. */
+/* The addresses of a device that is down exist, but no packet is sent from
+ * them.
+ */
 TEST_F_TIMEOUT(wire, cve_2026_43230_drop_while_the_link_is_down, LONG)
 {
 	struct flow flow[2 * FLOWS];
 	unsigned int i;
 
-	/* Its addresses, or those of IPv6 would be lost. */
+	/* Otherwise its IPv6 addresses would be lost. */
 	ASSERT_EQ(0, system("sysctl -qw net.ipv6.conf." VETH_DEV
 			    ".keep_addr_on_down=1"));
 	flows_start(_metadata, flow, variant);
@@ -311,8 +314,8 @@ TEST_F_TIMEOUT(wire, cve_2026_43230_drop_while_the_link_is_down, LONG)
 }
 
 /*
- * "All lanes not reconnected", 2020: only the lane that had something to send
- * came back. "Lane and slot mismatch", 2026: a lane came back as another.
+ * 2020: only the path that had something to send came back. 2026: a path came
+ * back as another one.
  */
 TEST_F_TIMEOUT(wire, all_lanes_come_back_as_themselves, LONG)
 {
@@ -372,7 +375,7 @@ static void *read_lists_until_stopped(void *data)
 	return NULL;
 }
 
-/* A socket is listed when it is there, and not before or after. */
+/* A socket is listed only while it exists. */
 TEST_F_TIMEOUT(wire, list_entry_visible_before_its_socket, LONG)
 {
 	struct flow flow[2 * FLOWS];
@@ -393,7 +396,7 @@ TEST_F_TIMEOUT(wire, list_entry_visible_before_its_socket, LONG)
 	pthread_join(far, NULL);
 }
 
-/* Both ends send first, and at once. */
+/* Both ends send their first message at once. */
 TEST_F_TIMEOUT(wire, cve_2026_23419_duels_at_first_contact, LONG)
 {
 	unsigned int i;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RDMA devices, and the module that uses them, come and go while messages
- * flow, and leave nothing behind: no object of a device, no memory, no user of
- * a module. The number of rounds is a tenth of RDS_ROUNDS, or 10.
+ * RDMA devices, and the module that uses them, come and go while messages flow.
+ * They leave nothing behind: no object of a device, no memory, no user of a
+ * module. The number of rounds is a tenth of RDS_ROUNDS, or 10.
  */
 #include "verbs.h"
 
@@ -13,7 +13,7 @@
 
 static char buf[PAGE];
 
-/* Each test takes the module to pieces itself. */
+/* Each test unloads the module itself. */
 FIXTURE(rounds) {
 	int a;
 	int b;
@@ -34,13 +34,13 @@ FIXTURE_TEARDOWN(rounds)
 	EXPECT_EQ(0, roce_setup());
 }
 
-/* The longest that a removal may take, in milliseconds */
+/* The longest time that a removal may take, in milliseconds */
 #define REMOVAL 20000
 
 /*
- * Removal waits for connections to end, and they for what is posted: that
- * must come to an end by itself. What was in flight is sent again when the
- * device is back.
+ * Removal waits for connections to end, and these wait for posted work
+ * requests, which must complete without help. What was in flight is sent again
+ * when the device is back.
  */
 TEST_F_TIMEOUT(rounds, cve_2026_97491_device_removed_under_traffic, LONG)
 {
@@ -64,7 +64,7 @@ TEST_F_TIMEOUT(rounds, cve_2026_97491_device_removed_under_traffic, LONG)
 	TH_LOG("the slowest removal took %ld ms", worst);
 }
 
-/* Asks for an address, again and again; any other thread goes first. */
+/* Bind to an address again and again; any other thread runs first. */
 static void *ask_main(void *data)
 {
 	struct sched_param param = {};
@@ -78,10 +78,9 @@ static void *ask_main(void *data)
 }
 
 /*
- * With one CPU, and a kernel that can be preempted, the removal of a device
- * goes on as soon as another thread's CM id lets go of it: that thread may have
- * nothing of the device any more then, for the device is gone before it runs
- * again.
+ * With one CPU and a preemptible kernel, the removal of a device continues as
+ * soon as another thread's CM ID releases it. After that the thread must not
+ * use the device any more, because it is gone before the thread runs again.
  */
 TEST_F_TIMEOUT(rounds, i7_device_removed_beside_a_bind, LONG)
 {
@@ -101,7 +100,7 @@ TEST_F_TIMEOUT(rounds, i7_device_removed_beside_a_bind, LONG)
 	EXPECT_EQ(&stop, ret);
 }
 
-/* Memory that caches hold for later is given back. */
+/* Give back the memory that caches hold for later. */
 static void shrink_caches(void)
 {
 	DIR *dir = opendir("/sys/kernel/slab");
@@ -127,8 +126,8 @@ static void shrink_caches(void)
 
 /*
  * Hundreds of objects come and go with modules, files and processes. In fewer
- * rounds than this nothing can be told from them; the debug kernel looks for
- * leaks by other means.
+ * rounds than this, a leak cannot be told apart from them. The debug kernel
+ * searches for leaks by other means.
  */
 #define ROUNDS_TELL 25
 
@@ -141,7 +140,7 @@ struct caches {
 	} cache[CACHES];
 };
 
-/* How many objects each cache of the kernel's has in use */
+/* Count the objects that each cache of the kernel has in use. */
 static bool count_objects(struct caches *caches)
 {
 	unsigned int pass;
@@ -149,9 +148,9 @@ static bool count_objects(struct caches *caches)
 	FILE *file;
 
 	/*
-	 * Some are freed a grace period later, or when memory is wanted, and
-	 * what was used lately only when it is wanted again. Shrinking makes
-	 * hundreds of inodes the first time.
+	 * Some objects are freed a grace period later, or under memory
+	 * pressure, and those that were used lately only at the second attempt.
+	 * The first shrinking creates hundreds of inodes.
 	 */
 	for (pass = 0; pass < 2; pass++) {
 		if (system("echo 3 >/proc/sys/vm/drop_caches"))
@@ -185,9 +184,9 @@ static long objects_of(const struct caches *caches, const char *name)
 }
 
 /*
- * The caches that have grown by @least objects or more, and once more after
- * that: what grows for other reasons does not go on with every round. In the
- * slabs that the CPUs allocate from, the free slots count as objects.
+ * Count the caches that have grown by @least objects or more, and once more
+ * after that: growth for other reasons does not go on with every round. In the
+ * slabs that the CPUs allocate from, free slots count as objects.
  */
 static unsigned int caches_grown(const struct caches seen[3], long least)
 {
@@ -213,7 +212,7 @@ static unsigned int caches_grown(const struct caches seen[3], long least)
 	return grown;
 }
 
-/* Half of the time the module comes when it is asked for by name. */
+/* In every other round the module is loaded on request of a socket. */
 static bool load(unsigned int round)
 {
 	int fd, ret;
@@ -227,9 +226,9 @@ static bool load(unsigned int round)
 }
 
 /*
- * A module in use stays. When the last socket is closed it may go, although
- * there are connections, with messages that nobody has read, and others that
- * nobody has answered yet (CVE-2019-11815).
+ * A module in use stays. When the last socket is closed it can be unloaded,
+ * although there are connections with unread messages, and others that are
+ * being dialed (CVE-2019-11815).
  */
 static void unload_round(struct __test_metadata *_metadata,
 			 FIXTURE_DATA(rounds) *self, unsigned int round)
@@ -268,7 +267,7 @@ TEST_F_TIMEOUT(rounds, i11_unload_with_connections, LONG)
 	users = module_users("rds");
 	ASSERT_EQ(0, nldev_objects(ROCE_RDMA_DEV, &objects));
 	EXPECT_LT(0, objects.qp);
-	/* Two rounds for what is made once and stays */
+	/* Two rounds for what is created once and stays */
 	for (i = 0; i < 2 * half + 2; i++) {
 		if (i == 2 || i == 2 + half)
 			ASSERT_TRUE(count_objects(&seen[i != 2]));
@@ -283,7 +282,8 @@ TEST_F_TIMEOUT(rounds, i11_unload_with_connections, LONG)
 
 /*
  * RDS over TCP listens on the port that RDS over RDMA listens on for IPv6, and
- * iWARP devices listen on ports of TCP: whoever comes first, both come to work.
+ * iWARP devices listen on ports of TCP. Both work, in whatever order they are
+ * loaded.
  */
 static bool tcp_listens(const char *addr, unsigned int port)
 {
@@ -291,7 +291,9 @@ static bool tcp_listens(const char *addr, unsigned int port)
 	int fd = socket(name.sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	long ret = ERR(connect(fd, &name.sa, name.len));
 
-	/* Strangers are sent away, perhaps before connect() returns. */
+	/* A connection of another program is reset, perhaps before connect()
+	 * returns.
+	 */
 	close(fd);
 	return !ret || ret == -ECONNRESET;
 }
@@ -312,9 +314,9 @@ static void both_work(struct __test_metadata *_metadata)
 }
 
 /*
- * A program that listens on an iWARP device is asked for a connection. What
- * becomes of that is not asked: in the debug kernel soft-iWARP alone may leave
- * it there.
+ * A program that listens on an iWARP device receives a request for a
+ * connection. Its outcome is not tested: in the debug kernel soft-iWARP by
+ * itself may never complete it.
  */
 static const char rping_over_siw[] =
 	"address=" SPARE_A " log=$(mktemp);"
@@ -328,8 +330,8 @@ static const char rping_over_siw[] =
 	"kill $server $client; asked; ret=$?; rm $log; exit $ret";
 
 /*
- * Other programs are served by an iWARP device as before. Of its addresses
- * those of IPv6 are left to RDS over TCP, whose port they share.
+ * An iWARP device serves other programs as before. Its IPv6 addresses are left
+ * to RDS over TCP, whose port they share.
  */
 static void siw_serves_others(struct __test_metadata *_metadata)
 {
@@ -349,7 +351,7 @@ static void siw_serves_others(struct __test_metadata *_metadata)
 	EXPECT_TRUE(module_users_fall_to("rds_rdma", 0));
 }
 
-/* Of RDS; and waits until it does. */
+/* rping listens on the port of RDS; wait until it does. */
 static const char rping_has_the_port[] =
 	"address=" ROCE_NEAR_IPV4 ";"
 	"{ rping -s -a $address -p 18634 >/dev/null 2>&1; } &\n"
@@ -360,8 +362,8 @@ static const char rping_has_the_port[] =
 	"exit 1";
 
 /*
- * Somebody else has the port: the module is not loaded, and no socket that was
- * bound meanwhile is left with it.
+ * Another program has the port: the module fails to load, and no socket that
+ * was bound meanwhile keeps it as its transport.
  */
 TEST_F(rounds, i6_port_that_is_taken)
 {
@@ -397,7 +399,7 @@ TEST_F(rounds, listeners_in_either_order)
 	both_work(_metadata);
 	EXPECT_EQ(0, system("modprobe rds_rdma && modprobe rds_tcp"));
 	both_work(_metadata);
-	/* A device that comes when both are there */
+	/* A device that is added when both are loaded */
 	EXPECT_EQ(0, system("modprobe rds_rdma && modprobe rds_tcp"));
 	if (siw) {
 		EXPECT_EQ(0, nldev_del("siw1"));

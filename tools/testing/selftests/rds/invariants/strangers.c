@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Others than RDS at the TCP port of RDS: they get nothing, leave nothing
- * behind, and are in nobody's way.
+ * Clients at the TCP port of RDS that do not speak RDS: nothing is sent to
+ * them, they leave nothing behind, and they disturb no other connection.
  */
 #include "wire.h"
 
@@ -29,7 +29,9 @@ static int stranger(const char *addr, int flags)
 	int tries = 100;
 	int ret;
 
-	/* The routes of a link that has just come up may lack for a moment. */
+	/* The routes of a link that has just come up may be missing for a
+	 * moment.
+	 */
 	while ((ret = connect(fd, &name.sa, name.len)) &&
 	       errno == EHOSTUNREACH && --tries)
 		usleep(50000);
@@ -57,14 +59,14 @@ static void connect_and_vanish(void)
 
 	if (rds_netns())
 		_exit(1);
-	/* The listener is there before any socket of RDS is. */
+	/* The listener exists before any socket of RDS. */
 	for (i = 0; i < 8; i++)
 		if (stranger(i % 2 ? "127.0.0.1" : "::1", SOCK_NONBLOCK) < 0)
 			_exit(2);
 	_exit(0);
 }
 
-/* The namespace goes with handshakes half done. */
+/* The namespace ends while handshakes of TCP are incomplete. */
 TEST_F(wire, cve_2024_26865_connect_and_vanish)
 {
 	unsigned int i;
@@ -81,7 +83,9 @@ TEST_F(wire, cve_2024_26865_connect_and_vanish)
 	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
 }
 
-/* 2021: what nc left behind was found by messages of this host to itself. */
+/* 2021: a message of this host to itself found the connection that nc had left
+ * behind.
+ */
 TEST_F(wire, loopback_hang_after_nc)
 {
 	const char *const addrs[] = { variant->near, "127.0.0.1", "::1" };
@@ -104,7 +108,7 @@ TEST_F(wire, loopback_hang_after_nc)
 	close(c);
 }
 
-/* Whether the other end has closed it, within half a minute */
+/* Wait up to half a minute until the other end has closed it. */
 static bool is_closed(int fd)
 {
 	struct timeval tv = { .tv_sec = 30 };
@@ -114,7 +118,7 @@ static bool is_closed(int fd)
 	return read(fd, &byte, 1) <= 0 && errno != EAGAIN;
 }
 
-/* A scanner at the far end, with whole headers of nonsense and with less */
+/* A scanner at the far end, with whole headers of invalid data and with less */
 TEST_F(wire, i22_junk_from_the_far_end)
 {
 	static const size_t sizes[] = { 0, 1, 47, 48, 4096 };
@@ -140,7 +144,7 @@ TEST_F(wire, i22_junk_from_the_far_end)
 
 #define SILENT 300
 
-/* More of them than may wait: those who mean it are served meanwhile. */
+/* More connections than may be pending: RDS peers are served meanwhile. */
 TEST_F(wire, i22_silent_strangers)
 {
 	int i, fd[SILENT];
@@ -153,7 +157,7 @@ TEST_F(wire, i22_silent_strangers)
 	ASSERT_EQ(0, veth_back());
 	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
 	EXPECT_TRUE(loop_works(self->b, self->a, &self->a_name, 5000));
-	/* One for each of the far end's addresses */
+	/* One for each address of the far end */
 	EXPECT_GE(2, connections(self->a));
 	for (i = 0; i < SILENT; i++)
 		close(fd[i]);

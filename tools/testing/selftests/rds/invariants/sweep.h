@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Having each allocation, and each access to user memory, of a call fail once:
+ * Make each allocation, and each access to user memory, of a call fail once:
  * the call is made again and again, and each time one more of them succeeds
- * before one fails, until none does.
+ * before one fails, until none fails.
  */
 #ifndef RDS_SWEEP_H
 #define RDS_SWEEP_H
@@ -33,7 +33,8 @@ static inline void faults_arm(long count)
 		abort();
 }
 
-/* How many were left; 0 if one has failed. These calls may fail as well. */
+/* Return how many were left; 0 if one has failed. These calls may fail as well.
+ */
 static inline long faults_disarm(void)
 {
 	char text[24] = "";
@@ -46,7 +47,7 @@ static inline long faults_disarm(void)
 	return left;
 }
 
-/* A call that fails, with what it needs before and what it means after */
+/* A call that fails, with its preparation and the check of its outcome */
 struct scene;
 
 struct faulty_call {
@@ -66,17 +67,19 @@ struct scene {
 	int option;
 	unsigned int number;
 	unsigned long failures;
-	uint64_t own;		/* cookie of memory of socket a */
+	uint64_t own;		/* cookie of a region of socket a */
 };
 
-/* One of the few errnos that say what is wrong */
+/* Check for one of the few errnos that describe what is wrong. */
 static inline bool is_plain(long ret)
 {
 	return ret == -ENOMEM || ret == -EFAULT || ret == -ENOBUFS ||
 	       ret == -ENFILE;
 }
 
-/* Until the call succeeds with no failure in it; false after a bad answer */
+/* Repeat until the call succeeds without a failure; return false after a wrong
+ * outcome.
+ */
 static inline bool sweep(struct scene *scene, const struct faulty_call *call,
 			 long first)
 {

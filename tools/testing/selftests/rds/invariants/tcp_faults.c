@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that runs out while messages are received over TCP. What has come is
- * not lost, also if its connection is; TCP has acknowledged it.
+ * Memory shortage while messages are received over TCP. What has arrived is not
+ * lost, even if its connection is, because TCP has acknowledged it.
  *
- * It is steps of ours that fail. Needs CONFIG_FAIL_FUNCTION.
+ * Steps of our code are made to fail. Needs CONFIG_FAIL_FUNCTION.
  */
 #include "faults.h"
 #include "wire.h"
@@ -55,8 +55,8 @@ static void receive_one(struct __test_metadata *_metadata,
 }
 
 /*
- * Each message is the last one for the time being, so TCP does not call again
- * for what follows it: the path has to try again by itself.
+ * No message follows, so TCP does not call again: the path has to try again by
+ * itself.
  */
 TEST_F(wire, i16_receive_without_memory)
 {

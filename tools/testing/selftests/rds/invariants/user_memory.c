@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Bad user memory: the kernel says EFAULT, has read and written nothing it
- * should not, and no message is lost or leaked.
+ * Invalid user memory: the call fails with EFAULT, the kernel has read and
+ * written nothing that it should not, and no message is lost or leaked.
  */
 #include "loop.h"
 
 #include <sys/mman.h>
 
-/* Small messages and those that are made of pages take different ways. */
+/* Small messages and those made of pages are built by different code. */
 static const size_t sizes[] = { 1, 64, PAGE, 5 * PAGE + 3 };
 
 #define MAX_SIZE (5 * PAGE + 3)
@@ -15,7 +15,7 @@ static const size_t sizes[] = { 1, 64, PAGE, 5 * PAGE + 3 };
 static char good[MAX_SIZE];
 static char room[MAX_SIZE];
 
-/* Where the rds module lies, 0 if that is not to be had */
+/* Return the address of the rds module, or 0 if it is not available. */
 static unsigned long module_address(void)
 {
 	FILE *file = fopen("/proc/modules", "r");
@@ -31,7 +31,7 @@ static unsigned long module_address(void)
 	return found;
 }
 
-/* A page with nothing behind it; only its last @len bytes are used */
+/* Return a page with nothing behind it; only its last @len bytes are used. */
 static char *end_of_memory(size_t len)
 {
 	char *page = rds_guarded_page();
@@ -48,7 +48,7 @@ static void bad_addresses(unsigned long addr[BAD_ADDRESSES])
 
 	addr[0] = 0x10;			/* the NULL page */
 	addr[1] = (unsigned long)none;
-	addr[2] = 0x7ffffffff000;	/* the page nobody can map */
+	addr[2] = 0x7ffffffff000;	/* the page that cannot be mapped */
 	addr[3] = 0x8000000000000000;	/* not canonical */
 	addr[4] = 0xffff888000100000;	/* the linear mapping */
 	addr[5] = 0xffffffff81000000;	/* kernel text */
@@ -132,7 +132,7 @@ TEST_F(loop, cve_2010_3904_receive_to_read_only_memory)
 	EXPECT_EQ(0, memcmp(good, room, 64));
 }
 
-/* The address of an operation is refused before anything touches it. */
+/* The address of an operation is rejected before anything accesses it. */
 TEST_F(loop, cve_2018_5333_atomic_at_bad_address)
 {
 	unsigned long addr[BAD_ADDRESSES + 1];
@@ -157,7 +157,7 @@ TEST_F(loop, cve_2018_5333_atomic_at_bad_address)
 	EXPECT_TRUE(rds_silent(self->b));
 }
 
-/* Some of the memory is good: still nothing is sent, nothing lost. */
+/* Some of the memory is valid: still nothing is sent, and nothing lost. */
 TEST_F(loop, i1_memory_that_ends_part_way)
 {
 	struct iovec iov[3];
@@ -183,7 +183,7 @@ TEST_F(loop, i1_memory_that_ends_part_way)
 	EXPECT_TRUE(rds_check(room, size, 7));
 }
 
-/* The fixture's end sees whether a message was leaked on the way. */
+/* The end of the fixture detects a message that was leaked. */
 TEST_F(loop, cve_2021_47249_bad_control_buffer)
 {
 	void *control = (void *)end_of_memory(0);
@@ -224,7 +224,7 @@ TEST_F(loop, cve_2021_47249_peek_with_bad_control_buffer)
 	EXPECT_TRUE(rds_check(room, 10, 4));
 }
 
-/* Name and length of a list come from the user as well. */
+/* The address and length for a list come from user space as well. */
 TEST_F(loop, i1_lists_to_bad_addresses)
 {
 	unsigned long addr[BAD_ADDRESSES];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Two ends of RDS over TCP for the tests of its connections: once with the
- * near end as the one that dials, and once with the far end.
+ * Two ends of RDS over TCP for the tests of its connections: in one variant the
+ * near end dials, in the other the far end.
  */
 #ifndef RDS_WIRE_H
 #define RDS_WIRE_H
@@ -39,7 +39,7 @@ static void __attribute__((constructor)) wire_choose_variants(void)
 	rds_choose_variants(&_wire_fixture_object, rds_wants_variant);
 }
 
-/* One set of namespaces for all tests of a program, as it begins */
+/* Create one set of namespaces for all tests of a program, at its start. */
 static inline void wire_enter(void)
 {
 	if (!veth_setup())
@@ -48,7 +48,7 @@ static inline void wire_enter(void)
 	exit(KSFT_FAIL);
 }
 
-/* A socket at each end; port 0 is any */
+/* Bind a socket at each end; port 0 is any. */
 static inline bool wire_bind(FIXTURE_DATA(wire) *self,
 			     const FIXTURE_VARIANT(wire) *variant,
 			     unsigned int near_port, unsigned int far_port)
@@ -62,7 +62,9 @@ static inline bool wire_bind(FIXTURE_DATA(wire) *self,
 	return true;
 }
 
-/* Lanes of the namespace of @fd that are UP, and how often all have been */
+/* Count the paths of the namespace of @fd that are UP; get how often all of
+ * them have been established.
+ */
 static inline int lanes_up(int fd, unsigned long *established)
 {
 	struct rds6_info_path path[256];
@@ -81,7 +83,7 @@ static inline int lanes_up(int fd, unsigned long *established)
 	return up;
 }
 
-/* The same, with all that connections have; 0 while one of them is not UP */
+/* The same, if all paths of all connections are UP; 0 otherwise */
 static inline int all_lanes_up(int fd)
 {
 	struct rds6_info_connection conn[16];
@@ -103,7 +105,7 @@ static inline bool await_all_lanes(int fd)
 	return left;
 }
 
-/* Waits until @count lanes are UP; traffic is not needed for that. */
+/* Wait until @count paths are UP; this needs no traffic. */
 static inline bool await_lanes(int fd, int count)
 {
 	unsigned long established;
@@ -117,7 +119,7 @@ static inline bool await_lanes(int fd, int count)
 	return false;
 }
 
-/* Calls @work in the far namespace */
+/* Call @work in the far namespace. */
 static inline int at_far_end(int (*work)(void))
 {
 	int ret;
@@ -128,7 +130,7 @@ static inline int at_far_end(int (*work)(void))
 	return veth_back() ? -1 : ret;
 }
 
-/* Has every connection of the caller's namespace made anew */
+/* Reset every connection of the caller's namespace; they are made again. */
 static inline int reset_here(void)
 {
 	return rds_sysctl_set("tcp/rds_tcp_rcvbuf", "0");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sends from user memory, where the worst holes were: pages pinned and not
- * released, or released twice. So: what is refused leaves nothing pinned, sends
- * nothing, and is never told of; all else is told once. What such sends do is
- * in ../zcopy.c.
+ * Zero-copy sends from user memory, where the worst holes were: pages were
+ * pinned and not released, or released twice. So a send that is refused leaves
+ * nothing pinned, sends nothing, and is never reported; every other send is
+ * reported once. The function of such sends is tested in ../zcopy.c.
  */
 #include "loop.h"
 #include "ring.h"
@@ -15,7 +15,7 @@
 
 #define PAGES 8
 
-static char *pages;	/* followed by memory that cannot be touched */
+static char *pages;	/* followed by memory that cannot be accessed */
 
 static bool make_pages(void)
 {
@@ -28,7 +28,7 @@ static bool make_pages(void)
 	return true;
 }
 
-/* In /proc/self/status, in KiB */
+/* Return a field of /proc/self/status, in KiB. */
 static long status_kib(const char *field)
 {
 	FILE *file = fopen("/proc/self/status", "r");
@@ -46,7 +46,7 @@ static long status_kib(const char *field)
 
 static bool nothing_is_left(int from, int to)
 {
-	/* That there was news of congestion is told once. */
+	/* A change of congestion is reported once. */
 	rds_poll(from);
 	return !status_kib("VmPin") && rds_silent(from) && rds_silent(to) &&
 	       !(rds_poll(from) & (POLLIN | POLLERR)) &&
@@ -72,7 +72,9 @@ static long zcopy_send(int fd, const struct rds_name *to, void *buf, size_t len)
 	return ERR(sendmsg(fd, &msg.hdr, MSG_ZEROCOPY | MSG_DONTWAIT));
 }
 
-/* Takes all completions that are there; how many cookies they had */
+/* Receive all completions that have arrived; return the number of their
+ * cookies.
+ */
 static unsigned int zcopy_told(int fd)
 {
 	struct rds_zcopy_cookies cookies;
@@ -140,7 +142,7 @@ TEST_F(loop, cve_2026_43494_memory_that_ends_part_way)
 	EXPECT_TRUE(nothing_is_left(self->a, self->b));
 }
 
-/* No right to lock memory */
+/* The process may not lock memory. */
 TEST_F(loop, cve_2026_43502_no_memory_may_be_locked)
 {
 	struct rlimit none = {};
@@ -160,7 +162,7 @@ TEST_F(loop, cve_2026_43502_no_memory_may_be_locked)
 	EXPECT_TRUE(nothing_is_left(self->a, self->b));
 }
 
-/* It can be pinned, but not sent: nowhere to, or no room. */
+/* The memory can be pinned, but not sent: there is no route, or no room. */
 TEST_F(loop, cve_2026_43502_fails_before_queueing)
 {
 	struct rds_name other = rds_name("::1", 4001);
@@ -182,7 +184,7 @@ TEST_F(loop, cve_2026_43502_fails_before_queueing)
 	EXPECT_EQ(-EINVAL, ERR(sendmsg(self->a, &msg.hdr, MSG_ZEROCOPY)));
 	EXPECT_EQ(0, zcopy_told(self->a));
 	rds_drain(self->b);
-	/* Who sends again has heard of the port. */
+	/* The sender has noticed by now that the port is free. */
 	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
 	EXPECT_TRUE(nothing_is_left(self->a, self->b));
 	close(fd);
@@ -208,7 +210,7 @@ TEST_F(loop, cve_2026_43494_sendmsg_by_io_uring)
 			  ring_run(&ring, &sqe));
 		EXPECT_EQ(i <= PAGES, zcopy_told(self->a));
 		rds_drain(self->b);
-		/* Control messages by io_uring reach the same checks. */
+		/* Control messages by io_uring pass the same checks. */
 		sqe.msg_flags = 0;
 		EXPECT_EQ(-EINVAL, ring_run(&ring, &sqe));
 	}
@@ -241,7 +243,9 @@ TEST_F(loop, cve_2026_43494_send_zc_by_io_uring)
 	for (i = 1; i <= PAGES; i++) {
 		sqe.len = i * PAGE;
 		sqe.ioprio = i % 2 ? IORING_RECVSEND_FIXED_BUF : 0;
-		/* Without a cookie, and where rings ask, not at all */
+		/* -EINVAL because there is no cookie; -EOPNOTSUPP where
+		 * io_uring checks first whether the socket supports such sends
+		 */
 		ret = ring_run(&ring, &sqe);
 		EXPECT_TRUE(ret == -EINVAL || ret == -EOPNOTSUPP);
 	}
