@@ -20,11 +20,11 @@
 #define MSEC		1000000LL
 #define SEC		1000000000LL
 
-/* How long a peer waits before it dials again: the first time, at most */
+/* How long a peer waits before it dials again: at first, and at most */
 #define REDIAL_MIN	(10 * MSEC)
 #define REDIAL_MAX	(1000 * MSEC)
 
-/* Nobody is ever congested. */
+/* No port of a peer is ever congested. */
 static unsigned char map_frame[MAP_FRAME];
 
 static void __attribute__((noreturn)) die(const char *what)
@@ -123,7 +123,7 @@ out:
 		lose(peer);
 }
 
-/* There is a connection: the congestion map comes first on it. */
+/* The connection is established: send the congestion map first. */
 static void begin(struct peer *peer)
 {
 	struct wire_frame map = { .is_map = true, .len = WIRE_MAP };
@@ -161,7 +161,7 @@ void peer_dial(struct peer *peer)
 		watch(peer);
 }
 
-/* Returns whether there is a connection to read from and write to. */
+/* Return whether there is a connection to read from and write to. */
 static bool dialled(struct peer *peer)
 {
 	socklen_t len = sizeof(int);
@@ -178,7 +178,7 @@ static bool dialled(struct peer *peer)
 	return peer->fd >= 0;
 }
 
-/* Only the lower address of two keeps a connection that it has dialled. */
+/* Only the end with the lower address keeps a connection that it has dialed. */
 void peer_take(struct peer *peer, int fd)
 {
 	peer->met = true;
@@ -243,7 +243,7 @@ static void hear(struct peer *peer, const struct wire_frame *frame)
 	put(peer, &answer, 0, &stamp);
 }
 
-/* What was sent again after a reset may have come before it. */
+/* A message that is sent again after a reset may have arrived before. */
 static bool seen_before(struct peer *peer, const struct wire_frame *frame)
 {
 	if (frame->sequence < peer->next_rx && frame->retransmitted)

@@ -30,12 +30,12 @@
 #define DARK_LOW_NET	"10.1.255.0/24"
 #define DARK_HIGH_NET	"10.3.255.0/24"
 
-#define LISTEN_PORT	7001	/* where WIRE_TCP_PORT is steered to */
+#define LISTEN_PORT	7001	/* WIRE_TCP_PORT is steered to this port */
 #define PLAIN_PORT	7000
 
 #define TICK_MS		50
 
-/* What epoll says of those that are no peers */
+/* What epoll reports for sockets that are no peers */
 enum {
 	EVENT_LISTENER = 1 << 30,
 	EVENT_COMMAND,
@@ -49,7 +49,7 @@ enum command {
 };
 
 struct peers {
-	unsigned int nr;	/* of the honest */
+	unsigned int nr;	/* of the honest ones */
 	struct peer *all;
 	int epoll;
 	int listener;
@@ -214,7 +214,7 @@ static void come_up(struct peers *peers)
 	}
 }
 
-/* Returns false if that was the last. */
+/* Process a command. Return false if it was the last. */
 static bool obey(struct peers *peers)
 {
 	enum command command;
@@ -245,7 +245,7 @@ static void redial(struct peers *peers)
 			peer_dial(&peers->all[i]);
 }
 
-/* @command may name the thread that the peers live in as %d. */
+/* @command may contain the ID of the thread of the peers as %d. */
 static void run(const char *command, pid_t tid)
 {
 	char text[128];
@@ -263,7 +263,7 @@ static void run_all(const char *const *commands, pid_t tid)
 		run(*commands++, tid);
 }
 
-/* Here any address of a network is one of this host's. */
+/* In this namespace, any address of these networks is local. */
 static const char *const make_far[] = {
 	"ip link set lo up",
 	"ip route add local " LOW_NET " dev lo",
@@ -326,7 +326,7 @@ static void *peers_main(void *data)
 	return NULL;
 }
 
-/* For the host's side */
+/* Called by the test */
 
 static void order(struct peers *peers, enum command command)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the whole machine has spent on CPU and memory */
+/* The CPU time and memory that the whole machine has used */
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static FILE *open_file(const char *path, const char *mode)
 	return file;
 }
 
-/* The idle time of all CPUs, and how many there are */
+/* Return the idle time of all CPUs; get their number. */
 static int64_t idle_time(int *cpus)
 {
 	unsigned long long idle, iowait, total = 0;
@@ -90,7 +90,9 @@ static void shrink_slab(void)
 	globfree(&found);
 }
 
-/* Free pages on the lists of CPUs, which do not count as free elsewhere */
+/* Return the free pages on the lists of CPUs, which are not counted as free
+ * elsewhere.
+ */
 static int64_t listed_free(void)
 {
 	int64_t pages = 0;
@@ -106,7 +108,7 @@ static int64_t listed_free(void)
 	return pages * sysconf(_SC_PAGESIZE);
 }
 
-/* One that may give back what it holds does not count anyway. */
+/* A cache whose objects can be reclaimed does not count anyway. */
 static bool is_reclaimable(const char *cache)
 {
 	char path[128];
@@ -121,8 +123,8 @@ static bool is_reclaimable(const char *cache)
 	return is;
 }
 
-/* Room for more objects in slabs that have some: how much there is depends on
- * how many there were at one time, and in which order they went.
+/* Return the room for more objects in partial slabs. It depends on how many
+ * objects there were at one time, and in which order they were freed.
  */
 static int64_t slab_room(void)
 {
@@ -154,8 +156,9 @@ static int64_t value_of(const char *line, const char *name)
 }
 
 /*
- * Memory of programs is not counted, nor are the stacks of threads: how many a
- * workqueue starts depends on how many CPUs are idle at what moment.
+ * The memory of programs is not counted, nor are the stacks of threads: how
+ * many threads a workqueue starts depends on how many CPUs are idle at that
+ * moment.
  */
 void memory_read(struct memory *memory)
 {

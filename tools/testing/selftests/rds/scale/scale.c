@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * One socket and a thousand peers: all of them are reached; what an idle
- * connection to one costs; and when all connections have gone at once, they
- * are all back soon and cheaply, whatever a few other peers do not answer.
+ * connection to one costs; and when all connections are lost at once, they are
+ * all back soon and at little cost, although a few other peers do not reply.
  *
  * RDS_PEERS, RDS_ROUNDS: other numbers than 1000 peers and 1 round.
- * RDS_ICOUNT: CPU time counts instructions, so it is judged too.
+ * RDS_ICOUNT: CPU time counts instructions, so it is checked too.
  */
 #include "harness.h"
 
@@ -24,12 +24,12 @@
 
 /*
  * A CPU that counts instructions skips the time when nothing runs: reading a
- * file of the host may take minutes by its clock. Only
- * whoever has started the machine can tell that a test hangs.
+ * file of the host may take minutes by its clock. So only the program that has
+ * started the machine can detect that a test hangs.
  */
 #define TIMEOUT		1000000
 
-/* What is promised */
+/* The limits that are promised */
 #define RECONNECT_SECONDS	10.0
 #define CPU_MS_PER_PATH		1.0
 #define IDLE_BYTES		(17 * 1024)
@@ -45,7 +45,7 @@ FIXTURE(scale) {
 	struct peers *peers;
 	unsigned int nr;
 	uint32_t *sent;		/* messages to each peer */
-	uint32_t *answered;	/* by each */
+	uint32_t *answered;	/* by each peer */
 	unsigned int wrong;
 	int fd;
 };
@@ -85,7 +85,7 @@ static void name_of(const scale_t *scale, unsigned int i,
 	};
 }
 
-/* Takes the answers that have come, and says whether there were any. */
+/* Receive the replies that have arrived; return whether there were any. */
 static bool take_answers(scale_t *scale)
 {
 	struct peer_stamp stamp;
@@ -135,7 +135,7 @@ static int send_one(scale_t *scale, unsigned int i)
 	return 0;
 }
 
-/* To those from @first up to @end, which is not among them */
+/* Send to the peers from @first up to @end, without @end. */
 static int send_to(scale_t *scale, unsigned int first, unsigned int end)
 {
 	unsigned int i;
@@ -151,7 +151,7 @@ static int send_to_all(scale_t *scale)
 	return send_to(scale, 0, scale->nr);
 }
 
-/* Whether each of all messages was answered before PATIENCE was at its end */
+/* Wait until each message has got a reply; return false after PATIENCE. */
 static bool await_answers(scale_t *scale)
 {
 	struct pollfd pfd = { .fd = scale->fd, .events = POLLIN };
@@ -167,7 +167,7 @@ static bool await_answers(scale_t *scale)
 	return false;
 }
 
-/* How many connections the kernel says are there */
+/* Count the connections that the kernel lists as connected. */
 static unsigned int connected(scale_t *scale)
 {
 	socklen_t room = 2 * scale->nr * sizeof(struct rds_info_connection);
@@ -218,8 +218,8 @@ static int plain_accept(int listener, int epoll)
 }
 
 /*
- * What a program's end of an idle TCP connection costs, of which a peer has
- * one: half of what both ends cost when both are programs'.
+ * Measure the program's end of an idle TCP connection; a peer has one. It is
+ * half of what both ends take if both belong to programs.
  */
 static int plain_end(scale_t *scale, struct memory *end)
 {
@@ -241,10 +241,10 @@ static int plain_end(scale_t *scale, struct memory *end)
 }
 
 /*
- * Counted is all memory of the machine, less what the peers' ends take: the
+ * This counts all memory of the machine, less what the peers' ends take: the
  * connection with its paths, the TCP socket and what it holds, the peer's
- * congestion map. What the kernel keeps once, however many there are, is taken
- * by the first fifth of them, which is not counted.
+ * congestion map. What the kernel allocates only once is allocated for the
+ * first fifth of the connections, which is not counted.
  */
 TEST_F_TIMEOUT(scale, an_idle_connection_takes_little_memory, TIMEOUT)
 {
@@ -253,7 +253,7 @@ TEST_F_TIMEOUT(scale, an_idle_connection_takes_little_memory, TIMEOUT)
 
 	ASSERT_EQ(0, send_to(self, 0, first));
 	ASSERT_TRUE(await_answers(self));
-	usleep(500000);		/* for what is freed after a grace period */
+	usleep(500000);		/* for frees after a grace period */
 	memory_read(&before);
 	ASSERT_EQ(0, send_to(self, first, self->nr));
 	ASSERT_TRUE(await_answers(self));
@@ -291,7 +291,7 @@ TEST_F_TIMEOUT(scale, all_peers_hear_one_socket, TIMEOUT)
 	EXPECT_TRUE(rds_silent(self->fd));
 }
 
-/* Leave no room in the connection to the peer that never reads. */
+/* Fill the connection to the peer that never reads. */
 static int fill_up(scale_t *scale, int fd)
 {
 	static unsigned char message[65536];
@@ -314,7 +314,9 @@ static int disturb(scale_t *scale)
 	return 0;
 }
 
-/* One flap, after which all have to be back; what it took is in @spent. */
+/* Let all connections flap once, and wait until all are back; @spent gets what
+ * it took.
+ */
 static bool flap(scale_t *scale, struct cpu_time *spent)
 {
 	struct tally *tally = peers_tally(scale->peers);

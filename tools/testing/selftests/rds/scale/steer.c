@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Taking a port from the kernel's own listener */
+/* Take a port from the kernel's own listener. */
 #include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #include "steer.h"
 
-#define KEY_AT (-4)	/* of the only entry of the map, on the stack */
+#define KEY_AT (-4)	/* the only entry of the map, on the stack */
 
 static int bpf(enum bpf_cmd command, union bpf_attr *attr)
 {
@@ -39,7 +39,7 @@ static int make_map(void)
 	INSN(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_##_helper)
 #define EXIT INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
-/* r6 is the context, r7 the listener; r0 says whether to go on. */
+/* r6 is the context, r7 the listener; r0 is the verdict. */
 static int make_prog(int map, uint16_t port)
 {
 	struct bpf_insn insns[] = {

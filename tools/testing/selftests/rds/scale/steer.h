@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where RDS over TCP is loaded, the kernel listens in every network namespace.
- * A program that wants to play a peer takes what comes to that port before
- * the kernel does, by a BPF program at the look-up of listeners.
+ * When RDS over TCP is loaded, the kernel listens in every network namespace. A
+ * program that plays a peer takes the connections to this port before the
+ * kernel does, by a BPF program at the lookup of listeners.
  */
 #ifndef SCALE_STEER_H
 #define SCALE_STEER_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /*
- * In the caller's namespace, from now on connections to @port go to the
+ * From now on, connections to @port in the caller's namespace go to the
  * listener last given to steer_to(). Without one they are refused.
  */
 struct steer {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the peers have counted */
+/* The counts of the peers */
 #include <string.h>
 #include <time.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the peers have counted, for others to wait for */
+/* The counts of the peers, for which other threads can wait */
 #ifndef SCALE_TALLY_H
 #define SCALE_TALLY_H
 
@@ -7,9 +7,9 @@
 #include <stdbool.h>
 
 enum tally_entry {
-	TALLY_UP,	/* connections on which the host has spoken */
-	TALLY_HEARD,	/* messages that were what was to come next */
-	TALLY_WRONG,	/* messages that were not, or made no sense */
+	TALLY_UP,	/* connections on which the host has sent data */
+	TALLY_HEARD,	/* messages that were the expected ones */
+	TALLY_WRONG,	/* messages that were not, or were invalid */
 	TALLY_ENTRIES,
 };
 
@@ -23,7 +23,7 @@ void tally_init(struct tally *tally);
 void tally_add(struct tally *tally, enum tally_entry entry, int by);
 unsigned int tally_get(struct tally *tally, enum tally_entry entry);
 
-/* Whether it has come to @nr, at the latest after @seconds */
+/* Wait until the count is @nr, for at most @seconds; return whether it is. */
 bool tally_wait(struct tally *tally, enum tally_entry entry, unsigned int nr,
 		double seconds);
 

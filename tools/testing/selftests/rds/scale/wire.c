@@ -89,7 +89,7 @@ static size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Of a payload longer than there is room for, only the beginning is kept. */
+/* Of a payload that does not fit, only the beginning is kept. */
 static size_t feed_payload(struct wire_stream *stream, const void *bytes,
 			   size_t len, uint32_t wanted)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * As much of the RDS wire format as a peer needs that keeps one TCP
- * connection and exchanges small messages.
+ * The part of the RDS wire format that a peer needs which has one TCP
+ * connection and exchanges small messages
  */
 #ifndef SCALE_WIRE_H
 #define SCALE_WIRE_H
@@ -18,7 +18,7 @@
 #define WIRE_PORT_PING	0
 #define WIRE_PORT_PROBE	1
 
-/* What a header says, in this machine's byte order */
+/* The fields of a header, in the byte order of this machine */
 struct wire_frame {
 	uint64_t sequence;
 	uint32_t len;
@@ -28,7 +28,7 @@ struct wire_frame {
 	bool retransmitted;
 };
 
-/* A stream of frames, taken apart */
+/* A stream of frames while it is parsed */
 struct wire_stream {
 	unsigned char header[WIRE_HEADER];
 	unsigned char payload[WIRE_PAYLOAD];
@@ -37,15 +37,15 @@ struct wire_stream {
 };
 
 /*
- * Consumes some of @len bytes and says how many. When that completes a frame,
- * fills it in and sets @complete; its payload, or its first bytes, are in
- * @stream then.
+ * Consume some of @len bytes and return how many. If this completes a frame,
+ * fill in @frame and set @complete; its payload, or the beginning of it, is
+ * then in @stream.
  */
 size_t wire_feed(struct wire_stream *stream, const void *bytes, size_t len,
 		 struct wire_frame *frame, bool *complete);
 
 /*
- * Writes a header; @npaths, unless 0, is announced in it. A map is a frame of
+ * Write a header; @npaths, unless 0, is announced in it. A map is a frame of
  * WIRE_MAP bytes, which the caller adds.
  */
 void wire_header(unsigned char header[WIRE_HEADER],
