@@ -162,7 +162,7 @@ void peer_dial(struct peer *peer)
 }
 
 /* Return whether there is a connection to read from and write to. */
-static bool dialled(struct peer *peer)
+static bool dialed(struct peer *peer)
 {
 	socklen_t len = sizeof(int);
 	int error = 0;
@@ -212,7 +212,7 @@ static void put(struct peer *peer, struct wire_frame *frame,
 	peer->out_len += frame->len;
 }
 
-static void answer_ping(struct peer *peer, const struct wire_frame *ping)
+static void send_pong(struct peer *peer, const struct wire_frame *ping)
 {
 	struct wire_frame pong = { .dport = ping->sport };
 
@@ -225,7 +225,7 @@ static void hear(struct peer *peer, const struct wire_frame *frame)
 		.peer = peer->index,
 		.number = peer->heard,
 	};
-	struct wire_frame answer = {
+	struct wire_frame reply = {
 		.len = sizeof(stamp),
 		.sport = PEER_PORT,
 		.dport = frame->sport,
@@ -240,7 +240,7 @@ static void hear(struct peer *peer, const struct wire_frame *frame)
 	}
 	peer->heard++;
 	tally_add(peer->tally, TALLY_HEARD, 1);
-	put(peer, &answer, 0, &stamp);
+	put(peer, &reply, 0, &stamp);
 }
 
 /* A message that is sent again after a reset may have arrived before. */
@@ -261,7 +261,7 @@ static void take_frame(struct peer *peer, const struct wire_frame *frame)
 	if (frame->is_map || seen_before(peer, frame))
 		return;
 	if (frame->dport == WIRE_PORT_PING)
-		answer_ping(peer, frame);
+		send_pong(peer, frame);
 	else if (frame->dport == PEER_PORT)
 		hear(peer, frame);
 	else if (frame->sport != WIRE_PORT_PING)
@@ -289,7 +289,7 @@ void peer_serve(struct peer *peer)
 	static unsigned char bytes[IN_SIZE];
 	ssize_t got;
 
-	if (!dialled(peer))
+	if (!dialed(peer))
 		return;
 	while ((got = recv(peer->fd, bytes, sizeof(bytes), 0)) > 0)
 		take_bytes(peer, bytes, got);

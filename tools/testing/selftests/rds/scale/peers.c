@@ -215,7 +215,7 @@ static void come_up(struct peers *peers)
 }
 
 /* Process a command. Return false if it was the last. */
-static bool obey(struct peers *peers)
+static bool run_command(struct peers *peers)
 {
 	enum command command;
 	eventfd_t nr;
@@ -316,7 +316,7 @@ static void *peers_main(void *data)
 			if (events[i].data.u32 == EVENT_LISTENER)
 				accept_all(peers);
 			else if (events[i].data.u32 == EVENT_COMMAND)
-				on = obey(peers);
+				on = run_command(peers);
 			else
 				peer_serve(&peers->all[events[i].data.u32]);
 		}

@@ -45,7 +45,7 @@ FIXTURE(scale) {
 	struct peers *peers;
 	unsigned int nr;
 	uint32_t *sent;		/* messages to each peer */
-	uint32_t *answered;	/* by each peer */
+	uint32_t *replied;	/* by each peer */
 	unsigned int wrong;
 	int fd;
 };
@@ -57,7 +57,7 @@ FIXTURE_SETUP(scale)
 	ASSERT_EQ(0, rds_netns());
 	self->nr = setting("RDS_PEERS", PEERS);
 	self->sent = calloc(self->nr + PEERS_SILENT, sizeof(*self->sent));
-	self->answered = calloc(self->nr, sizeof(*self->answered));
+	self->replied = calloc(self->nr, sizeof(*self->replied));
 	self->peers = peers_start(self->nr);
 	self->fd = rds_bound(PEERS_HOST, HOST_PORT);
 	ASSERT_LE(0, self->fd);
@@ -69,7 +69,7 @@ FIXTURE_TEARDOWN(scale)
 {
 	close(self->fd);
 	peers_stop(self->peers);
-	free(self->answered);
+	free(self->replied);
 	free(self->sent);
 }
 
@@ -86,7 +86,7 @@ static void name_of(const scale_t *scale, unsigned int i,
 }
 
 /* Receive the replies that have arrived; return whether there were any. */
-static bool take_answers(scale_t *scale)
+static bool take_replies(scale_t *scale)
 {
 	struct peer_stamp stamp;
 	bool any = false;
@@ -96,20 +96,20 @@ static bool take_answers(scale_t *scale)
 			   MSG_DONTWAIT)) >= 0) {
 		any = true;
 		if (len == sizeof(stamp) && stamp.peer < scale->nr &&
-		    stamp.number == scale->answered[stamp.peer])
-			scale->answered[stamp.peer]++;
+		    stamp.number == scale->replied[stamp.peer])
+			scale->replied[stamp.peer]++;
 		else
 			scale->wrong++;
 	}
 	return any;
 }
 
-static bool all_answered(const scale_t *scale)
+static bool all_replied(const scale_t *scale)
 {
 	unsigned int i;
 
 	for (i = 0; i < scale->nr; i++)
-		if (scale->answered[i] != scale->sent[i])
+		if (scale->replied[i] != scale->sent[i])
 			return false;
 	return true;
 }
@@ -152,15 +152,15 @@ static int send_to_all(scale_t *scale)
 }
 
 /* Wait until each message has got a reply; return false after PATIENCE. */
-static bool await_answers(scale_t *scale)
+static bool await_replies(scale_t *scale)
 {
 	struct pollfd pfd = { .fd = scale->fd, .events = POLLIN };
 	struct cpu_time start;
 
 	cpu_time_read(&start);
 	do {
-		take_answers(scale);
-		if (all_answered(scale))
+		take_replies(scale);
+		if (all_replied(scale))
 			return true;
 		poll(&pfd, 1, 100);
 	} while (cpu_time_since(&start).elapsed < PATIENCE * 1e9);
@@ -252,11 +252,11 @@ TEST_F_TIMEOUT(scale, an_idle_connection_takes_little_memory, TIMEOUT)
 	struct memory before, after, peer;
 
 	ASSERT_EQ(0, send_to(self, 0, first));
-	ASSERT_TRUE(await_answers(self));
+	ASSERT_TRUE(await_replies(self));
 	usleep(500000);		/* for frees after a grace period */
 	memory_read(&before);
 	ASSERT_EQ(0, send_to(self, first, self->nr));
-	ASSERT_TRUE(await_answers(self));
+	ASSERT_TRUE(await_replies(self));
 	ASSERT_EQ(self->nr, connected(self));
 	usleep(500000);
 	memory_read(&after);
@@ -279,10 +279,10 @@ TEST_F_TIMEOUT(scale, all_peers_hear_one_socket, TIMEOUT)
 	for (round = 0; round < 3; round++) {
 		cpu_time_read(&start);
 		ASSERT_EQ(0, send_to_all(self));
-		EXPECT_TRUE(await_answers(self));
+		EXPECT_TRUE(await_replies(self));
 		spent = cpu_time_since(&start);
-		print_cpu(round ? "messages and answers" :
-				  "connections, messages and answers", &spent,
+		print_cpu(round ? "messages and replies" :
+				  "connections, messages and replies", &spent,
 			  self->nr);
 	}
 	EXPECT_EQ(self->nr, connected(self));
@@ -350,7 +350,7 @@ TEST_F_TIMEOUT(scale, all_are_back_soon_after_a_flap, TIMEOUT)
 	full = rds_bound(PEERS_HOST, HOST_PORT + 1);
 	ASSERT_LE(0, full);
 	ASSERT_EQ(0, send_to_all(self));
-	ASSERT_TRUE(await_answers(self));
+	ASSERT_TRUE(await_replies(self));
 	ASSERT_EQ(0, disturb(self));
 	for (round = 0; round < rounds; round++) {
 		ASSERT_EQ(0, fill_up(self, full));
@@ -360,7 +360,7 @@ TEST_F_TIMEOUT(scale, all_are_back_soon_after_a_flap, TIMEOUT)
 		if (setting("RDS_ICOUNT", 0))
 			EXPECT_GE(CPU_MS_PER_PATH,
 				  spent.busy / 1e6 / self->nr);
-		EXPECT_TRUE(await_answers(self));
+		EXPECT_TRUE(await_replies(self));
 		EXPECT_LE(self->nr, connected(self));
 	}
 	EXPECT_EQ(0, self->wrong);
