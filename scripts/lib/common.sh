@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Shared by all scripts: source it, having set nothing.
+# Shared by all scripts, which source it first.
 #
 #   RDS_TOP     the checkout
 #   RDS_CACHE   kernels, headers and sources (environment, or ~/.cache/rds)
@@ -11,13 +11,12 @@ RDS_CACHE=${RDS_CACHE:-$HOME/.cache/rds}
 RDS_BUILD=$RDS_TOP/build
 export RDS_TOP RDS_CACHE RDS_BUILD
 
-# The kernels a guest can run; each is $RDS_CACHE/kernels/NAME with
+# The kernels that a guest can run; each is $RDS_CACHE/kernels/NAME with
 #   release   uname -r of it         vmlinuz  the image to boot
 #   build     what modules are built against
 #   modules   its own /lib/modules/RELEASE
-#   manifest  where all of it came from; written last, so it means "complete"
-# What stock-newest is, its release says: the newest that there was when the
-# cache was filled.
+#   manifest  where all of it comes from; written last, so it means "complete"
+# stock-newest is the newest one when the cache was filled; see its release.
 RDS_GUEST_KERNELS="stock-6.1 stock-6.12 stock-newest debug"
 export RDS_GUEST_KERNELS
 
@@ -29,7 +28,7 @@ warn() {
 	printf '%s: warning: %s\n' "${0##*/}" "$*" >&2
 }
 
-# die [-s STATUS] MESSAGE: one line, then the end.
+# die [-s STATUS] MESSAGE: print one line, and exit.
 die() {
 	local status=1
 
@@ -50,7 +49,7 @@ usage() {
 	sed -n '4,/^[^#]/{/^#/!d;s/^# \{0,1\}//;p}' "$0"
 }
 
-# kernel_dir NAME: its directory in the cache, which must be complete.
+# kernel_dir NAME: print its directory in the cache, which must be complete.
 kernel_dir() {
 	local dir=$RDS_CACHE/kernels/$1
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Filling the cache with kernels. Needs common.sh and packages.sh.
+# Fill the cache with kernels. Needs common.sh and packages.sh.
 
-# One entry per kernel is made in NAME.new and renamed when complete, so that
-# an interrupted run leaves nothing that looks finished.
+# The entry of a kernel is created as NAME.new and renamed when it is complete,
+# so that an interrupted run leaves nothing that looks complete.
 
-# fix_headers ROOT FINAL: the headers name /usr/src absolutely; make them name
-# the place where they will lie.
+# fix_headers ROOT FINAL: the headers contain the absolute path /usr/src;
+# replace it by the place where they will be.
 fix_headers() {
 	local root=$1 final=$2/usr/src file
 
@@ -20,9 +20,9 @@ fix_headers() {
 	done
 }
 
-# fix_compiler VARIABLES: they name the compiler that the kernel was made with.
-# Where there is none of that version the host's will do, without the options
-# that it does not know.
+# fix_compiler VARIABLES: the variables name the compiler that the kernel was
+# built with. If that version is not installed, use the host's, without the
+# options that it does not have.
 fix_compiler() {
 	local name conf=${1%/*}/include/config/auto.conf
 
@@ -35,14 +35,15 @@ fix_compiler() {
 		sed -i /^CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=/d "$conf"
 }
 
-# too_new PROGRAM: it wants a newer C library than this host has.
+# too_new PROGRAM: check whether it needs a newer C library than the host's.
 too_new() {
 	[ "$(head -c 4 "$1")" = $'\177ELF' ] &&
 		"$1" --version </dev/null 2>&1 | grep -q 'GLIBC_.* not found'
 }
 
-# fit_tools SUITE DIR FINAL: the programs that the headers bring along are made
-# for the release of SUITE. What does not run here gets the C library from there.
+# fit_tools SUITE DIR FINAL: the programs in the headers are built for the
+# release of SUITE. Those that do not run here get the C library of that
+# release.
 fit_tools() {
 	local suite=${1%-backports} dir=$2 lib=$3/root/usr/lib/x86_64-linux-gnu
 	local file tools=()
@@ -66,7 +67,7 @@ fit_tools() {
 	done
 }
 
-# link_kernel DIR RELEASE: the four names the other scripts go by.
+# link_kernel DIR RELEASE: make the four names that the other scripts use.
 link_kernel() {
 	local dir=$1 release=$2 root=$1/root image
 
@@ -83,13 +84,13 @@ link_kernel() {
 		printf '%s\n' "$release" >"$dir/release"
 }
 
-# stock_release PACKAGE...: the release in the image package's name.
+# stock_release PACKAGE...: print the release in the image package's name.
 stock_release() {
 	printf '%s\n' "$@" |
 		sed -n 's/^linux-image-\([0-9].*\)$/\1/p' | head -n 1
 }
 
-# finish_stock NAME SUITE RELEASE: NAME.new has been unpacked.
+# finish_stock NAME SUITE RELEASE: complete NAME.new, which has been unpacked.
 finish_stock() {
 	local dir=$RDS_CACHE/kernels/$1
 
@@ -100,8 +101,8 @@ finish_stock() {
 	mv "$dir.new" "$dir"
 }
 
-# fetch_stock NAME SUITE: image, headers and kbuild of the newest kernel in
-# SUITE, unpacked. Returns non-zero on any failure.
+# fetch_stock NAME SUITE: fetch and unpack image, headers and kbuild of the
+# newest kernel in SUITE. Returns non-zero on any failure.
 fetch_stock() {
 	local name=$1 suite=$2 dir=$RDS_CACHE/kernels/$1 release packages
 
@@ -121,8 +122,8 @@ fetch_stock() {
 	say "kernel $name: $release"
 }
 
-# adopt_stock OLD NAME SUITE: what a cache of before has as OLD is NAME now. The
-# name is in it.
+# adopt_stock OLD NAME SUITE: rename OLD in an earlier cache to NAME. The name
+# is in its contents.
 adopt_stock() {
 	local old=$RDS_CACHE/kernels/$1 name=$2 suite=$3
 	local dir=$RDS_CACHE/kernels/$2
@@ -136,7 +137,7 @@ adopt_stock() {
 	finish_stock "$name" "$suite" "$(cat "$dir.new/release")"
 }
 
-# fetch_source SUITE VERSION: the source of the very package stock-VERSION is of.
+# fetch_source SUITE VERSION: fetch the source of the package of stock-VERSION.
 fetch_source() {
 	local suite=$1 source=$2 dir=$RDS_CACHE/src/linux-$2 new version
 
@@ -160,13 +161,13 @@ fetch_source() {
 	rm -rf "$new"
 }
 
-# debug_key FRAGMENT: what the debug kernel is made from.
+# debug_key FRAGMENT: print a hash of what the debug kernel is built from.
 debug_key() {
 	{ cat "$RDS_CACHE/src/linux-6.1.manifest"
 	  grep CONFIG_ "$1"; } | sha256sum | cut -d ' ' -f 1
 }
 
-# check_config WANTED GOT: every line of WANTED must have stuck.
+# check_config WANTED GOT: check that every line of WANTED was accepted.
 check_config() {
 	local line name bad=
 
@@ -183,7 +184,8 @@ check_config() {
 	[ -z "$bad" ] || die "debug kernel: options did not stick:$bad"
 }
 
-# show_progress TOTAL: of a kernel build's output on stdin, a line now and then.
+# show_progress TOTAL: print a line now and then for a kernel build's output on
+# standard input.
 show_progress() {
 	awk -v total="$1" '
 		/^  (CC|AS|LD|AR) / { n++ }
@@ -226,8 +228,8 @@ build_debug() {
 	say "kernel debug: $release"
 }
 
-# install_debug DIR RELEASE: no modules of its own, but modprobe wants the
-# lists of what is built in.
+# install_debug DIR RELEASE: it has no modules of its own, but modprobe needs
+# the lists of what is built in.
 install_debug() {
 	local dir=$1 release=$2 modules=$1/root/lib/modules/$2
 

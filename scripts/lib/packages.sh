@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Debian packages: installing what the host lacks, and fetching packages of
-# other suites into the cache without touching the host's apt set-up.
+# Debian packages: install those that are missing on the host, and fetch
+# packages of other suites into the cache without a change to the host's apt
+# set-up.
 
-# missing_packages NAME...: those not installed.
+# missing_packages NAME...: print those that are not installed.
 missing_packages() {
 	local name
 
@@ -31,8 +32,8 @@ install_packages() {
 		die "installing packages failed; see $log"
 }
 
-# mirror_of SUITE: the host's own source for it. Backports have the mirror of
-# the release itself.
+# mirror_of SUITE: print the host's own source for it. Backports use the mirror
+# of the release itself.
 mirror_of() {
 	# shellcheck disable=SC2016 # for apt, not for the shell
 	apt-get indextargets --format '$(RELEASE) $(REPO_URI)' \
@@ -40,7 +41,7 @@ mirror_of() {
 		awk -v suite="$1" '$1 == suite { print $2; exit }'
 }
 
-# suite_sources SUITE: the lines of a sources.list.
+# suite_sources SUITE: print the lines of a sources.list.
 suite_sources() {
 	local host suite suites uri
 
@@ -60,8 +61,8 @@ suite_sources() {
 	done
 }
 
-# suite_apt SUITE TOOL ARGS...: apt-get or apt-cache that knows only SUITE and
-# keeps its state in the cache.
+# suite_apt SUITE TOOL ARGS...: run apt-get or apt-cache with SUITE alone, and
+# with its state in the cache.
 suite_apt() {
 	local dir=$RDS_CACHE/apt/$1 tool=$2
 
@@ -96,8 +97,8 @@ suite_field() {
 		sed -n "s/^$3: //p" | head -n 1
 }
 
-# kernel_closure SUITE PACKAGE...: those and every kernel package they depend
-# on, leaving out meta packages and what only a booting host needs.
+# kernel_closure SUITE PACKAGE...: print these and every kernel package they
+# depend on, without meta packages and without what only a booting host needs.
 kernel_closure() {
 	local suite=$1 todo seen=" " name dep
 
@@ -120,8 +121,8 @@ kernel_closure() {
 	printf '%s\n' "$seen" | tr ' ' '\n' | sed '/^$/d'
 }
 
-# suite_unpack SUITE DIR PACKAGE...: download and unpack them into DIR/root and
-# note name, version and checksum of each in DIR/manifest.part.
+# suite_unpack SUITE DIR PACKAGE...: download the packages, unpack them to
+# DIR/root, and note name, version and checksum of each in DIR/manifest.part.
 suite_unpack() {
 	local suite=$1 dir=$2 deb
 

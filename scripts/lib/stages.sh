@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Running the stages of scripts/check and scripts/soak. A stage is an
+# Run the stages of scripts/check and scripts/soak. A stage is an
 # executable NN-name whose head has the lines
 #
 #   # title: what it is
 #   # budget: MINUTES
 #
 # and which prints its results in TAP, one per line from the first column,
-# among whatever else it has to say.
+# among other output.
 
 PASSED=0
 FAILED=0
@@ -16,7 +16,7 @@ TABLE=()
 RAN=()
 STAGE=
 
-# stage_head FILE NAME: a value from its head.
+# stage_head FILE NAME: print a value from its head.
 stage_head() {
 	sed -n "1,20s/^# $2: *//p" "$1" | head -n 1
 }
@@ -31,20 +31,21 @@ count_lines() {
 	grep -cE -- "$1" "$2" || :
 }
 
-# guest_times FILE: what scripts/vm/run noted there, as boots, seconds that guests
-# booted, and seconds that they ran then; guests beside each other count twice.
+# guest_times FILE: print a summary of what scripts/vm/run has noted there:
+# boots, seconds that guests booted, and seconds that they ran then; guests
+# that run at the same time count twice.
 guest_times() {
 	awk '{ booting += $2; running += $3 }
 	     END { printf "%5d %7d %7d", NR, booting, running }' "$1"
 }
 
-# stop_stage: for a trap; timeout passes the signal on to all of the stage.
+# stop_stage: used by a trap; timeout passes the signal on to all of the stage.
 stop_stage() {
 	[ -z "$STAGE" ] || { kill -TERM "$STAGE" && wait "$STAGE"; } || :
 }
 
 # stream LOG SECONDS COMMAND...: run it in the background, so that signals are
-# heard at once, with its output to the terminal and to LOG.
+# handled at once, with its output to the terminal and to LOG.
 stream() {
 	local log=$1 seconds=$2 out status=0 tee
 
@@ -60,8 +61,8 @@ stream() {
 	return "$status"
 }
 
-# run_stage NAME TITLE BUDGET COMMAND...: run it, count its results, take its
-# time.
+# run_stage NAME TITLE BUDGET COMMAND...: run it, count its results, and
+# measure its time.
 run_stage() {
 	local name=$1 title=$2 budget=$3 log=$RDS_BUILD/log/$1 status=0
 	local start=$SECONDS left ok bad skip took late=
@@ -100,7 +101,7 @@ run_stage() {
 		"$(minutes "$took")" "$budget" "$late")")
 }
 
-# run_stages DIR PATTERN: those whose name matches.
+# run_stages DIR PATTERN: run those whose name matches.
 run_stages() {
 	local stage name budget
 
@@ -120,7 +121,7 @@ run_stages() {
 	done
 }
 
-# list_results TITLE REGEX: such lines of all stages, if there are any.
+# list_results TITLE REGEX: print such lines of all stages, if there are any.
 list_results() {
 	local lines
 
@@ -131,7 +132,8 @@ list_results() {
 	say
 }
 
-# list_kernels: what the kernels of the guests are, of those that are there.
+# list_kernels: print the releases of the guests' kernels that are in the
+# cache.
 list_kernels() {
 	local kernel
 
@@ -142,9 +144,9 @@ list_kernels() {
 	say
 }
 
-# summary: what was skipped and why, on which kernels, the table, what failed,
-# and the last line: the end of a log tells most.
-# Returns non-zero if anything failed.
+# summary: print what was skipped and why, the kernels, the table, what failed,
+# and the last line. Most readers look at the end of a log first. Returns
+# non-zero if anything failed.
 summary() {
 	say
 	list_results Skipped '^ok .*# SKIP'

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module that misbehaves on demand, to see that scripts/vm/run notices: a
- * word written to /sys/kernel/debug/trouble says how.
+ * A module that misbehaves on demand, to test that scripts/vm/run detects it: a
+ * word written to /sys/kernel/debug/trouble selects how.
  */
 #include <linux/debug_locks.h>
 #include <linux/debugfs.h>
@@ -74,7 +74,7 @@ static void trouble_use_after_free(void)
 	READ_ONCE(p[10]);
 }
 
-/* As lockdep does when it has run out of something: without a word. */
+/* As lockdep does when it runs out of a resource: without a report. */
 static void trouble_locks_off(void)
 {
 	debug_locks_off();
