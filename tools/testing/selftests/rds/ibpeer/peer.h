@@ -30,9 +30,7 @@ enum peer_fate {
 	PEER_ANSWERED,
 	/* The kernel has not replied yet. */
 	PEER_WAITS,
-	/* The kernel has ended the connection, which it was told to be up
-	 * before.
-	 */
+	/* The kernel has ended the connection before the event that it is up. */
 	PEER_ENDED,
 	/* Any other outcome */
 	PEER_FAILED,

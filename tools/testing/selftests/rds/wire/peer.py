@@ -372,7 +372,7 @@ class Peer:
         return link
 
     def await_reply(self, link, replies):
-        """Wait for one more than ANSWERS replies to probes; keep other
+        """Wait for one more than REPLIES replies to probes; keep other
         frames."""
         while len(self.replies) == replies:
             frame = link.read_frame()
