@@ -30,6 +30,7 @@
 #include "compat.h"
 #include "sport.h"
 #include "tcp.h"
+#include "trace.h"
 
 #define RDS_TCP_MAX_PENDING	256
 
@@ -62,7 +63,8 @@ void rds_tcp_accept_again(struct net *net)
 	rds_tcp_accept_soon(tn);
 }
 
-static void rds_tcp_pending_drop(struct rds_tcp_pending *pa)
+static void rds_tcp_pending_drop(struct rds_tcp_pending *pa,
+				 enum rds_tcp_end reason, int err)
 	__must_hold(&pa->pa_tn->tn_lock)
 {
 	struct rds_tcp_net *tn = pa->pa_tn;
@@ -71,29 +73,19 @@ static void rds_tcp_pending_drop(struct rds_tcp_pending *pa)
 	list_del(&pa->pa_item);
 	tn->tn_npending--;
 	rds_tcp_stat_inc(tn, tcp_listen_closed_stale);
-	rds_tcp_pending_close(pa);
+	rds_tcp_pending_close(pa, reason, err);
 }
 
 /* Fill in the addresses and the path of an accepted socket. */
 static void rds_tcp_peer_of(const struct sock *sk,
 			    struct rds_conn_request *peer)
 {
-	const struct inet_sock *inet = inet_sk(sk);
-
 	memset(peer, 0, sizeof(*peer));
 	peer->since = jiffies;
-	peer->index = rds_tcp_sport_index(ntohs(inet->inet_dport));
-	if (sk->sk_family == AF_INET) {
-		ipv6_addr_set_v4mapped(inet->inet_rcv_saddr, &peer->laddr);
-		ipv6_addr_set_v4mapped(inet->inet_daddr, &peer->faddr);
-		return;
-	}
-#if IS_ENABLED(CONFIG_IPV6)
-	peer->laddr = sk->sk_v6_rcv_saddr;
-	peer->faddr = sk->sk_v6_daddr;
+	peer->index = rds_tcp_sport_index(ntohs(inet_sk(sk)->inet_dport));
+	rds_tcp_addrs(sk, &peer->laddr, &peer->faddr);
 	if (ipv6_addr_type(&peer->faddr) & IPV6_ADDR_LINKLOCAL)
 		peer->ifindex = sk->sk_bound_dev_if;
-#endif
 }
 
 static bool rds_tcp_is_same_peer(const struct rds_conn_request *a,
@@ -126,12 +118,21 @@ static void rds_tcp_make_room(struct rds_tcp_net *tn,
 		}
 	}
 	if (count > RDS_MAX_PATHS) {
-		rds_tcp_pending_drop(own);
+		rds_tcp_pending_drop(own, RDS_TCP_END_PEER_LIMIT, 0);
 	} else if (tn->tn_npending >= RDS_TCP_MAX_PENDING) {
 		oldest = list_first_entry(&tn->tn_pending,
 					  struct rds_tcp_pending, pa_item);
-		rds_tcp_pending_drop(silent ?: oldest);
+		rds_tcp_pending_drop(silent ?: oldest, RDS_TCP_END_FULL, 0);
 	}
+}
+
+static void rds_tcp_refuse(struct rds_tcp_net *tn, struct socket *sock,
+			   enum rds_tcp_end reason)
+{
+	trace_rds_tcp_refuse(sock->sk, reason, 0, jiffies);
+	if (reason != RDS_TCP_END_KNOCK)
+		rds_tcp_stat_inc(tn, tcp_listen_closed_stale);
+	rds_tcp_abort(sock);
 }
 
 static void rds_tcp_admit(struct rds_tcp_net *tn, struct socket *sock,
@@ -144,8 +145,7 @@ static void rds_tcp_admit(struct rds_tcp_net *tn, struct socket *sock,
 	rds_tcp_make_room(tn, peer);
 	pa = kzalloc(sizeof(*pa), GFP_KERNEL);
 	if (!pa) {
-		rds_tcp_stat_inc(tn, tcp_listen_closed_stale);
-		rds_tcp_abort(sock);
+		rds_tcp_refuse(tn, sock, RDS_TCP_END_NO_MEMORY);
 		return;
 	}
 
@@ -179,14 +179,13 @@ static void rds_tcp_accepted(struct rds_tcp_net *tn, struct socket *sock)
 	order = memcmp(&peer.laddr, &peer.faddr, sizeof(peer.laddr));
 
 	if (rds_tcp_is_local(tn->tn_net, &peer)) {
-		rds_tcp_stat_inc(tn, tcp_listen_closed_stale);
-		rds_tcp_abort(sock);
+		rds_tcp_refuse(tn, sock, RDS_TCP_END_LOCAL);
 	} else if (order < 0) {
 		peer.spoken = true;
 		if (rds_path_accept(tn->tn_net, &rds_tcp_transport, &peer,
 				    NULL) > 0)
 			rds_tcp_stat_inc(tn, tcp_connect_raced);
-		rds_tcp_abort(sock);
+		rds_tcp_refuse(tn, sock, RDS_TCP_END_KNOCK);
 	} else {
 		rds_tcp_admit(tn, sock, &peer);
 	}
@@ -236,10 +235,12 @@ static bool rds_tcp_pending_is_second(struct rds_tcp_pending *pa)
 	return false;
 }
 
-/* Find a path for a pending connection. Returns false if the connection must be
- * dropped, true if it has been taken or may wait.
+/* Find a path for a pending connection. Returns why the connection must be
+ * dropped, with the error in @err; or RDS_TCP_END_NONE if it has been taken or
+ * may wait.
  */
-static bool rds_tcp_pending_place(struct rds_tcp_pending *pa)
+static enum rds_tcp_end rds_tcp_pending_place(struct rds_tcp_pending *pa,
+					      int *err)
 	__must_hold(&pa->pa_tn->tn_lock)
 {
 	struct rds_tcp_net *tn = pa->pa_tn;
@@ -248,16 +249,19 @@ static bool rds_tcp_pending_place(struct rds_tcp_pending *pa)
 	lockdep_assert_held(&tn->tn_lock);
 	if (!pa->pa_valid) {
 		ret = rds_tcp_pending_peek(pa);
+		*err = ret;
 		if (ret < 0)
-			return false;
+			return ret == -EMSGSIZE ? RDS_TCP_END_OVERSIZED :
+						  RDS_TCP_END_CLOSED;
 		pa->pa_valid = ret;
 		pa->pa_request.spoken = ret;
 	}
 	if (rds_tcp_pending_is_second(pa))
-		return true;
+		return RDS_TCP_END_NONE;
 	ret = rds_path_accept(tn->tn_net, &rds_tcp_transport, &pa->pa_request,
 			      pa);
-	return !ret || ret == -EAGAIN;
+	*err = ret;
+	return !ret || ret == -EAGAIN ? RDS_TCP_END_NONE : RDS_TCP_END_NO_PATH;
 }
 
 static unsigned long rds_tcp_pending_end(const struct rds_tcp_pending *pa)
@@ -271,18 +275,24 @@ static void rds_tcp_pending_all_place(struct rds_tcp_net *tn)
 {
 	bool again = test_and_clear_bit(RDS_TCP_NF_AGAIN, &tn->tn_flags);
 	struct rds_tcp_pending *pa, *next;
+	enum rds_tcp_end reason;
+	int err;
 
 	lockdep_assert_held(&tn->tn_lock);
 	list_for_each_entry_safe(pa, next, &tn->tn_pending, pa_item) {
 		bool late = time_after_eq(jiffies, rds_tcp_pending_end(pa));
 
+		err = 0;
+		reason = pa->pa_valid ? RDS_TCP_END_LATE : RDS_TCP_END_SILENT;
 		if (!test_and_clear_bit(RDS_TCP_PF_READY, &pa->pa_flags) &&
 		    !late && !again)
 			continue;
-		if (!late && rds_tcp_pending_place(pa))
+		if (!late)
+			reason = rds_tcp_pending_place(pa, &err);
+		if (reason == RDS_TCP_END_NONE)
 			continue;
 		/* Later connections may have waited for this one. */
-		rds_tcp_pending_drop(pa);
+		rds_tcp_pending_drop(pa, reason, err);
 		again = true;
 	}
 }
@@ -370,10 +380,11 @@ void rds_tcp_accept_stop(struct rds_tcp_net *tn)
 	while (tn->tn_listener &&
 	       !kernel_accept(tn->tn_listener, &sock, O_NONBLOCK)) {
 		rds_tcp_hold_net(sock->sk);
+		trace_rds_tcp_refuse(sock->sk, RDS_TCP_END_STOPPED, 0, jiffies);
 		rds_tcp_abort(sock);
 	}
 	list_for_each_entry_safe(pa, next, &tn->tn_pending, pa_item)
-		rds_tcp_pending_drop(pa);
+		rds_tcp_pending_drop(pa, RDS_TCP_END_STOPPED, 0);
 	mutex_unlock(&tn->tn_lock);
 	cancel_delayed_work_sync(&tn->tn_accept_work);
 }

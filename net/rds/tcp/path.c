@@ -29,6 +29,7 @@
 #include <net/tcp.h>
 
 #include "tcp.h"
+#include "trace.h"
 
 /* Time for the peer's acks and FIN in an orderly shutdown, in jiffies */
 #define RDS_TCP_FIN_TIMEOUT	(2 * HZ)
@@ -162,6 +163,7 @@ void rds_tcp_attach(struct rds_tcp_path *tp, struct socket *sock, bool dialed)
 	sk->sk_state_change = rds_tcp_state_change;
 	sk->sk_write_space = rds_tcp_write_space;
 	write_unlock_bh(&sk->sk_callback_lock);
+	trace_rds_tcp_attach(tp, sk, 0);
 }
 
 static void rds_tcp_detach(struct rds_tcp_path *tp, struct sock *sk)
@@ -205,6 +207,7 @@ bool rds_tcp_discard(struct rds_tcp_path *tp, bool late)
 		return false;
 	}
 	rds_tcp_acked(tp, sk);
+	trace_rds_tcp_detach(tp, sk, -sk->sk_err);
 	rds_tcp_detach(tp, sk);
 	rds_tcp_set_sock(tp, NULL);
 	tp->tp_up = false;
@@ -344,7 +347,7 @@ void rds_tcp_path_free(struct rds_path *path)
 	list_for_each_entry_safe(pa, next, &tp->tp_offers, pa_item) {
 		list_del(&pa->pa_item);
 		rds_tcp_stat_inc(tp->tp_tn, tcp_listen_closed_stale);
-		rds_tcp_pending_close(pa);
+		rds_tcp_pending_close(pa, RDS_TCP_END_PATH_GONE, 0);
 	}
 	kfree(tp);
 }
@@ -369,6 +372,8 @@ int rds_tcp_path_offer(struct rds_path *path, void *offer)
 		return -EBUSY;
 
 	rds_tcp_pending_detach(pa);
+	trace_rds_tcp_pending_end(pa->pa_sock->sk, RDS_TCP_END_OFFERED, 0,
+				  pa->pa_born);
 	list_del(&pa->pa_item);
 	pa->pa_tn->tn_npending--;
 

@@ -8,6 +8,7 @@
 #include <net/sock.h>
 
 #include "tcp.h"
+#include "trace.h"
 
 /**
  * rds_tcp_accept_soon() - Queue the work item for pending connections
@@ -71,11 +72,15 @@ void rds_tcp_pending_detach(struct rds_tcp_pending *pa)
 /**
  * rds_tcp_pending_close() - Reset a pending connection and free it
  * @pa: the pending connection, on no list
+ * @reason: why, for the trace
+ * @err: the error that it is closed for, or 0
  *
  * Context: Process context, may sleep. Takes the TCP socket lock.
  */
-void rds_tcp_pending_close(struct rds_tcp_pending *pa)
+void rds_tcp_pending_close(struct rds_tcp_pending *pa, enum rds_tcp_end reason,
+			   int err)
 {
+	trace_rds_tcp_pending_end(pa->pa_sock->sk, reason, err, pa->pa_born);
 	rds_tcp_pending_detach(pa);
 	rds_tcp_abort(pa->pa_sock);
 	kfree(pa);

@@ -26,6 +26,7 @@
 #include <net/tcp.h>
 
 #include "tcp.h"
+#include "trace.h"
 
 /* Packets read in a row without an immediate ack, if none was requested */
 #define RDS_TCP_QUIET_MAX	1
@@ -189,12 +190,28 @@ static int rds_tcp_rx_actor(read_descriptor_t *desc, struct sk_buff *skb,
 	return done;
 }
 
-static void rds_tcp_rx_error(struct rds_tcp_path *tp, int err)
+/* @err: -ENOMEM if there is no memory; -ENOBUFS if core does not want more, and
+ * the receiver waits for rds_tcp_rx_resume().
+ */
+static void rds_tcp_rx_pause(struct rds_tcp_path *tp, struct sock *sk, int err)
+{
+	tp->tp_paused = true;
+	trace_rds_tcp_rx_pause(tp, sk, err);
+}
+
+static void rds_tcp_rx_unpause(struct rds_tcp_path *tp, struct sock *sk)
+{
+	tp->tp_paused = false;
+	trace_rds_tcp_rx_resume(tp, sk, 0);
+}
+
+static void rds_tcp_rx_error(struct rds_tcp_path *tp, struct sock *sk, int err)
 {
 	switch (err) {
 	case 0:
 		return;
 	case -ENOMEM:
+		rds_tcp_rx_pause(tp, sk, err);
 		rds_path_kick(tp->tp_path, RDS_KICK_RX_LATER);
 		return;
 	case -EMSGSIZE:
@@ -230,8 +247,12 @@ int rds_tcp_recv(struct rds_tcp_path *tp, struct sock *sk)
 	if (!tp->tp_up || tp->tp_stopped || tp->tp_broken)
 		return 0;
 
+	if (unlikely(tp->tp_paused))
+		rds_tcp_rx_unpause(tp, sk);
 	tcp_read_sock(sk, &desc, rds_tcp_rx_actor);
 	rds_rx_batch_end(&rx.rx_batch);
+	if (unlikely(tp->tp_stopped))
+		rds_tcp_rx_pause(tp, sk, -ENOBUFS);
 	if (tp->tp_inc)
 		rds_tcp_partial(tp, rds_tcp_incoming_holds(tp->tp_inc),
 				tp->tp_frame.fr_left);
@@ -241,7 +262,7 @@ int rds_tcp_recv(struct rds_tcp_path *tp, struct sock *sk)
 	/* RDS sends no urgent data, and TCP does not read past it. */
 	if (unlikely(tcp_sk(sk)->urg_data) && !desc.error)
 		desc.error = -EPROTO;
-	rds_tcp_rx_error(tp, desc.error);
+	rds_tcp_rx_error(tp, sk, desc.error);
 	return desc.error;
 }
 
@@ -283,6 +304,7 @@ void rds_tcp_recv_reset(struct rds_tcp_path *tp)
 		rds_tcp_partial_end(tp);
 	tp->tp_draining = false;
 	tp->tp_stopped = false;
+	tp->tp_paused = false;
 	tp->tp_broken = false;
 	tp->tp_acks_asked = false;
 	tp->tp_quiet = 0;

@@ -28,6 +28,7 @@
 
 #include "compat.h"
 #include "tcp.h"
+#include "trace.h"
 
 #define RDS_TCP_MSG_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL)
 
@@ -41,8 +42,13 @@ static void rds_tcp_tx_lock(struct sock *sk)
 	clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 }
 
-static void rds_tcp_tx_unlock(struct sock *sk)
+/* @ret: what the operation returns. -EAGAIN is no error: the send buffer is
+ * full.
+ */
+static void rds_tcp_tx_unlock(struct rds_tcp_path *tp, struct sock *sk, int ret)
 {
+	if (unlikely(ret < 0) && ret != -EAGAIN)
+		trace_rds_tcp_send_error(tp, sk, ret);
 	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	release_sock(sk);
 }
@@ -101,7 +107,7 @@ static int rds_tcp_batch_send(struct rds_tcp_path *tp, int flags)
 			break;
 		b->b_sent += ret;
 	}
-	rds_tcp_tx_unlock(sk);
+	rds_tcp_tx_unlock(tp, sk, ret);
 	if (ret < 0)
 		return ret;
 
@@ -213,7 +219,7 @@ static int rds_tcp_tx_large(struct rds_tcp_path *tp, struct rds_message *msg,
 		ret = rds_tcp_tx_user(tp, sk, msg, flags);
 	else if (!ret)
 		ret = rds_tcp_tx_pages(tp, sk, &msg->m_payload, flags);
-	rds_tcp_tx_unlock(sk);
+	rds_tcp_tx_unlock(tp, sk, ret);
 	if (ret)
 		return ret;
 
@@ -321,7 +327,7 @@ int rds_tcp_xmit_cong_map(struct rds_path *path, const void *map)
 
 	rds_tcp_tx_lock(sk);
 	ret = rds_tcp_tx_map(tp, sk, map);
-	rds_tcp_tx_unlock(sk);
+	rds_tcp_tx_unlock(tp, sk, ret);
 	if (ret)
 		return ret;
 

@@ -12,6 +12,7 @@
  */
 #include <linux/wait.h>
 #include <net/ip.h>
+#include <net/ipv6.h>
 #include <net/tcp.h>
 
 #include "compat.h"
@@ -146,6 +147,30 @@ void rds_tcp_tune(struct rds_tcp_net *tn, struct sock *sk)
 	tcp_sock_set_keepintvl(sk, RDS_TCP_KEEPINTVL);
 	tcp_sock_set_keepcnt(sk, RDS_TCP_KEEPCNT);
 	tcp_sock_set_user_timeout(sk, timeout);
+}
+
+/**
+ * rds_tcp_addrs() - Get the addresses of a connected socket
+ * @sk: the socket
+ * @laddr: set to our address, IPv4 in its mapped form
+ * @faddr: set to the peer's address, in the same form
+ *
+ * Context: Any context.
+ */
+void rds_tcp_addrs(const struct sock *sk, struct in6_addr *laddr,
+		   struct in6_addr *faddr)
+{
+	const struct inet_sock *inet = inet_sk(sk);
+
+	if (sk->sk_family == AF_INET) {
+		ipv6_addr_set_v4mapped(inet->inet_rcv_saddr, laddr);
+		ipv6_addr_set_v4mapped(inet->inet_daddr, faddr);
+		return;
+	}
+#if IS_ENABLED(CONFIG_IPV6)
+	*laddr = sk->sk_v6_rcv_saddr;
+	*faddr = sk->sk_v6_daddr;
+#endif
 }
 
 /**

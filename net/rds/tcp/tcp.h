@@ -22,6 +22,7 @@
 #include <net/rds/transport.h>
 #include <net/sock.h>
 
+#include "end.h"
 #include "frame.h"
 #include "stats.h"
 
@@ -169,6 +170,7 @@ struct rds_tcp_incoming;
  * @tp_end_at: deadline for the peer's acks and FIN in that shutdown, in jiffies
  * @tp_draining: the receiver ignores requests of core to stop
  * @tp_stopped: the receiver waits for rx_resume()
+ * @tp_paused: rds_tcp_rx_pause has been traced, and rds_tcp_rx_resume has not
  * @tp_broken: the rest of the received stream is unusable
  * @tp_acks_asked: the peer has set RDS_FLAG_ACK_REQUIRED on this connection,
  *	so it sets the flag whenever it waits for an ack
@@ -210,6 +212,7 @@ struct rds_tcp_path {
 	unsigned long		tp_end_at;
 	bool			tp_draining;
 	bool			tp_stopped;
+	bool			tp_paused;
 	bool			tp_broken;
 	bool			tp_acks_asked;
 	u8			tp_quiet;
@@ -267,6 +270,8 @@ void rds_tcp_hold_net(struct sock *sk);
 void rds_tcp_wait_held(void);
 void rds_tcp_tune(struct rds_tcp_net *tn, struct sock *sk);
 void rds_tcp_tune_buffers(struct rds_tcp_net *tn, struct sock *sk);
+void rds_tcp_addrs(const struct sock *sk, struct in6_addr *laddr,
+		   struct in6_addr *faddr);
 void rds_tcp_abort(struct socket *sock);
 
 /* incoming.c */
@@ -304,7 +309,8 @@ void rds_tcp_end_news(struct rds_tcp_path *tp, const struct sock *sk);
 void rds_tcp_accept_soon(struct rds_tcp_net *tn);
 void rds_tcp_pending_attach(struct rds_tcp_pending *pa);
 void rds_tcp_pending_detach(struct rds_tcp_pending *pa);
-void rds_tcp_pending_close(struct rds_tcp_pending *pa);
+void rds_tcp_pending_close(struct rds_tcp_pending *pa, enum rds_tcp_end reason,
+			   int err);
 
 /* path.c */
 int rds_tcp_path_alloc(struct rds_path *path);
