@@ -138,7 +138,6 @@ int rds_ib_accept_request(struct rdma_cm_id *id,
 	if (!ic)
 		return rds_ib_accept_no(id);
 
-	ic->ic_state = RDS_IB_OFFERED;
 	ic->ic_responder = param->responder_resources;
 	ic->ic_initiator = param->initiator_depth;
 	ic->ic_retries = param->retry_count;
@@ -148,6 +147,9 @@ int rds_ib_accept_request(struct rdma_cm_id *id,
 
 	ic->ic_id = id;
 	id->context = ic;
+	rds_ib_handler_enter(ic);
+	rds_ib_conn_set_state(ic, RDS_IB_OFFERED);
+	rds_ib_handler_leave(ic);
 	if (rds_ib_accept_queue(ic))
 		return 0;
 

@@ -170,7 +170,7 @@ static void rds_ib_cm_request(struct rds_ib_conn *ic)
 	rds_ib_offer_credits(ic);
 	ic->ic_version = RDS_IB_VERSION_3_1;
 	rds_ib_priv_fill(ic, buf, &param);
-	ic->ic_state = RDS_IB_DIALING;
+	rds_ib_conn_set_state(ic, RDS_IB_DIALING);
 	queue_delayed_work(rds_ib_wq, &ic->ic_watchdog, RDS_IB_DIAL_TIMEOUT);
 	if (!rdma_connect_locked(id, &param))
 		return;
@@ -211,10 +211,11 @@ static void rds_ib_cm_come_up(struct rds_ib_conn *ic,
 		/* Set UP first. If rds_ib_rx_go_on() cannot take all now, the
 		 * path's work item goes on, but only if the state is UP.
 		 */
-		ic->ic_state = RDS_IB_UP;
+		rds_ib_conn_set_state(ic, RDS_IB_UP);
 		rds_ib_rx_go_on(ic);
+	} else {
+		rds_ib_conn_set_state(ic, RDS_IB_UP);
 	}
-	ic->ic_state = RDS_IB_UP;
 	cancel_delayed_work(&ic->ic_watchdog);
 	/* Last: from here on, core may shut the connection down. */
 	rds_path_connect_done(ip->ip_path);
@@ -297,9 +298,11 @@ int rds_ib_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	if (!ic)
 		return 0;
 
+	rds_ib_handler_enter(ic);
 	rds_ib_cm_do(ic, rds_ib_cm_action(ic->ic_state,
 					  rds_ib_cm_event(event->event)),
 		     event);
+	rds_ib_handler_leave(ic);
 	return 0;
 }
 
@@ -354,15 +357,15 @@ int rds_ib_dial(struct rds_ib_path *ip)
 	rds_ib_tune(id, RDS_IB_RETRIES);
 	rds_ib_path_set_conn(ip, ic);
 
-	ic->ic_state = RDS_IB_RESOLVING;
 	/*
 	 * Once the address is bound, the device may be removed. If that were
 	 * noticed before the request to resolve is queued, nothing would cancel
 	 * the request.
 	 */
-	rdma_lock_handler(id);
+	rds_ib_conn_lock(ic);
+	rds_ib_conn_set_state(ic, RDS_IB_RESOLVING);
 	ret = rds_ib_resolve(id, path);
-	rdma_unlock_handler(id);
+	rds_ib_conn_unlock(ic);
 	if (ret) {
 		rds_ib_path_set_conn(ip, NULL);
 		rds_ib_conn_free(ic);
@@ -391,7 +394,7 @@ static int rds_ib_answer(struct rds_ib_conn *ic)
 	param.responder_resources = min(param.responder_resources,
 					ic->ic_responder);
 	param.initiator_depth = min(param.initiator_depth, ic->ic_initiator);
-	ic->ic_state = RDS_IB_ACCEPTING;
+	rds_ib_conn_set_state(ic, RDS_IB_ACCEPTING);
 	queue_delayed_work(rds_ib_wq, &ic->ic_watchdog, RDS_IB_ACCEPT_TIMEOUT);
 	return rdma_accept(ic->ic_id, &param);
 }
@@ -408,9 +411,9 @@ int rds_ib_accept(struct rds_ib_path *ip, struct rds_ib_conn *ic)
 {
 	int ret;
 
-	rdma_lock_handler(ic->ic_id);
+	rds_ib_conn_lock(ic);
 	ret = rds_ib_answer(ic);
-	rdma_unlock_handler(ic->ic_id);
+	rds_ib_conn_unlock(ic);
 	if (ret) {
 		rds_ib_path_set_conn(ip, NULL);
 		rds_ib_conn_free(ic);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The action for each event of the connection manager in each state of a
- * connection, as a table.
+ * connection, and the states that may follow a state, as tables.
  *
  * A connection is created to dial, or for a request of the peer. Its states
  * lead in one direction only: to UP, then to CLOSED. An event that is not in
@@ -11,6 +11,7 @@
 #ifndef _RDS_IB_CM_TABLE_H
 #define _RDS_IB_CM_TABLE_H
 
+#include <linux/bits.h>
 #include <linux/types.h>
 
 /**
@@ -129,6 +130,38 @@ static inline enum rds_ib_action rds_ib_cm_action(enum rds_ib_state state,
 	    (unsigned int)event >= RDS_IB_EVENTS)
 		return RDS_IB_DO_NOTHING;
 	return table[state][event];
+}
+
+/**
+ * rds_ib_state_follows() - Check whether a state may follow another one
+ * @from: the state of the connection
+ * @to: the state that is to follow
+ *
+ * A connection may end in any state, but only once.
+ *
+ * Context: Any context.
+ * Return: true if it may; false otherwise, also if one of them is no state.
+ */
+static inline bool rds_ib_state_follows(enum rds_ib_state from,
+					enum rds_ib_state to)
+{
+	static const u8 table[RDS_IB_STATES] = {
+		[RDS_IB_IDLE]		= BIT(RDS_IB_RESOLVING) |
+					  BIT(RDS_IB_OFFERED) |
+					  BIT(RDS_IB_CLOSED),
+		[RDS_IB_RESOLVING]	= BIT(RDS_IB_DIALING) |
+					  BIT(RDS_IB_CLOSED),
+		[RDS_IB_DIALING]	= BIT(RDS_IB_UP) | BIT(RDS_IB_CLOSED),
+		[RDS_IB_OFFERED]	= BIT(RDS_IB_ACCEPTING) |
+					  BIT(RDS_IB_CLOSED),
+		[RDS_IB_ACCEPTING]	= BIT(RDS_IB_UP) | BIT(RDS_IB_CLOSED),
+		[RDS_IB_UP]		= BIT(RDS_IB_CLOSED),
+	};
+
+	if ((unsigned int)from >= RDS_IB_STATES ||
+	    (unsigned int)to >= RDS_IB_STATES)
+		return false;
+	return table[from] & BIT(to);
 }
 
 #endif /* _RDS_IB_CM_TABLE_H */

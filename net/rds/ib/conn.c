@@ -23,12 +23,14 @@
  */
 struct rds_ib_conn *rds_ib_conn_alloc(void)
 {
+	static struct lock_class_key key;
 	struct rds_ib_conn *ic = kzalloc(sizeof(*ic), GFP_KERNEL);
 
 	if (!ic)
 		return NULL;
 
 	ic->ic_state = RDS_IB_IDLE;
+	lockdep_init_map(&ic->ic_handler, "rds_ib_handler", &key, 0);
 	init_completion(&ic->ic_drained_sq);
 	init_completion(&ic->ic_drained_rq);
 	spin_lock_init(&ic->ic_tx_lock);
@@ -43,6 +45,29 @@ struct rds_ib_conn *rds_ib_conn_alloc(void)
 }
 
 ALLOW_ERROR_INJECTION(rds_ib_conn_alloc, NULL);
+
+/**
+ * rds_ib_conn_set_state() - Change the state of a connection
+ * @ic: the connection
+ * @state: the next state
+ *
+ * A peer cannot cause a change that the table does not have, because the table
+ * of events has no action that leads to one. Such a change is a bug of ours. It
+ * is reported and refused: the old state describes what has been set up, and
+ * events still find the actions for it. Above all, a connection that is CLOSED
+ * is being freed and must stay CLOSED, so that events have no effect.
+ *
+ * Context: Process context. The handler mutex is held.
+ */
+void rds_ib_conn_set_state(struct rds_ib_conn *ic, enum rds_ib_state state)
+{
+	enum rds_ib_state from = ic->ic_state;
+
+	lockdep_assert(lock_is_held(&ic->ic_handler));
+	if (WARN_ON_ONCE(!rds_ib_state_follows(from, state)))
+		return;
+	WRITE_ONCE(ic->ic_state, state);
+}
 
 /* Data may arrive before the connection manager learns that the connection is
  * established. Notify it.
@@ -242,10 +267,10 @@ static enum rds_ib_state rds_ib_conn_close(struct rds_ib_conn *ic)
 {
 	enum rds_ib_state state;
 
-	rdma_lock_handler(ic->ic_id);
+	rds_ib_conn_lock(ic);
 	state = ic->ic_state;
-	ic->ic_state = RDS_IB_CLOSED;
-	rdma_unlock_handler(ic->ic_id);
+	rds_ib_conn_set_state(ic, RDS_IB_CLOSED);
+	rds_ib_conn_unlock(ic);
 
 	spin_lock_bh(&ic->ic_rx_lock);
 	spin_lock(&ic->ic_tx_lock);

@@ -4,6 +4,7 @@
 #define _RDS_IB_CONN_H
 
 #include <linux/completion.h>
+#include <linux/lockdep.h>
 #include <net/ipv6.h>
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
@@ -40,7 +41,9 @@ struct rds_ib_watchdog {
  * @ic_dev_item: entry in &rds_ib_device.dv_conns
  * @ic_ip: the path; NULL until the connection has one; changed under dv_lock
  *	once @ic_dev is set
- * @ic_state: changed under the handler mutex only, once events can arrive
+ * @ic_state: changed by rds_ib_conn_set_state() only
+ * @ic_handler: stands for the handler mutex, which is private to the connection
+ *	manager, so that lockdep can tell whether it is held
  * @ic_request: the peer's request, if the peer has made the connection
  * @ic_priv: private data that the peer has sent while connecting
  * @ic_version: protocol version to use
@@ -77,6 +80,7 @@ struct rds_ib_conn {
 	struct list_head	ic_dev_item;
 	struct rds_ib_path	*ic_ip;
 	enum rds_ib_state	ic_state;
+	struct lockdep_map	ic_handler;
 	struct rds_conn_request	ic_request;
 	struct rds_ib_priv	ic_priv;
 	u16			ic_version;
@@ -129,6 +133,52 @@ struct rds_ib_path {
 };
 
 /**
+ * rds_ib_handler_enter() - Record that the handler mutex is held
+ * @ic: the connection
+ *
+ * Context: Process context. The handler mutex of its CM ID is held.
+ */
+static inline void rds_ib_handler_enter(struct rds_ib_conn *ic)
+{
+	lock_map_acquire(&ic->ic_handler);
+}
+
+/**
+ * rds_ib_handler_leave() - Record that the handler mutex is unlocked next
+ * @ic: the connection
+ *
+ * Context: Process context. The handler mutex of its CM ID is held.
+ */
+static inline void rds_ib_handler_leave(struct rds_ib_conn *ic)
+{
+	lock_map_release(&ic->ic_handler);
+}
+
+/**
+ * rds_ib_conn_lock() - Lock the handler mutex of a connection
+ * @ic: the connection, with its CM ID
+ *
+ * Context: Process context, may sleep. Takes the handler mutex.
+ */
+static inline void rds_ib_conn_lock(struct rds_ib_conn *ic)
+{
+	rdma_lock_handler(ic->ic_id);
+	rds_ib_handler_enter(ic);
+}
+
+/**
+ * rds_ib_conn_unlock() - Unlock the handler mutex of a connection
+ * @ic: the connection
+ *
+ * Context: Process context. The handler mutex is held.
+ */
+static inline void rds_ib_conn_unlock(struct rds_ib_conn *ic)
+{
+	rds_ib_handler_leave(ic);
+	rdma_unlock_handler(ic->ic_id);
+}
+
+/**
  * rds_ib_is_v6() - Check whether a path uses IPv6
  * @path: the path
  *
@@ -171,6 +221,7 @@ void rds_ib_conn_end(struct rds_ib_conn *ic);
 
 /* conn.c */
 struct rds_ib_conn *rds_ib_conn_alloc(void);
+void rds_ib_conn_set_state(struct rds_ib_conn *ic, enum rds_ib_state state);
 int rds_ib_conn_set_up(struct rds_ib_conn *ic);
 void rds_ib_conn_free(struct rds_ib_conn *ic);
 

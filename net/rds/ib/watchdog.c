@@ -58,12 +58,12 @@ void rds_ib_watchdog_work(struct work_struct *work)
 					      struct rds_ib_conn, ic_watchdog);
 	bool again = false;
 
-	rdma_lock_handler(ic->ic_id);
+	rds_ib_conn_lock(ic);
 	if (ic->ic_state == RDS_IB_DIALING || ic->ic_state == RDS_IB_ACCEPTING)
 		rds_ib_drop(ic, RDS_DROP_TIMEOUT);
 	else if (ic->ic_state == RDS_IB_UP)
 		again = rds_ib_watchdog_up(ic);
-	rdma_unlock_handler(ic->ic_id);
+	rds_ib_conn_unlock(ic);
 	if (again)
 		rds_ib_watchdog_start(ic);
 }
