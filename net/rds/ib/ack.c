@@ -10,6 +10,7 @@
  * under that lock, no ack is posted any more.
  */
 #include "ib.h"
+#include "trace.h"
 
 /* Delay of an ack that the peer has not asked for */
 #define RDS_IB_ACK_DELAY	(HZ / 5)
@@ -27,10 +28,13 @@ static void rds_ib_ack_done(struct ib_cq *cq, struct ib_wc *wc)
 	ic->ic_ack.ak_busy = false;
 	spin_unlock_bh(&ic->ic_tx_lock);
 
-	if (wc->status != IB_WC_SUCCESS)
-		rds_ib_drop(ic, rds_ib_send_reason(wc->status));
-	else
+	if (wc->status == IB_WC_SUCCESS) {
 		rds_ib_ack_try(ic);
+		return;
+	}
+	trace_rds_ib_wc_error(ic, ic->ic_qpn, RDS_IB_WR_ACK, wc->status,
+			      wc->vendor_err);
+	rds_ib_drop(ic, rds_ib_send_reason(wc->status));
 }
 
 /* A stock peer accepts an ack only if it is above the last one on the

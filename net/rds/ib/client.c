@@ -23,6 +23,7 @@
 #include <linux/slab.h>
 
 #include "ib.h"
+#include "trace.h"
 
 /* Jiffies from the event that a port is up to the check of its connections */
 #define RDS_IB_RENEW_DELAY	(HZ / 5)
@@ -83,7 +84,7 @@ static void rds_ib_device_event(struct ib_event_handler *handler,
 	}
 }
 
-static int rds_ib_client_add(struct ib_device *dev)
+static int rds_ib_device_add(struct ib_device *dev)
 {
 	struct rds_ib_device *d;
 	int ret;
@@ -118,6 +119,14 @@ static int rds_ib_client_add(struct ib_device *dev)
 	return 0;
 }
 
+static int rds_ib_client_add(struct ib_device *dev)
+{
+	int ret = rds_ib_device_add(dev);
+
+	trace_rds_ib_device_add(dev, ret);
+	return ret;
+}
+
 static void rds_ib_client_remove(struct ib_device *dev, void *client_data)
 {
 	struct rds_ib_device *d = rds_ib_device_delist(dev);
@@ -125,6 +134,7 @@ static void rds_ib_client_remove(struct ib_device *dev, void *client_data)
 	if (!d)
 		return;
 
+	trace_rds_ib_device_remove(dev, 0);
 	ib_unregister_event_handler(&d->dv_events);
 	cancel_delayed_work_sync(&d->dv_renew);
 	rds_ib_unlisten_device(dev);
@@ -138,6 +148,7 @@ static void rds_ib_client_remove(struct ib_device *dev, void *client_data)
 	rds_ib_reg_qp_destroy(d);
 	ib_dealloc_pd(d->dv_pd);
 	kfree(d);
+	trace_rds_ib_device_gone(dev, 0);
 }
 
 static struct ib_client rds_ib_client = {

@@ -16,6 +16,7 @@
 #include <net/ipv6.h>
 
 #include "ib.h"
+#include "trace.h"
 
 /* Timeout to resolve an address, or a route, in milliseconds */
 #define RDS_IB_RESOLVE_TIMEOUT	5000
@@ -292,6 +293,7 @@ int rds_ib_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	struct rds_ib_conn *ic = id->context;
 
 	rds_ib_stat_inc(ib_evt_handler_call);
+	trace_rds_ib_cm_event(id, event, ic ? ic->ic_state : RDS_IB_IDLE);
 	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 		return rds_ib_accept_request(id, &event->param.conn);
 	/* If a device is removed, the client callback closes its listeners. */
@@ -344,6 +346,9 @@ int rds_ib_dial(struct rds_ib_path *ip)
 		return -ENOMEM;
 
 	ic->ic_ip = ip;
+	ic->ic_request.laddr = path->laddr;
+	ic->ic_request.faddr = path->faddr;
+	ic->ic_request.tos = path->tos;
 	id = rdma_create_id(path->net, rds_ib_cm_handler, ic, RDMA_PS_TCP,
 			    IB_QPT_RC);
 	if (IS_ERR(id)) {

@@ -49,6 +49,13 @@ static inline bool rds_dma_is_direct(struct device *dev)
 }
 #endif
 
+/* Since 6.10, a trace event takes the source of a string from __string(). */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define rds_assign_str(dst, src)	__assign_str(dst)
+#else
+#define rds_assign_str(dst, src)	__assign_str(dst, src)
+#endif
+
 /* dma_need_sync() may return true for any memory that is not mapped directly.
  * For such memory, check instead whether the device is coherent.
  */

@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 
 #include "ib.h"
+#include "trace.h"
 
 /* Longest wait for the posted WRs of one queue */
 #define RDS_IB_DRAIN_TIMEOUT	(5 * HZ)
@@ -67,6 +68,7 @@ void rds_ib_conn_set_state(struct rds_ib_conn *ic, enum rds_ib_state state)
 	if (WARN_ON_ONCE(!rds_ib_state_follows(from, state)))
 		return;
 	WRITE_ONCE(ic->ic_state, state);
+	trace_rds_ib_state(ic, from, state);
 }
 
 /* Data may arrive before the connection manager learns that the connection is
@@ -121,10 +123,12 @@ static noinline int rds_ib_conn_create_qp(struct rds_ib_conn *ic, u32 send,
 		attr.cap.max_inline_data = 0;
 		ret = rdma_create_qp(ic->ic_id, ic->ic_dev->dv_pd, &attr);
 	}
-	if (!ret)
-		ic->ic_tx.tx_inline = min_t(u32, attr.cap.max_inline_data,
-					    RDS_IB_INLINE);
-	return ret;
+	if (ret)
+		return ret;
+	ic->ic_qpn = ic->ic_id->qp->qp_num;
+	ic->ic_tx.tx_inline = min_t(u32, attr.cap.max_inline_data,
+				    RDS_IB_INLINE);
+	return 0;
 }
 
 ALLOW_ERROR_INJECTION(rds_ib_conn_create_qp, ERRNO);

@@ -17,6 +17,28 @@
 
 struct rds_ib_device;
 
+/**
+ * enum rds_ib_wr_kind - kinds of work requests, for the trace
+ * @RDS_IB_WR_SEND: a fragment of a message or of a congestion map
+ * @RDS_IB_WR_READ: an RDMA read
+ * @RDS_IB_WR_WRITE: an RDMA write
+ * @RDS_IB_WR_ATOMIC: an atomic operation
+ * @RDS_IB_WR_ACK: an ack that is sent alone
+ * @RDS_IB_WR_RECV: a receive buffer
+ * @RDS_IB_WR_REG: a registration, or the end of one
+ *
+ * If a work request has failed, its completion does not have the opcode.
+ */
+enum rds_ib_wr_kind {
+	RDS_IB_WR_SEND,
+	RDS_IB_WR_READ,
+	RDS_IB_WR_WRITE,
+	RDS_IB_WR_ATOMIC,
+	RDS_IB_WR_ACK,
+	RDS_IB_WR_RECV,
+	RDS_IB_WR_REG,
+};
+
 #define RDS_IB_PORT_V4		18634
 #define RDS_IB_PORT_V6		16385
 
@@ -44,7 +66,8 @@ struct rds_ib_watchdog {
  * @ic_state: changed by rds_ib_conn_set_state() only
  * @ic_handler: stands for the handler mutex, which is private to the connection
  *	manager, so that lockdep can tell whether it is held
- * @ic_request: the peer's request, if the peer has made the connection
+ * @ic_request: the peer's request. If we dial, only the addresses and the type
+ *	of service are set, for the trace: unlike @ic_ip, they never go away.
  * @ic_priv: private data that the peer has sent while connecting
  * @ic_version: protocol version to use
  * @ic_responder: RDMA reads that the peer's request wants to make
@@ -52,6 +75,7 @@ struct rds_ib_watchdog {
  * @ic_retries: retry count in the peer's request
  * @ic_credits_told: receive buffers announced to the peer while connecting; 0
  *	if they are not counted
+ * @ic_qpn: number of the QP; 0 before it is created
  * @ic_cq: completions of both work queues
  * @ic_drained_sq: completed when the send queue is empty
  * @ic_drained_rq: completed when the receive queue is empty
@@ -88,6 +112,7 @@ struct rds_ib_conn {
 	u8			ic_initiator;
 	u8			ic_retries;
 	u32			ic_credits_told;
+	u32			ic_qpn;
 	struct ib_cq		*ic_cq;
 	struct completion	ic_drained_sq;
 	struct completion	ic_drained_rq;

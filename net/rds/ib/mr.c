@@ -19,6 +19,7 @@
 
 #include "compat.h"
 #include "ib.h"
+#include "trace.h"
 
 /* Maximum size of a segment: some hosts cannot map a larger one for a device */
 #define RDS_IB_MR_SEGMENT	SZ_64K
@@ -60,6 +61,19 @@ static void rds_ib_mr_take_down(struct rds_ib_mr *im, struct rds_ib_device *d)
 					   0);
 	sg_free_table(&im->im_sgt);
 	rds_ib_device_put(d);
+}
+
+/* End a registration that rds_ib_mr_map() has made. @err: 0 if its owner ends
+ * it, or -ENODEV if the removal of the device does.
+ */
+static void rds_ib_mr_end(struct rds_ib_mr *im, struct rds_ib_device *d,
+			  int err)
+{
+	const struct ib_mr *mr = im->im_fm->fm_mr;
+
+	trace_rds_ib_mr_unmap(d, mr->rkey, mr->length, rds_ib_mr_npages(mr),
+			      err);
+	rds_ib_mr_take_down(im, d);
 }
 
 /* Check whether the device accesses a copy of the memory, as it does where a
@@ -244,9 +258,11 @@ void *rds_ib_mr_map(struct net *net, const struct in6_addr *laddr, int ifindex,
 		goto err_device;
 
 	*key = im->im_fm->fm_mr->rkey;
+	trace_rds_ib_mr_map(d, *key, mem->len, mem->nr, 0);
 	return im;
 
 err_device:
+	trace_rds_ib_mr_map(d, 0, mem->len, mem->nr, ret);
 	rds_ib_mr_take_down(im, d);
 err_free:
 	kfree(im);
@@ -295,7 +311,7 @@ void rds_ib_mr_unmap(void *handle)
 	struct rds_ib_device *d = rds_ib_mr_unlist(im);
 
 	if (d)
-		rds_ib_mr_take_down(im, d);
+		rds_ib_mr_end(im, d, 0);
 	else
 		wait_for_completion(&im->im_gone);
 	kfree(im);
@@ -327,7 +343,7 @@ void rds_ib_mrs_end(struct rds_ib_device *d)
 	struct rds_ib_mr *im;
 
 	while ((im = rds_ib_mr_next(d))) {
-		rds_ib_mr_take_down(im, d);
+		rds_ib_mr_end(im, d, -ENODEV);
 		/* From here on, rds_ib_mr_unmap() may free the MR. */
 		complete(&im->im_gone);
 	}

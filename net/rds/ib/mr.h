@@ -5,6 +5,8 @@
 
 #include <linux/bitmap.h>
 #include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/pfn.h>
 #include <linux/spinlock.h>
 #include <net/rds/transport.h>
 #include <rdma/ib_verbs.h>
@@ -59,6 +61,18 @@ struct rds_ib_mr_pool {
 	u32			mp_nr;
 	u32			mp_low;
 };
+
+/**
+ * rds_ib_mr_npages() - Count the pages of the memory of a registration
+ * @mr: the verbs object, to which memory has been assigned
+ *
+ * Context: Any context.
+ * Return: the number of pages.
+ */
+static inline u32 rds_ib_mr_npages(const struct ib_mr *mr)
+{
+	return PFN_UP(offset_in_page(mr->iova) + mr->length);
+}
 
 /* reg_qp.c */
 void rds_ib_reg_qp_init(struct rds_ib_device *d);

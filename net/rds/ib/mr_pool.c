@@ -39,6 +39,7 @@
 #include <linux/slab.h>
 
 #include "ib.h"
+#include "trace.h"
 
 /* Time between two runs of the work item that shrinks the pools, in jiffies */
 #define RDS_IB_MR_POOL_LOOK	(5 * HZ)
@@ -329,9 +330,15 @@ static bool rds_ib_frmr_may_keep(const struct rds_ib_frmr *fm,
 static bool rds_ib_frmr_is_idle(struct rds_ib_frmr *fm,
 				struct rds_ib_device *d)
 {
-	if (fm->fm_state == RDS_IB_FRMR_VALID)
-		fm->fm_state = rds_ib_frmr_invalidate(fm, d) ?
-			       RDS_IB_FRMR_UNKNOWN : RDS_IB_FRMR_IDLE;
+	const struct ib_mr *mr = fm->fm_mr;
+	int err;
+
+	if (fm->fm_state == RDS_IB_FRMR_VALID) {
+		err = rds_ib_frmr_invalidate(fm, d);
+		fm->fm_state = err ? RDS_IB_FRMR_UNKNOWN : RDS_IB_FRMR_IDLE;
+		trace_rds_ib_mr_invalidate(d, mr->rkey, mr->length,
+					   rds_ib_mr_npages(mr), err);
+	}
 	return fm->fm_state == RDS_IB_FRMR_IDLE;
 }
 

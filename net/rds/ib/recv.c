@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 
 #include "ib.h"
+#include "trace.h"
 
 static void rds_ib_recv_broken(struct rds_ib_conn *ic,
 			       enum rds_drop_reason reason)
@@ -243,8 +244,11 @@ void rds_ib_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	rds_ib_stat_inc(ib_rx_cq_event);
 	spin_lock_bh(&ic->ic_rx_lock);
 	rds_ib_rx_count(ic);
-	if (wc->status != IB_WC_SUCCESS)
+	if (wc->status != IB_WC_SUCCESS) {
+		trace_rds_ib_wc_error(ic, ic->ic_qpn, RDS_IB_WR_RECV,
+				      wc->status, wc->vendor_err);
 		rds_ib_drop(ic, rds_ib_recv_reason(wc->status));
+	}
 
 	if (wc->status != IB_WC_SUCCESS || ic->ic_closing ||
 	    ic->ic_rx.rx_broken) {

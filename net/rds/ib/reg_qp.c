@@ -25,6 +25,7 @@
 #include <rdma/ib_cache.h>
 
 #include "ib.h"
+#include "trace.h"
 
 /* Maximum number of work requests in flight on one QP */
 #define RDS_IB_REG_QP_SLOTS	64
@@ -43,12 +44,14 @@
  * @qs_item: entry in &rds_ib_reg_qp.rp_idle while the slot is unused
  * @qs_cqe: completion handler of the work request
  * @qs_status: status of the completed work request
+ * @qs_vendor_err: the device's own code for a failure
  * @qs_done: completed when the work request has ended
  */
 struct rds_ib_reg_qp_slot {
 	struct list_head	qs_item;
 	struct ib_cqe		qs_cqe;
 	enum ib_wc_status	qs_status;
+	u32			qs_vendor_err;
 	struct completion	qs_done;
 };
 
@@ -276,6 +279,7 @@ static void rds_ib_reg_qp_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	slot = container_of(wc->wr_cqe, struct rds_ib_reg_qp_slot, qs_cqe);
 	slot->qs_status = wc->status;
+	slot->qs_vendor_err = wc->vendor_err;
 	complete(&slot->qs_done);
 }
 
@@ -403,14 +407,11 @@ static int rds_ib_reg_qp_await(struct rds_ib_reg_qp *rq,
 					    RDS_IB_REG_QP_TIMEOUT);
 		return -ETIMEDOUT;
 	}
-	switch (slot->qs_status) {
-	case IB_WC_SUCCESS:
+	if (slot->qs_status == IB_WC_SUCCESS)
 		return 0;
-	case IB_WC_WR_FLUSH_ERR:
-		return -EAGAIN;
-	default:
-		return -EIO;
-	}
+	trace_rds_ib_wc_error(NULL, rq->rp_qp->qp_num, RDS_IB_WR_REG,
+			      slot->qs_status, slot->qs_vendor_err);
+	return slot->qs_status == IB_WC_WR_FLUSH_ERR ? -EAGAIN : -EIO;
 }
 
 /* Post a work request, and wait for its end. Returns 0; -EAGAIN if it was not

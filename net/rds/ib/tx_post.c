@@ -3,6 +3,7 @@
  * Posting of batched work requests, and the check for room for another one.
  */
 #include "ib.h"
+#include "trace.h"
 
 /**
  * rds_ib_tx_post() - Post the batched work requests
@@ -70,6 +71,7 @@ static bool rds_ib_tx_has_room(struct rds_ib_conn *ic, u8 *news)
  */
 int rds_ib_tx_room(struct rds_ib_conn *ic, u8 *news)
 {
+	bool was_stalled;
 	int ret;
 
 	if (likely(rds_ib_tx_has_room(ic, news)))
@@ -81,7 +83,7 @@ int rds_ib_tx_room(struct rds_ib_conn *ic, u8 *news)
 	ret = rds_ib_tx_post(ic);
 	if (ret)
 		return ret;
-	set_bit(0, &ic->ic_tx.tx_stalled);
+	was_stalled = test_and_set_bit(0, &ic->ic_tx.tx_stalled);
 	/* Pairs with the one in rds_ib_tx_unstall(). */
 	smp_mb__after_atomic();
 	if (rds_ib_tx_has_room(ic, news)) {
@@ -89,5 +91,7 @@ int rds_ib_tx_room(struct rds_ib_conn *ic, u8 *news)
 		return 0;
 	}
 	rds_ib_stat_inc(ib_tx_stalled);
+	if (!was_stalled)
+		trace_rds_ib_tx_stall(ic);
 	return -EAGAIN;
 }

@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 
 #include "ib.h"
+#include "trace.h"
 
 /**
  * rds_ib_tx_init() - Set up the send ring of a connection
@@ -226,8 +227,10 @@ void rds_ib_tx_unstall(struct rds_ib_conn *ic)
 	/* Pairs with the one in rds_ib_tx_room(). */
 	smp_mb();
 	if (test_bit(0, &ic->ic_tx.tx_stalled) &&
-	    test_and_clear_bit(0, &ic->ic_tx.tx_stalled))
+	    test_and_clear_bit(0, &ic->ic_tx.tx_stalled)) {
+		trace_rds_ib_tx_unstall(ic);
 		rds_path_kick(ic->ic_ip->ip_path, RDS_KICK_SEND);
+	}
 }
 
 /**
@@ -286,6 +289,30 @@ static void rds_ib_op_failed(struct rds_message *msg, enum ib_wc_status status)
 	}
 }
 
+static enum rds_ib_wr_kind rds_ib_tx_kind(const struct rds_ib_tx_slot *slot)
+{
+	if (slot->ts_op != RDS_IB_OP_PART && slot->ts_op != RDS_IB_OP_LAST)
+		return RDS_IB_WR_SEND;
+	switch (slot->ts_msg->m_op->op_kind) {
+	case RDS_OP_READ:
+		return RDS_IB_WR_READ;
+	case RDS_OP_WRITE:
+		return RDS_IB_WR_WRITE;
+	default:
+		return RDS_IB_WR_ATOMIC;
+	}
+}
+
+static void rds_ib_send_failed(struct rds_ib_conn *ic,
+			       const struct rds_ib_tx_slot *slot,
+			       const struct ib_wc *wc)
+{
+	trace_rds_ib_wc_error(ic, ic->ic_qpn, rds_ib_tx_kind(slot), wc->status,
+			      wc->vendor_err);
+	if (slot->ts_op)
+		rds_ib_op_failed(slot->ts_msg, wc->status);
+}
+
 /* The device processes work requests in order. If one fails by itself, and is
  * not flushed because of another, then the unsignaled ones before it have
  * arrived.
@@ -316,8 +343,8 @@ void rds_ib_send_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	rds_ib_stat_inc(ib_tx_cq_event);
 	atomic_inc(&ic->ic_completed);
-	if (!ok && slot->ts_op)
-		rds_ib_op_failed(slot->ts_msg, wc->status);
+	if (!ok)
+		rds_ib_send_failed(ic, slot, wc);
 	nr = rds_ib_ring_covers(&tx->tx_ring, slot - tx->tx_slots);
 	while (nr--)
 		rds_ib_tx_put(ic, nr ? rds_ib_send_preceded(wc->status) : ok);

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Definitions of the tracepoints. */
+#include "compat.h"
+#include "ib.h"
+
+#define CREATE_TRACE_POINTS
+#include "trace.h"
