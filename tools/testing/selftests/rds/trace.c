@@ -1,0 +1,600 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tests of the tracepoints of the transports: each one fires when it should,
+ * with the right fields. Every test has a trace instance of its own.
+ */
+#include "harness.h"
+#include "roce.h"
+#include "tracing.h"
+#include "veth.h"
+
+#include <endian.h>
+#include <fcntl.h>
+#include <net/if.h>
+
+#define TCP_PORT	16385
+
+/* A port of which the last three bits are 0, so it names path 0 */
+#define PEER_PORT	40000
+
+#define LARGEST		(1 << 20)
+
+static char buf[LARGEST];
+
+/* The header of a message, as RDS over TCP has it */
+struct header {
+	uint64_t sequence;
+	uint64_t ack;
+	uint32_t len;
+	uint16_t sport;
+	uint16_t dport;
+	uint8_t rest[24];
+};
+
+/* If RDS_VARIANTS has no variant of a fixture, its tests run without one. */
+#define NEED_VARIANT() do {						\
+	if (!variant)							\
+		SKIP(return, "RDS_VARIANTS has no variant of this");	\
+} while (0)
+
+/* TCP, between two namespaces */
+
+FIXTURE(tcp_trace) {
+	int a;			/* at the higher address */
+	int b;			/* at the lower address, which dials */
+	struct rds_name a_name, b_name;
+	const char *high, *low;	/* the addresses, as events show them */
+	/* The ends of a connection, as events of its sockets show them */
+	char dial[128];		/* at the lower end */
+	char accept[128];	/* at the higher end */
+	char knock[128];	/* at the higher end, if that end has dialed */
+};
+
+FIXTURE_VARIANT(tcp_trace) {
+	bool near_is_low;
+	const char *near, *far;
+	const char *shown_near, *shown_far;
+};
+
+FIXTURE_VARIANT_ADD(tcp_trace, tcp_ipv4) {
+	.near_is_low = true,
+	.near = VETH_NEAR_IPV4,
+	.far = VETH_FAR_IPV4,
+	.shown_near = "::ffff:" VETH_NEAR_IPV4,
+	.shown_far = "::ffff:" VETH_FAR_IPV4,
+};
+
+FIXTURE_VARIANT_ADD(tcp_trace, tcp_ipv6) {
+	.near = VETH_NEAR_IPV6,
+	.far = VETH_FAR_IPV6,
+	.shown_near = VETH_NEAR_IPV6,
+	.shown_far = VETH_FAR_IPV6,
+};
+
+static void __attribute__((constructor)) choose_variants(void);
+
+FIXTURE_SETUP(tcp_trace)
+{
+	int near, far;
+
+	if (!variant)
+		return;
+	ASSERT_EQ(0, rds_netns());
+	ASSERT_EQ(0, ERR(veth_setup()));
+	near = rds_bound(variant->near, 0);
+	far = veth_far_bound(variant->far, 0);
+	ASSERT_LE(0, near);
+	ASSERT_LE(0, far);
+	ASSERT_EQ(0, trace_begin("rds_tcp"));
+	self->a = variant->near_is_low ? far : near;
+	self->b = variant->near_is_low ? near : far;
+	self->a_name = rds_sockname(self->a);
+	self->b_name = rds_sockname(self->b);
+	self->high = variant->near_is_low ? variant->shown_far :
+					    variant->shown_near;
+	self->low = variant->near_is_low ? variant->shown_near :
+					   variant->shown_far;
+	snprintf(self->dial, sizeof(self->dial),
+		 "\\[%s\\]:[0-9]+ > \\[%s\\]:%u", self->low, self->high,
+		 TCP_PORT);
+	snprintf(self->accept, sizeof(self->accept),
+		 "\\[%s\\]:%u > \\[%s\\]:[0-9]+", self->high, TCP_PORT,
+		 self->low);
+	snprintf(self->knock, sizeof(self->knock),
+		 "\\[%s\\]:[0-9]+ > \\[%s\\]:%u", self->high, self->low,
+		 TCP_PORT);
+}
+
+FIXTURE_TEARDOWN(tcp_trace)
+{
+	if (!variant)
+		return;
+	trace_end();
+	close(self->a);
+	close(self->b);
+}
+
+/* A connection from @port, or from any port, that no path has taken */
+static const char *from(const char *laddr, const char *faddr, unsigned int port)
+{
+	static char text[128];
+
+	if (port)
+		snprintf(text, sizeof(text), "%s < \\[%s\\]:%u", laddr, faddr,
+			 port);
+	else
+		snprintf(text, sizeof(text), "%s < \\[%s\\]:[0-9]+", laddr,
+			 faddr);
+	return text;
+}
+
+/* Do @call in the namespace of the low or of the high end. */
+#define AT(low_end, call) ({						\
+	bool far_ = (low_end) != variant->near_is_low;			\
+	long at_;							\
+									\
+	ASSERT_EQ(0, far_ ? veth_cross() : 0);				\
+	at_ = ERR(call);						\
+	ASSERT_EQ(0, far_ ? veth_back() : 0);				\
+	at_;								\
+})
+
+/* Connect to @to by TCP alone, from @port of the address of @from. */
+static int raw_connect(struct rds_name from, struct rds_name to,
+		       unsigned int port)
+{
+	int fd = socket(from.sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	/* Both families have the port at the same place. */
+	from.in.sin_port = htons(port);
+	to.in.sin_port = htons(TCP_PORT);
+	if (fd < 0 || rds_set(fd, SOL_SOCKET, SO_REUSEADDR, 1) ||
+	    bind(fd, &from.sa, from.len) || connect(fd, &to.sa, to.len))
+		return -1;
+	return fd;
+}
+
+static struct header raw_header(uint64_t sequence, uint32_t len,
+				const struct rds_name *to)
+{
+	struct header hdr = {
+		.sequence = htobe64(sequence),
+		.len = htobe32(len),
+		.sport = htobe16(1000),
+		.dport = htobe16(rds_port(to)),
+	};
+
+	return hdr;
+}
+
+TEST_F(tcp_trace, a_socket_is_attached_and_detached)
+{
+	NEED_VARIANT();
+	ASSERT_EQ(3, rds_sendto(self->b, "abc", 3, 0, &self->a_name));
+	ASSERT_EQ(3, rds_recv(self->a, buf, sizeof(buf)));
+	EXPECT_TRUE(traced("rds_tcp_attach", self->dial,
+			   "path=0 dialed state=CLOSE err=0 unread=0"));
+	EXPECT_TRUE(traced("rds_tcp_pending_end",
+			   from(self->high, self->low, 0),
+			   "reason=offered err=0 age_ms="));
+	EXPECT_TRUE(traced("rds_tcp_attach", self->accept,
+			   "path=0 accepted state=ESTABLISHED err=0 unread="));
+
+	/* The connections are made again. */
+	ASSERT_EQ(0, AT(true, rds_sysctl_set("tcp/rds_tcp_sndbuf", "0")));
+	EXPECT_TRUE(traced("rds_tcp_detach", self->dial,
+			   "path=0 dialed state=.* err=.* unread=0"));
+	EXPECT_TRUE(traced("rds_tcp_detach", self->accept,
+			   "path=0 accepted state=.* err=.* unread=0"));
+}
+
+/* The higher end dials only to be noticed. */
+TEST_F(tcp_trace, a_knock_is_refused)
+{
+	NEED_VARIANT();
+	ASSERT_EQ(3, rds_sendto(self->a, "abc", 3, 0, &self->b_name));
+	ASSERT_EQ(3, rds_recv(self->b, buf, sizeof(buf)));
+	EXPECT_TRUE(traced("rds_tcp_refuse",
+			   from(self->low, self->high, 0),
+			   "reason=knock err=0 age_ms=0"));
+	EXPECT_TRUE(traced("rds_tcp_attach", self->knock,
+			   "path=0 dialed"));
+	EXPECT_TRUE(traced("rds_tcp_detach", self->knock,
+			   "path=0 dialed state=(CLOSE|ESTABLISHED)"));
+}
+
+TEST_F(tcp_trace, our_own_address_is_refused)
+{
+	int fd;
+
+	NEED_VARIANT();
+	/* The reset may come before the call returns. */
+	fd = AT(false, raw_connect(self->a_name, self->a_name, PEER_PORT));
+	EXPECT_TRUE(traced("rds_tcp_refuse",
+			   from(self->high, self->high, PEER_PORT),
+			   "reason=local err=0"));
+	if (fd >= 0)
+		close(fd);
+}
+
+static int dial(FIXTURE_DATA(tcp_trace) *self,
+		const FIXTURE_VARIANT(tcp_trace) *variant,
+		struct __test_metadata *_metadata, unsigned int port)
+{
+	int fd = AT(true, raw_connect(self->b_name, self->a_name, port));
+
+	EXPECT_LE(0, fd);
+	return fd;
+}
+
+TEST_F(tcp_trace, a_pending_connection_ends)
+{
+	struct header hdr = raw_header(1, LARGEST + 1, &self->a_name);
+	int silent, fd;
+
+	NEED_VARIANT();
+	silent = dial(self, variant, _metadata, PEER_PORT + 8);
+	close(dial(self, variant, _metadata, PEER_PORT));
+	EXPECT_TRUE(traced("rds_tcp_pending_end",
+			   from(self->high, self->low, PEER_PORT),
+			   "reason=closed err=-104"));
+
+	fd = dial(self, variant, _metadata, PEER_PORT + 16);
+	ASSERT_EQ(sizeof(hdr), write(fd, &hdr, sizeof(hdr)));
+	EXPECT_TRUE(traced("rds_tcp_pending_end",
+			   from(self->high, self->low, PEER_PORT + 16),
+			   "reason=oversized err=-90"));
+	close(fd);
+
+	EXPECT_TRUE(traced("rds_tcp_pending_end",
+			   from(self->high, self->low, PEER_PORT + 8),
+			   "reason=silent err=0 age_ms=[0-9]{4,}"));
+	close(silent);
+}
+
+TEST_F(tcp_trace, a_peer_makes_too_many_connections)
+{
+	int fd[12];
+	unsigned int i;
+
+	NEED_VARIANT();
+	for (i = 0; i < 12; i++)
+		fd[i] = dial(self, variant, _metadata, PEER_PORT + i);
+	EXPECT_TRUE(traced("rds_tcp_pending_end",
+			   from(self->high, self->low, PEER_PORT),
+			   "reason=peer-limit err=0"));
+	for (i = 0; i < 12; i++)
+		close(fd[i]);
+}
+
+/* Send messages until the peer does not read any more. */
+static unsigned int flood(int fd, const struct rds_name *to)
+{
+	static char frame[sizeof(struct header) + 1000];
+	struct timeval patience = { .tv_sec = 3 };
+	unsigned int sent = 0;
+	struct header hdr;
+
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	do {
+		hdr = raw_header(++sent, 1000, to);
+		memcpy(frame, &hdr, sizeof(hdr));
+	} while (sent < 100000 &&
+		 send(fd, frame, sizeof(frame), 0) == sizeof(frame));
+	return sent;
+}
+
+/* The peer ignores that the port is congested. */
+TEST_F(tcp_trace, the_receiver_pauses_and_resumes)
+{
+	unsigned int left = 100000;
+	int fd;
+
+	NEED_VARIANT();
+	ASSERT_EQ(0, AT(false, rds_sysctl_set("rx_held_max", "65536")));
+	fd = dial(self, variant, _metadata, PEER_PORT);
+	ASSERT_GT(left, flood(fd, &self->a_name));
+	EXPECT_TRUE(traced("rds_tcp_rx_pause", self->accept,
+			   "path=0 accepted state=ESTABLISHED err=-105"));
+	while (left-- && rds_recv(self->a, buf, sizeof(buf)) == 1000)
+		if (rds_queued(self->a) < 1)
+			break;
+	EXPECT_TRUE(traced("rds_tcp_rx_resume", self->accept,
+			   "path=0 accepted state=[A-Z_]+ err=0 unread=[1-9]"));
+	close(fd);
+}
+
+/* Limit the memory of all TCP sockets, or read the limit. */
+static int tcp_mem(char *text, size_t size, bool set)
+{
+	int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	ssize_t done = -1;
+	int fd;
+
+	if (home < 0 || rds_initial_netns())
+		return -1;
+	fd = open("/proc/sys/net/ipv4/tcp_mem", O_RDWR | O_CLOEXEC);
+	if (fd >= 0)
+		done = set ? write(fd, text, strlen(text)) :
+			     read(fd, text, size - 1);
+	if (done >= 0 && !set)
+		text[done] = '\0';
+	close(fd);
+	if (setns(home, CLONE_NEWNET))
+		abort();
+	close(home);
+	return done < 0 ? -1 : 0;
+}
+
+/* There is room in the send buffer, but no memory to fill it. TCP may find some
+ * all the same: then the counter of sends without memory does not rise.
+ */
+TEST_F(tcp_trace, a_send_ends_with_an_error)
+{
+	char before[64], none[] = "0 0 0";
+	bool failed, found = false;
+	int64_t count;
+
+	NEED_VARIANT();
+	ASSERT_EQ(0, AT(true, rds_sysctl_set("tcp/rds_tcp_sndbuf", "1000000")));
+	ASSERT_EQ(3, rds_sendto(self->b, "abc", 3, 0, &self->a_name));
+	ASSERT_EQ(3, rds_recv(self->a, buf, sizeof(buf)));
+	ASSERT_TRUE(veth_lanes_up(self->a, self->b));
+	ASSERT_EQ(0, tcp_mem(before, sizeof(before), false));
+	ASSERT_EQ(0, tcp_mem(none, 0, true));
+	rds_sndbuf(self->b, 2 * LARGEST);
+	count = rds_counter(self->b, "send_delayed_retry");
+	rds_sendto(self->b, buf, LARGEST, 0, &self->a_name);
+	failed = rds_await_counter(self->b, "send_delayed_retry", count + 1);
+	if (failed)
+		found = traced("rds_tcp_send_error", self->dial,
+			       "path=[0-7] dialed state=ESTABLISHED err=-12");
+	ASSERT_EQ(0, tcp_mem(before, 0, true));
+	EXPECT_EQ(LARGEST, rds_recv(self->a, buf, sizeof(buf)));
+	if (!failed)
+		SKIP(return, "TCP has found memory");
+	EXPECT_TRUE(found);
+}
+
+/* IB, from a device of each test to itself */
+
+#define DEV		"roce7"
+#define RDMA_DEV	"rxe7"
+
+FIXTURE(ib_trace) {
+	int a, b;
+	struct rds_name a_name, b_name;
+	bool has_device;
+	char a_to_b[96];	/* the addresses, as events show them */
+	char b_to_a[96];
+};
+
+FIXTURE_VARIANT(ib_trace) {
+	const char *a, *b;
+	const char *shown_a, *shown_b;
+	unsigned int prefix;
+};
+
+FIXTURE_VARIANT_ADD(ib_trace, ib_ipv4) {
+	.a = "10.77.0.1",
+	.b = "10.77.0.2",
+	.shown_a = "::ffff:10.77.0.1",
+	.shown_b = "::ffff:10.77.0.2",
+	.prefix = 24,
+};
+
+FIXTURE_VARIANT_ADD(ib_trace, ib_ipv6) {
+	.a = "fd77::1",
+	.b = "fd77::2",
+	.shown_a = "fd77::1",
+	.shown_b = "fd77::2",
+	.prefix = 64,
+};
+
+static void __attribute__((constructor)) choose_variants(void)
+{
+	rds_choose_variants(&_tcp_trace_fixture_object, rds_wants_variant);
+	rds_choose_variants(&_ib_trace_fixture_object, rds_wants_variant);
+}
+
+/* The GID of an address may come later than the address. */
+static int await_bound(const char *addr)
+{
+	unsigned int left;
+	int fd = -1;
+
+	for (left = 300; left; left--) {
+		fd = rds_socket();
+		if (!rds_set(fd, SOL_RDS, SO_RDS_TRANSPORT, RDS_TRANS_IB) &&
+		    !rds_bind(fd, rds_name(addr, 0)))
+			return fd;
+		close(fd);
+		usleep(100000);
+	}
+	return -1;
+}
+
+FIXTURE_SETUP(ib_trace)
+{
+	if (!variant)
+		return;
+	snprintf(self->a_to_b, sizeof(self->a_to_b), "%s > %s",
+		 variant->shown_a, variant->shown_b);
+	snprintf(self->b_to_a, sizeof(self->b_to_a), "%s > %s",
+		 variant->shown_b, variant->shown_a);
+	ASSERT_EQ(0, roce_setup());
+	ASSERT_EQ(0, roce_enter());
+	ASSERT_EQ(0, trace_begin("rds_ib"));
+	self->has_device = true;
+	ASSERT_EQ(0, system("ip link add " DEV " type dummy"));
+	ASSERT_EQ(0, rds_up(DEV));
+	ASSERT_EQ(0, system("rdma link add " RDMA_DEV " type rxe netdev " DEV));
+	ASSERT_EQ(0, rds_address_on(DEV, variant->a, variant->prefix));
+	ASSERT_EQ(0, rds_address_on(DEV, variant->b, variant->prefix));
+	self->a = await_bound(variant->a);
+	self->b = await_bound(variant->b);
+	ASSERT_LE(0, self->a);
+	ASSERT_LE(0, self->b);
+	self->a_name = rds_sockname(self->a);
+	self->b_name = rds_sockname(self->b);
+}
+
+/* If the interface is deleted, the RDMA device is removed, too. */
+FIXTURE_TEARDOWN(ib_trace)
+{
+	if (!variant)
+		return;
+	trace_end();
+	close(self->a);
+	close(self->b);
+	if (self->has_device && if_nametoindex(DEV))
+		EXPECT_EQ(0, system("ip link del " DEV));
+}
+
+static bool works(FIXTURE_DATA(ib_trace) *self, size_t len)
+{
+	return rds_sendto(self->a, buf, len, 0, &self->b_name) ==
+	       (ssize_t)len &&
+	       rds_recv(self->b, buf, sizeof(buf)) == (ssize_t)len;
+}
+
+/* Read @len bytes of the memory of socket b. */
+static long read_far(FIXTURE_DATA(ib_trace) *self, uint64_t cookie, size_t len)
+{
+	struct rds_iovec vec = { (uintptr_t)buf, len };
+	struct rds_rdma_args args = {
+		.cookie = cookie,
+		.remote_vec = { 0, len },
+		.local_vec_addr = (uintptr_t)&vec,
+		.nr_local = 1,
+	};
+	struct rds_msg msg;
+
+	rds_msg_init(&msg, "", 0);
+	rds_msg_to(&msg, &self->b_name);
+	rds_msg_add(&msg, SOL_RDS, RDS_CMSG_RDMA_ARGS, &args, sizeof(args));
+	return ERR(sendmsg(self->a, &msg.hdr, 0));
+}
+
+TEST_F(ib_trace, a_connection_is_made)
+{
+	NEED_VARIANT();
+	ASSERT_TRUE(works(self, 3));
+	EXPECT_TRUE(traced("rds_ib_cm_event", self->a_to_b,
+			   "qp=0 event=ADDR_RESOLVED .*state=RESOLVING"));
+	EXPECT_TRUE(traced("rds_ib_cm_event", self->a_to_b,
+			   "qp=0 event=ROUTE_RESOLVED .*state=RESOLVING"));
+	EXPECT_TRUE(traced("rds_ib_cm_event", self->b_to_a,
+			   "qp=0 event=CONNECT_REQUEST status=0 state=IDLE"));
+	EXPECT_TRUE(traced("rds_ib_cm_event", self->a_to_b,
+			   "qp=[1-9].* event=ESTABLISHED .*state=DIALING"));
+	EXPECT_TRUE(traced("rds_ib_state", self->a_to_b,
+			   "tos=0 qp=0 IDLE -> RESOLVING"));
+	EXPECT_TRUE(traced("rds_ib_state", self->a_to_b,
+			   "tos=0 qp=[1-9].* RESOLVING -> DIALING"));
+	EXPECT_TRUE(traced("rds_ib_state", self->a_to_b,
+			   "tos=0 qp=[1-9].* DIALING -> UP"));
+	EXPECT_TRUE(traced("rds_ib_state", self->b_to_a,
+			   "tos=0 qp=0 IDLE -> OFFERED"));
+	EXPECT_TRUE(traced("rds_ib_state", self->b_to_a,
+			   "tos=0 qp=[1-9].* OFFERED -> ACCEPTING"));
+	EXPECT_TRUE(traced("rds_ib_state", self->b_to_a,
+			   "tos=0 qp=[1-9].* ACCEPTING -> UP"));
+}
+
+TEST_F(ib_trace, a_work_request_fails)
+{
+	NEED_VARIANT();
+	ASSERT_TRUE(works(self, 3));
+	ASSERT_EQ(0, read_far(self, 0x12345678, 100));
+	EXPECT_TRUE(traced("rds_ib_wc_error", self->a_to_b,
+			   "qp=[1-9].* wr=read status=REM_ACCESS_ERR vendor"));
+	EXPECT_TRUE(traced("rds_ib_state", self->a_to_b,
+			   "tos=0 qp=[1-9].* UP -> CLOSED"));
+}
+
+TEST_F(ib_trace, memory_is_registered)
+{
+	static char memory[3 * 4096] __attribute__((aligned(4096)));
+	uint64_t cookie;
+
+	NEED_VARIANT();
+	ASSERT_TRUE(works(self, 3));
+	ASSERT_EQ(0, rds_sysctl_set("ib/mr_pool_software", "1"));
+	ASSERT_EQ(0, rds_get_mr(self->b, memory + 4000, 5000,
+				RDS_RDMA_READWRITE, &cookie));
+	EXPECT_EQ(0, rds_free_mr(self->b, cookie));
+	EXPECT_EQ(0, rds_sysctl_set("ib/mr_pool_software", "0"));
+	EXPECT_TRUE(traced("rds_ib_mr_map", "dev=" RDMA_DEV,
+			   "rkey=0x%x len=5000 npages=3 err=0",
+			   (uint32_t)cookie));
+	EXPECT_TRUE(traced("rds_ib_mr_unmap", "dev=" RDMA_DEV,
+			   "rkey=0x%x len=5000 npages=3 err=0",
+			   (uint32_t)cookie));
+	EXPECT_TRUE(traced("rds_ib_mr_invalidate", "dev=" RDMA_DEV,
+			   "rkey=0x%x len=5000 npages=3 err=0",
+			   (uint32_t)cookie));
+}
+
+/*
+ * Send messages of more work requests than the send queue has slots. Returns
+ * true if the sender has stalled, which a fast device may prevent.
+ */
+static bool stalls(FIXTURE_DATA(ib_trace) *self)
+{
+	const int count = 4, len = LARGEST;
+	int64_t before = rds_counter(self->a, "ib_tx_stalled");
+	int i;
+
+	rds_sndbuf(self->a, 2 * count * len);
+	rds_rcvbuf(self->b, 2 * count * len);
+	for (i = 0; i < count; i++)
+		rds_sendto(self->a, buf, len, 0, &self->b_name);
+	for (i = 0; i < count; i++)
+		if (rds_recv(self->b, buf, sizeof(buf)) != len)
+			return false;
+	return rds_counter(self->a, "ib_tx_stalled") > before;
+}
+
+TEST_F(ib_trace, the_sender_stalls)
+{
+	char before[32];
+	bool stalled;
+
+	NEED_VARIANT();
+	ASSERT_EQ(0, rds_sysctl_read("ib/max_send_wr", before, sizeof(before)));
+	ASSERT_EQ(0, rds_sysctl_set("ib/max_send_wr", "32"));
+	stalled = stalls(self);
+	EXPECT_EQ(0, rds_sysctl_set("ib/max_send_wr", before));
+	if (!stalled)
+		SKIP(return, "The device has completed everything at once");
+	EXPECT_TRUE(traced("rds_ib_tx_stall", self->a_to_b,
+			   "qp=[1-9].* limited=0 credits=.* slots="));
+	EXPECT_TRUE(traced("rds_ib_tx_unstall", self->a_to_b,
+			   "qp=[1-9].* limited=0 credits=.* slots=[1-9]"));
+}
+
+TEST_F(ib_trace, a_device_comes_and_goes)
+{
+	static char memory[4096] __attribute__((aligned(4096)));
+	uint64_t cookie;
+
+	NEED_VARIANT();
+	ASSERT_TRUE(works(self, 3));
+	ASSERT_EQ(0, rds_get_mr(self->b, memory, 100, RDS_RDMA_READWRITE,
+				&cookie));
+	ASSERT_EQ(0, system("ip link del " DEV));
+	EXPECT_TRUE(traced("rds_ib_device_add", "dev=" RDMA_DEV,
+			   "err=0"));
+	EXPECT_TRUE(traced("rds_ib_device_remove", "dev=" RDMA_DEV,
+			   "err=0"));
+	EXPECT_TRUE(traced("rds_ib_mr_unmap", "dev=" RDMA_DEV,
+			   "rkey=0x%x len=100 npages=1 err=-19",
+			   (uint32_t)cookie));
+	EXPECT_TRUE(traced("rds_ib_state", self->a_to_b,
+			   "tos=0 qp=[1-9].* UP -> CLOSED"));
+	EXPECT_TRUE(traced("rds_ib_device_gone", "dev=" RDMA_DEV,
+			   "err=0"));
+}
+
+TEST_HARNESS_MAIN
