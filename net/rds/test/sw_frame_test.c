@@ -140,8 +140,8 @@ static struct kunit_case rds_sw_frame_cases[] = {
 };
 
 static struct kunit_suite rds_sw_frame_suite = {
-	.name = "rds_sw_frame",
-	.test_cases = rds_sw_frame_cases,
+	.name		= "rds_sw_frame",
+	.test_cases	= rds_sw_frame_cases,
 };
 
 kunit_test_suite(rds_sw_frame_suite);
