@@ -130,7 +130,7 @@ TEST_F(solo, bounds)
 }
 
 /*
- * The memory is the host's, whoever owns the namespace. So a namespace cannot
+ * The memory belongs to the host, not to the namespace. So a namespace cannot
  * exceed the limits of the host.
  */
 TEST_F(solo, limits_on_memory_are_the_hosts)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer that the kernel connects to, and that answers other than it should.
- * The kernel tries again, and as soon as the peer behaves, it gets every
- * message once. What a good answer says is heeded.
+ * A peer to which the kernel connects, and which sends an invalid reply. The
+ * kernel tries again, and as soon as the peer replies correctly, it receives
+ * every message once. The kernel obeys the fields of a valid reply.
  */
 #include "asked.h"
 
@@ -15,9 +15,9 @@ FIXTURE(answer) {
 	struct hello6 hello;
 };
 
-/* What is changed in an honest answer, and what becomes of it */
+/* The change to a valid reply, and its outcome */
 FIXTURE_VARIANT(answer) {
-	/* Instead of the honest version, if not 0; 0xff for 0 */
+	/* Instead of the valid version, if not 0; 0xff stands for 0 */
 	uint8_t major;
 	uint8_t minor;
 	bool no_minors;
@@ -29,7 +29,7 @@ FIXTURE_VARIANT(answer) {
 	uint8_t reserved;
 	uint16_t reserved_too;
 	uint32_t last;
-	/* The kernel takes it. */
+	/* The kernel accepts it. */
 	bool good;
 };
 
@@ -46,7 +46,7 @@ FIXTURE_VARIANT_ADD(answer, without_minors) {
 	.no_minors = true, .good = true,
 };
 
-/* It is the connection that says whose it is. */
+/* The connection identifies the peer, not these addresses. */
 FIXTURE_VARIANT_ADD(answer, with_its_addresses_swapped) {
 	.addresses_swapped = true, .good = true,
 };
@@ -112,7 +112,7 @@ FIXTURE_TEARDOWN(answer)
 	site_tear_down(&self->site);
 }
 
-/* What the kernel says of itself when it asks */
+/* Check the kernel's request. */
 static void check_request(struct __test_metadata *_metadata, struct site *site)
 {
 	struct hello6 want = hello6_honest(SITE_NEAR6, site->address), got;
@@ -152,12 +152,12 @@ TEST_F(answer, is_judged)
 	EXPECT_CURED(0);
 }
 
-/* Few credits in the answer, and no more of them */
+/* Few credits in the reply, and no more of them */
 FIXTURE(credit) {
 	struct site site;
 };
 
-/* @counts: the kernel offers some, too */
+/* @counts: the kernel announces credits, too */
 FIXTURE_VARIANT(credit) {
 	unsigned int count;
 	bool counts;
@@ -214,7 +214,9 @@ TEST_F(credit, is_not_overdrawn)
 	EXPECT_TRUE(site_honest(site));
 }
 
-/* Buffers that there are from the beginning, as one who counts them is told */
+/* The buffers that the kernel has from the beginning, as it announces them to a
+ * peer that uses credits
+ */
 FIXTURE(buffers) {
 	struct site site;
 };
@@ -253,12 +255,12 @@ TEST_F(buffers, are_there_when_it_connects)
 	EXPECT_EQ(variant->told, ntohl(got.tail.credits));
 }
 
-/* A type of service, which has a connection for itself */
+/* A type of service, which has a connection of its own */
 FIXTURE(service) {
 	struct site site;
 };
 
-/* @usual: what the administrator wants of all who do not say */
+/* @usual: the administrator's default type */
 FIXTURE_VARIANT(service) {
 	uint8_t tos;
 	uint8_t usual;
@@ -275,7 +277,7 @@ FIXTURE_VARIANT_ADD(service, of_an_unusual_type) {
 #define CONFIGFS "/sys/kernel/config"
 #define CM_CONFIG CONFIGFS "/rdma_cm/rxe0"
 
-/* RoCE has one, and configfs is where it is set. */
+/* RoCE has a default type, which is set in configfs. */
 static bool has_usual_type(void)
 {
 	return !site_is_iwarp() && !access(CONFIGFS, F_OK);
@@ -332,7 +334,7 @@ TEST_F(service, is_asked_of_the_network)
 	EXPECT_TRUE(site_hear_all(site, 0, WAITING));
 	if (site_is_iwarp())
 		return;
-	/* What packets between the two carry, as the kernel has asked for */
+	/* The packets between the two carry what the kernel has requested. */
 	ASSERT_EQ(0, ibv_query_qp(site->peer.qp, &attr, IBV_QP_AV, &init));
 	EXPECT_EQ(variant->seen, attr.ah_attr.grh.traffic_class);
 }

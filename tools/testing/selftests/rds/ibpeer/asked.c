@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer that the kernel connects to, and that says no, answers late or not at
- * all, or is lost. The kernel tries again, and as soon as the peer behaves, it
- * gets every message once.
+ * A peer to which the kernel connects, and which rejects the request, replies
+ * late or not at all, or is lost. The kernel tries again, and as soon as the
+ * peer replies correctly, it receives every message once.
  */
 #include "asked.h"
 
-/* Manners to say no, each three times before the answer is yes */
+/* Ways to reject a request, each three times before the peer accepts */
 FIXTURE(refusal) {
 	struct site site;
 };
 
 FIXTURE_VARIANT(refusal) {
-	/* What it says: so many bytes, alike but for a number in front */
+	/* The private data: so many bytes, all alike, with a number in front */
 	unsigned int len;
 	uint32_t number;
 	unsigned char byte;
-	/* Says nothing, but goes */
+	/* The peer does not reply, but closes. */
 	bool goes;
 };
 
@@ -70,7 +70,7 @@ TEST_F(refusal, is_survived)
 	EXPECT_CURED(0);
 }
 
-/* Five seconds, until the kernel gives up */
+/* The kernel gives up after five seconds. */
 TEST_F(asked, and_silent_it_is_asked_again)
 {
 	struct site *site = &self->site;
@@ -80,7 +80,7 @@ TEST_F(asked, and_silent_it_is_asked_again)
 	EXPECT_TRUE(site_honest(site));
 	ASSERT_TRUE(site_answer(site, 0, false));
 	EXPECT_CURED(0);
-	/* What comes so late is not heeded. */
+	/* A reply as late as this is ignored. */
 	EXPECT_FALSE(first.over);
 	peer_reject(&first, NULL, 0);
 	peer_free(&first);
@@ -88,7 +88,7 @@ TEST_F(asked, and_silent_it_is_asked_again)
 	EXPECT_TRUE(site_is_up(site));
 }
 
-/* Completions of the device for so many messages */
+/* Return the number of completions of the device for so many messages. */
 static int64_t completions(struct site *site, unsigned int count,
 			   unsigned int len)
 {
@@ -109,7 +109,7 @@ static int64_t completions(struct site *site, unsigned int count,
 	return rds_counter(site->fd, "ib_tx_cq_event") - before;
 }
 
-/* There is one now and then: but not so seldom that much memory would wait. */
+/* There are few completions, but enough so that not much memory waits. */
 TEST_F(asked, there_are_few_completions_of_small_messages)
 {
 	struct site *site = &self->site;
@@ -140,10 +140,11 @@ TEST_F(asked, and_gone_with_the_answer_it_is_asked_again)
 }
 
 /*
- * The peer asks, too, before it answers. If it marks its request, it knows
- * whose connection is kept: the one of the lower address. If not, it may take a
- * request for news of a lost connection when its own is up, so the kernel has
- * an answer to its own request before it gives one.
+ * The peer requests a connection, too, before it replies. If it marks its
+ * request, both ends choose the same connection: that of the lower address. If
+ * it does not, it may take a request as a sign that the connection is lost when
+ * its own is up. So the kernel waits for the reply to its own request before it
+ * replies.
  */
 FIXTURE(duel) {
 	struct site site;
@@ -155,7 +156,7 @@ FIXTURE(duel) {
 FIXTURE_VARIANT(duel) {
 	bool below;
 	bool marked;
-	/* It takes the kernel's request. */
+	/* The peer accepts the kernel's request. */
 	bool yields;
 };
 
@@ -216,8 +217,8 @@ TEST_F(duel, is_decided)
 	EXPECT_CURED(0);
 }
 
-/* Messages that have been sent are sent again, but for those that the peer has
- * got.
+/* Messages that have been sent are sent again, except those that the peer has
+ * received.
  */
 FIXTURE(again) {
 	struct site site;
@@ -231,7 +232,8 @@ FIXTURE_VARIANT(again) {
 FIXTURE_VARIANT_ADD(again, all) { .ack = 0, .first = 0 };
 FIXTURE_VARIANT_ADD(again, what_it_has_not_got) { .ack = 4, .first = 4 };
 FIXTURE_VARIANT_ADD(again, nothing) { .ack = WAITING, .first = WAITING };
-/* It speaks of somebody who had this address before the kernel was started. */
+/* The ack is about an end that had this address before the kernel was started.
+ */
 FIXTURE_VARIANT_ADD(again, all_if_it_speaks_of_another_life) {
 	.ack = 500, .first = 0,
 };
@@ -251,7 +253,9 @@ FIXTURE_TEARDOWN(again)
 	site_tear_down(&self->site);
 }
 
-/* Without receive buffers it has got nothing, for all that the kernel knows. */
+/* Without receive buffers the peer has received nothing, as far as the kernel
+ * can tell.
+ */
 TEST_F(again, is_sent)
 {
 	struct site *site = &self->site;
@@ -263,14 +267,15 @@ TEST_F(again, is_sent)
 	peer_free(&site->peer);
 	ASSERT_TRUE(site_answer(site, variant->ack, false));
 	EXPECT_CURED(variant->first);
-	/* The numbers go on. */
+	/* The sequence numbers continue. */
 	ASSERT_TRUE(site_send(site, WAITING, 3));
 	EXPECT_TRUE(site_hear_all(site, WAITING, 3));
 }
 
-/* Messages of the peer's have come by an earlier connection. A peer that keeps
- * the last number it was told of does not heed it a second time, when it has
- * sent once more what that acknowledges.
+/* Messages of the peer have arrived by an earlier connection. A peer that keeps
+ * the last number that was acknowledged ignores it the second time, when it has
+ * sent again the messages that it acknowledges. So the kernel must not repeat
+ * it.
  */
 FIXTURE(back) {
 	struct site site;
@@ -298,7 +303,7 @@ FIXTURE_TEARDOWN(back)
 	site_tear_down(&self->site);
 }
 
-/* What the kernel acknowledges by frames that carry nothing else */
+/* Return what the kernel acknowledges by a frame that carries nothing else. */
 static uint64_t hear_ack(struct site *site)
 {
 	unsigned char payload[PEER_SLOT];
@@ -343,7 +348,7 @@ TEST_F(back, it_is_told_of_what_has_come_since)
 	EXPECT_TRUE(site_talks(site, 10));
 }
 
-/* At an address where nobody is, and then somebody */
+/* An address at which nothing listens, and later the peer does */
 FIXTURE(nobody) {
 	struct site site;
 };

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A peer that the kernel connects to, because there are messages for it.
+ * A peer to which the kernel connects, because there are messages for it.
  *
- * The addresses are IPv6 ones: the kernel listens to each one of them by
- * itself, which leaves some to others, and to all IPv4 addresses at once.
+ * The addresses are IPv6 addresses: the kernel listens on each of them
+ * separately, so that other programs can use some. It listens on all IPv4
+ * addresses at once.
  */
 #ifndef ASKED_H
 #define ASKED_H
 
 #include "test.h"
 
-/* Messages that wait for the peer */
+/* The number of messages that wait for the peer */
 #define WAITING 10
 
-/* Once the peer behaves, all is as it should be. */
+/* Once the peer replies correctly, everything works. */
 #define EXPECT_CURED(FIRST) do {					\
 	EXPECT_TRUE(site_hear_all(&self->site, FIRST,			\
 				  WAITING - (FIRST)));			\

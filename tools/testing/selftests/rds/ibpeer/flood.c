@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Acks that cannot be, while messages are on their way: of a socket that stays,
- * and of many that are closed with messages in flight.
+ * Invalid acks while messages are in flight: of a socket that stays, and of
+ * many that are closed with messages in flight
  */
 #include "test.h"
 
@@ -18,7 +18,7 @@ FIXTURE(flood) {
 };
 
 FIXTURE_VARIANT(flood) {
-	/* Acknowledged, if not what has been heard: that, or so many more */
+	/* The number to acknowledge; if 0, the last one received plus @more */
 	uint64_t ack;
 	uint64_t more;
 };
@@ -80,7 +80,7 @@ static void *flood_churner(void *data)
 	return NULL;
 }
 
-/* As it was sent, whoever has sent it. Returns which one it is, or -1. */
+/* Check a message of any of the sockets. Return its number, or -1. */
 static int64_t flood_number(const struct frame *frame, const void *payload)
 {
 	uint32_t number;
@@ -130,7 +130,8 @@ TEST_F(flood, loses_nothing)
 	ASSERT_EQ(FLOOD, next);
 	atomic_store(&self->over, true);
 	pthread_join(self->churner, NULL);
-	/* The last one heard is acknowledged, and that has an effect. */
+	/* Acknowledge the last one received, and check that this has an effect.
+	 */
 	while (peer_hear(&site->peer, &frame, payload, 500) >= 0)
 		if (frame.seq)
 			ack = be64toh(frame.seq);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer that connects in good order, and then sends what it should not. The
- * kernel gives nothing of that to a socket, ends the connection, and serves
- * others as before.
+ * A peer that connects correctly, and then sends invalid frames. The kernel
+ * delivers none of them to a socket, ends the connection, and serves other
+ * peers as before.
  */
 #include "test.h"
 
@@ -26,7 +26,8 @@ FIXTURE_TEARDOWN(frames)
 	site_tear_down(&self->site);
 }
 
-/* Nothing has been delivered, the connection has ended, others go on. */
+/* Nothing has been delivered, the connection has ended, other peers are served.
+ */
 #define EXPECT_ENDED() do {						\
 	EXPECT_TRUE(peer_await_end(&self->site.peer));			\
 	EXPECT_TRUE(site_await_drop(&self->site));			\
@@ -34,7 +35,7 @@ FIXTURE_TEARDOWN(frames)
 	EXPECT_TRUE(site_honest(&self->site));				\
 } while (0)
 
-/* The connection stands, and so do others. */
+/* The connection stays up, and other peers are served. */
 #define EXPECT_BORNE() do {						\
 	EXPECT_TRUE(site_talks(&self->site, LEN));			\
 	EXPECT_TRUE(site_is_up(&self->site));				\
@@ -42,7 +43,7 @@ FIXTURE_TEARDOWN(frames)
 	EXPECT_TRUE(site_honest(&self->site));				\
 } while (0)
 
-/* The header of the message that is next */
+/* Return the header of the next message. */
 static struct frame next(struct site *site, uint32_t len)
 {
 	return frame_data(site->seq, len, SITE_PEER_PORT, SITE_PORT);
@@ -96,7 +97,7 @@ TEST_F(frames, with_a_wrong_checksum_in_the_middle_end_it)
 	EXPECT_ENDED();
 }
 
-/* What differs in the second fragment of a message */
+/* The field that differs in the second fragment of a message */
 FIXTURE(change) {
 	struct site site;
 	unsigned char bytes[FRAME_MAX_MSG];
@@ -166,7 +167,7 @@ TEST_F(frames, that_are_too_many_end_it)
 	EXPECT_ENDED();
 }
 
-/* What a header says of the length, and what comes with it */
+/* The length in the header, and the length of the payload */
 FIXTURE(length) {
 	struct site site;
 	unsigned char bytes[FRAME_MAX_MSG];
@@ -282,7 +283,9 @@ TEST_F(frames, with_any_other_flags_are_delivered)
 	unsigned int flags;
 
 	for (flags = 2; flags < 256; flags++) {
-		/* The others are sent once more, for all that is known. */
+		/* Each frame has a new number: one with an old number would be
+		 * a duplicate.
+		 */
 		frame = next(&self->site, 10);
 		self->site.seq++;
 		frame.flags = flags;
@@ -296,7 +299,9 @@ TEST_F(frames, with_any_other_flags_are_delivered)
 	EXPECT_BORNE();
 }
 
-/* As a device may send them that is not told in time that they have come */
+/* A device may send frames again that have arrived, if the acknowledgment is
+ * late.
+ */
 TEST_F(frames, that_come_again_are_dropped)
 {
 	struct site *site = &self->site;
@@ -316,7 +321,7 @@ TEST_F(frames, that_come_again_are_dropped)
 	EXPECT_TRUE(rds_await_counter(site->fd, "ib_rx_repeated", before + 3));
 	EXPECT_BORNE();
 
-	/* A peer that begins anew does so by another connection. */
+	/* A peer that starts with new numbers does so by another connection. */
 	peer_hang_up(&site->peer);
 	ASSERT_TRUE(site_await_drop(site));
 	peer_free(&site->peer);
@@ -376,7 +381,8 @@ TEST_F(frames, with_acks_beyond_what_was_sent_harm_nobody)
 		if (!peer_send(&self->site.peer, &ack, NULL, 0))
 			break;
 	}
-	/* It may take them for what they are. If not, messages still come. */
+	/* The kernel may treat them as invalid. If not, messages still arrive.
+	 */
 	if (site_talks(&self->site, 10)) {
 		ASSERT_EQ(10, rds_sendto(self->site.fd, self->bytes, 10, 0,
 					 &self->site.name));
@@ -401,7 +407,7 @@ TEST_F(frames, with_credits_without_end_harm_nobody)
 	EXPECT_BORNE();
 }
 
-/* Of other lengths than the right one, as long as they can be */
+/* Maps of all lengths other than the right one, up to the maximum */
 TEST_F(frames, of_maps_with_wrong_lengths_change_nothing)
 {
 	static const unsigned int lens[] = {
@@ -468,7 +474,8 @@ TEST_F(frames, that_ping_are_answered)
 	EXPECT_BORNE();
 }
 
-/* Requests other than SEND, to keys that the kernel never gave anybody */
+/* Requests other than SEND, with keys that the kernel has never given to a peer
+ */
 FIXTURE(request) {
 	struct site site;
 	unsigned char bytes[FRAME_MAX_MSG];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the device registers memory by is kept for the next: nothing of the
- * memory before may be within a peer's reach then.
+ * The registration of the device is kept for the next region: a peer can then
+ * access nothing of the region before.
  */
 #include "site_memory.h"
 
@@ -25,13 +25,13 @@ FIXTURE_TEARDOWN(kept)
 	memory_teardown(_metadata, &self->memory, NULL);
 }
 
-/* Keys of one registration differ in the last byte. */
+/* The keys of one registration differ in the last byte. */
 static bool is_same_registration(uint64_t a, uint64_t b)
 {
 	return (uint32_t)(a ^ b) < 256;
 }
 
-/* An old cookie is worth nothing where other memory is now. */
+/* An old cookie gives no access to the memory that is registered now. */
 TEST_F(kept, has_another_key_for_the_next)
 {
 	struct site *site = &self->memory.site;
@@ -58,7 +58,7 @@ TEST_F(kept, has_another_key_for_the_next)
 	EXPECT_TRUE(site_honest(site));
 }
 
-/* Nor is there anything to reach between the two. */
+/* Between two regions, nothing is accessible. */
 TEST_F(kept, reaches_nothing_meanwhile)
 {
 	struct site *site = &self->memory.site;
@@ -76,7 +76,7 @@ TEST_F(kept, reaches_nothing_meanwhile)
 	EXPECT_TRUE(site_honest(site));
 }
 
-/* Nothing of the memory before, which was larger, is within reach. */
+/* The region before, which was larger, is not accessible. */
 TEST_F(kept, has_the_bounds_of_the_next)
 {
 	struct site *site = &self->memory.site;
@@ -93,7 +93,7 @@ TEST_F(kept, has_the_bounds_of_the_next)
 	EXPECT_TRUE(site_honest(site));
 }
 
-/* Nor is there a right that only the one before had. */
+/* The rights of the region before are not valid any more. */
 TEST_F(kept, has_the_rights_of_the_next)
 {
 	struct site *site = &self->memory.site;
@@ -127,7 +127,7 @@ TEST_F(kept, never_has_the_same_key_again)
 		for (j = 0; j < i; j++)
 			ASSERT_NE(cookie[j], cookie[i]);
 	}
-	/* For that some have to be made now and then. */
+	/* For this some registrations have to be created now and then. */
 	made = rds_counter(self->fd, "ib_rdma_mr_8k_alloc") - made;
 	EXPECT_LE(KEYS / 128, made);
 	EXPECT_GT(KEYS / 32, made);
@@ -135,7 +135,7 @@ TEST_F(kept, never_has_the_same_key_again)
 		  rds_counter(self->fd, "ib_rdma_mr_8k_reused"));
 }
 
-/* Whether it is kept or not is the device's affair. */
+/* Whether it is kept depends on the device. */
 TEST_F(kept, after_a_peer_has_invalidated_it)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND_WITH_INV };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * User memory that is registered, and a peer that reaches for it: what it may,
- * and what it may not, and for how long.
+ * User memory that is registered, and a peer that accesses it: what it can
+ * access, what it cannot, and for how long.
  */
 #include "site_memory.h"
 
@@ -38,7 +38,7 @@ TEST_F(memory, is_written_and_read)
 	EXPECT_TRUE(site_honest(site));
 }
 
-/* Stock cannot do that. */
+/* The stock modules cannot do this. */
 TEST_F(memory, is_registered_before_there_is_a_connection)
 {
 	struct rds_get_mr_for_dest_args args = {
@@ -110,7 +110,8 @@ static struct rdma_cm_id *take_port(const char *address)
 	return NULL;
 }
 
-/* The connection knows the device; nobody has to be asked for it. */
+/* The connection determines the device, so no port has to be bound to find it.
+ */
 TEST_F(memory, is_registered_when_all_ports_are_taken)
 {
 	struct site *site = &self->site;
@@ -131,7 +132,8 @@ TEST_F(memory, is_registered_when_all_ports_are_taken)
 	EXPECT_EQ(0, memcmp(self->bytes, self->area, PAGE));
 }
 
-/* What is beyond what a peer was given ends its connection, and no more. */
+/* Access beyond what the peer was given ends its connection, and nothing else.
+ */
 FIXTURE(beyond) {
 	FIXTURE_DATA(memory) memory;
 	uint64_t cookie;
@@ -187,7 +189,7 @@ TEST_F(beyond, ends_the_connection)
 	EXPECT_TRUE(site_honest(site));
 }
 
-/* A peer that was given a key can make it void, and ends its connection. */
+/* A peer that was given a key can invalidate it, which ends its connection. */
 TEST_F(memory, that_a_peer_invalidates)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND_WITH_INV };
@@ -205,7 +207,7 @@ TEST_F(memory, that_a_peer_invalidates)
 	EXPECT_TRUE(site_honest(site));
 }
 
-/* Its owner takes it away, and goes on. */
+/* The owner unmaps the memory and continues. */
 TEST_F(memory, that_is_unmapped_or_left)
 {
 	struct site *site = &self->site;
@@ -216,7 +218,7 @@ TEST_F(memory, that_is_unmapped_or_left)
 	ASSERT_EQ(PEER_UP, site_dial(site));
 	ASSERT_EQ(0, rds_get_mr(site->fd, self->area, LEN, RDS_RDMA_READWRITE,
 				&cookie));
-	/* A child has its own. */
+	/* A child has its own copy. */
 	pid = fork();
 	if (!pid) {
 		while (self->area[0] != 0xee && usleep(1000) == 0)
@@ -259,7 +261,7 @@ TEST_F(memory, that_is_none)
 	ASSERT_NE(MAP_FAILED, no_write);
 	EXPECT_EQ(-EFAULT, rds_get_mr(fd, no_write, PAGE, RDS_RDMA_READWRITE,
 				      &cookie));
-	/* Nowhere to put the cookie: CVE-2026-46053 */
+	/* The address for the cookie is not mapped: CVE-2026-46053 */
 	EXPECT_EQ(-EFAULT, rds_get_mr(fd, self->area, PAGE, 0, (void *)8));
 	EXPECT_EQ(1, cookie);
 	EXPECT_EQ(self->pinned, rds_pages_pinned());
@@ -289,7 +291,7 @@ static long send_cmsg(int fd, const struct rds_name *to, int type,
 	return ERR(sendmsg(fd, &msg.hdr, 0));
 }
 
-/* A message tells the peer where it is. */
+/* A message announces the memory to the peer. */
 TEST_F(memory, that_a_peer_is_told_of)
 {
 	uint64_t mapped = 0, cookie = 0;
@@ -324,7 +326,7 @@ TEST_F(memory, that_a_peer_is_told_of)
 	EXPECT_TRUE(site_talks(site, 100));
 }
 
-/* And the socket at the other end is. */
+/* A message announces the memory to the socket at the other end. */
 TEST_F(memory, that_a_reader_is_told_of)
 {
 	int *honest = self->site.honest;
@@ -349,7 +351,7 @@ TEST_F(memory, that_a_reader_is_told_of)
 	EXPECT_EQ(0, rds_free_mr(honest[0], mapped));
 }
 
-/* A message that says that the peer has used it */
+/* Send a message that reports that the peer has used the region. */
 static bool say_used(struct site *site, uint64_t cookie)
 {
 	struct frame frame = frame_data(site->seq++, 0, SITE_PEER_PORT,
@@ -379,13 +381,13 @@ TEST_F(memory, for_one_use)
 	ASSERT_TRUE(say_used(site, once));
 	EXPECT_TRUE(reach(site, READ, often, 0, self->bytes, PAGE));
 	EXPECT_EQ(0, rds_free_mr(site->fd, often));
-	/* Whoever asks knows that it is gone. */
+	/* The call fails, and when it returns the region is gone. */
 	EXPECT_EQ(-EINVAL, rds_free_mr(site->fd, once));
 	EXPECT_FALSE(reach(site, READ, once, 0, self->bytes, PAGE));
 	EXPECT_TRUE(site_honest(site));
 }
 
-/* Many, of a socket that is closed without a word */
+/* Many regions of a socket that is closed without freeing them */
 TEST_F(memory, of_a_socket_that_is_closed)
 {
 	struct site *site = &self->site;
@@ -393,7 +395,7 @@ TEST_F(memory, of_a_socket_that_is_closed)
 	unsigned int i;
 	long pinned;
 
-	/* The peer has some, too. */
+	/* The peer's own memory is pinned, too. */
 	ASSERT_EQ(PEER_UP, site_dial(site));
 	pinned = rds_pages_pinned();
 	for (i = 0; i < 200; i++)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RDMA operations of the kernel's, to a peer that is lost, or is another one
- * than before
+ * RDMA operations of the kernel, to a peer that is lost, or that another peer
+ * has replaced
  */
 #include "test.h"
 
 #define PAGE	4096
 
-/* What an operation of the kernel's becomes when the peer is not there */
+/* An operation of the kernel while the peer is not connected */
 FIXTURE(lost) {
 	struct site site;
 	unsigned char bytes[PAGE];
@@ -45,7 +45,7 @@ static ssize_t send_read(struct site *site, void *bytes, uint64_t token)
 	return sendmsg(site->fd, &msg.hdr, 0);
 }
 
-/* Of the operation that send_read() has sent, or -1 */
+/* Return the status of the operation of send_read(), or -1. */
 static int await_status(struct site *site, uint64_t token)
 {
 	struct rds_rdma_notify notify;
@@ -62,8 +62,8 @@ static int await_status(struct site *site, uint64_t token)
 	return notify.user_token == token ? notify.status : -1;
 }
 
-/* It may or may not have been done, so it is given up, with its message. What
- * was sent before and behind it is not.
+/* It may or may not have been done, so it is dropped, with its message. The
+ * messages sent before and after it are not dropped.
  */
 TEST_F(lost, operation_is_dropped_and_not_repeated)
 {
@@ -82,9 +82,9 @@ TEST_F(lost, operation_is_dropped_and_not_repeated)
 }
 
 /*
- * What waits for a peer that has lost the connection goes to the next that is
- * there. But not an operation, if that is another peer: it may give the key to
- * other memory.
+ * Messages for a peer that has lost the connection go to the next peer at that
+ * address. An operation does not if that is another peer, for which the key may
+ * denote other memory.
  */
 FIXTURE(next) {
 	struct site site;
@@ -95,7 +95,7 @@ FIXTURE(next) {
 FIXTURE_VARIANT(next) {
 	uint32_t before;
 	uint32_t after;
-	/* Of an operation with a key that no peer has ever given */
+	/* The status of an operation with a key that no peer has given */
 	int status;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* User memory that is registered, and a peer that reaches for it */
+/* User memory that is registered, and a peer that accesses it */
 #ifndef SITE_MEMORY_H
 #define SITE_MEMORY_H
 
@@ -9,7 +9,7 @@
 
 #define PAGE	4096
 #define PAGES	6
-/* Where the memory begins, and how long it is; neither at a boundary */
+/* Where the memory begins, and its length; neither is aligned. */
 #define BEGIN	100
 #define LEN	(3 * PAGE + 1000)
 
@@ -55,7 +55,9 @@ static inline bool is_untouched(const unsigned char *pages)
 	return rds_check(pages, PAGES * PAGE, 1);
 }
 
-/* By a peer that knows the cookie, from @off of the memory on */
+/* Access the memory by a peer that has the cookie, @off bytes from its
+ * beginning.
+ */
 static inline bool reach(struct site *site, enum ibv_wr_opcode opcode,
 			 uint64_t cookie, uint64_t off, void *bytes,
 			 unsigned int len)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# For the stages that run these programs in a guest. Needs common.sh, tap.sh.
+# Functions for the stages that run these programs in a guest. Needs common.sh,
+# tap.sh.
 
 # shellcheck source-path=SCRIPTDIR source=../invariants/stage.sh
 . "$RDS_TOP/tools/testing/selftests/rds/invariants/stage.sh"
@@ -19,14 +20,15 @@ peer_programs() {
 }
 
 # peers WHERE OPTIONS PROGRAM...: run programs in a guest with a device that
-# reaches itself. $RDS_RDMA, if set, is its kind: rxe, or in the debug kernel siw.
+# can connect to itself. $RDS_RDMA, if set, is its kind: rxe, or siw in the
+# debug kernel.
 peers() {
 	local where=$1 options=$2
 
 	shift 2
 	[ -z "${RDS_RDMA-}" ] || options+=" --env RDS_RDMA=$RDS_RDMA"
 	tap_say "$where"
-	# shellcheck disable=SC2086 # words are wanted
+	# shellcheck disable=SC2086 # several words
 	tap_from "$where" "the guest" "$RDS_TOP/scripts/vm/run" $options -- \
 		"$IBPEER/guest" "$PROGRAMS" "$@"
 }

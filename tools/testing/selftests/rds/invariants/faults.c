@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every allocation, and every access to user memory, fails once: a call is
- * made again and again, and each time one more of them succeeds before one
- * fails, until none does. Each call must end in success or a plain errno, mean
- * what it says, and leave everything in working order. Leaks and worse are
- * the kernel's own checks to find.
+ * Every allocation, and every access to user memory, fails once: a call is made
+ * again and again, and each time one more of them succeeds before one fails,
+ * until none fails. Each call must succeed or fail with a plain errno, do what
+ * its result means, and leave everything in working order. The kernel's own
+ * checks find leaks and worse.
  *
  * Needs CONFIG_FAULT_INJECTION, CONFIG_FAILSLAB, CONFIG_FAIL_PAGE_ALLOC and
  * CONFIG_FAULT_INJECTION_USERCOPY.
@@ -47,7 +47,7 @@ TEST_F(loop, i19_socket)
 	EXPECT_LT(0, scene.failures);
 }
 
-/* An address that none has used yet: everything has to be made. */
+/* Use a new address, so that everything has to be created. */
 static void prepare_fresh_name(struct scene *scene)
 {
 	scene->name = rds_name("127.1.0.0", 4000);
@@ -65,7 +65,7 @@ static long run_bind(struct scene *scene)
 	return ERR(rds_bind(scene->fd, scene->name));
 }
 
-/* What could not be bound is unbound, and can be bound still. */
+/* If the bind failed, the socket is unbound, and can be bound. */
 static bool verify_bind(struct scene *scene, long ret)
 {
 	bool ok = !ret || !rds_bind(scene->fd, scene->name);
@@ -95,7 +95,7 @@ static long run_send(struct scene *scene)
 			      &scene->name));
 }
 
-/* Sent means received, once and whole; an errno means not sent. */
+/* A message that was sent arrives once and whole; one that failed does not. */
 static bool verify_send(struct scene *scene, long ret)
 {
 	if (ret >= 0 &&
@@ -130,7 +130,7 @@ TEST_F(loop, i19_send)
 	}
 }
 
-/* Each time to a receiver that this socket has never sent to */
+/* Each time to a receiver to which this socket has never sent */
 static void prepare_first_send(struct scene *scene)
 {
 	prepare_fresh_name(scene);
@@ -166,7 +166,7 @@ TEST_F(loop, cve_2021_45480_first_send)
 
 static unsigned char target[PAGE] __attribute__((aligned(PAGE)));
 
-/* A message with an operation on @target, or that tells of memory */
+/* Send a message with an operation on @target, or one that announces memory. */
 static long run_send_cmsg(struct scene *scene)
 {
 	static uint64_t told, result;
@@ -256,7 +256,7 @@ static long run_recv_told(struct scene *scene)
 	return ERR(recvmsg(scene->a, &msg.hdr, MSG_DONTWAIT));
 }
 
-/* Sent means told, too, and once; not sent means not. */
+/* A send that succeeded is reported, once; one that failed is not. */
 static bool verify_zcopy(struct scene *scene, long ret)
 {
 	if (!verify_send(scene, ret))
@@ -292,7 +292,7 @@ static void prepare_told(struct scene *scene)
 		abort();
 }
 
-/* Who could not be told is told the next time. */
+/* A completion that could not be reported is reported the next time. */
 static bool verify_told(struct scene *scene, long ret)
 {
 	return (!ret || !run_recv_told(scene)) &&
@@ -322,7 +322,8 @@ static void prepare_recv(struct scene *scene)
 		abort();
 }
 
-/* Without a name: that is copied by others, when the message is gone. */
+/* No name is requested: it is copied by generic code, when the message is gone.
+ */
 static long run_recv(struct scene *scene)
 {
 	static struct rds_msg msg;
@@ -333,7 +334,7 @@ static long run_recv(struct scene *scene)
 	return ERR(recvmsg(scene->b, &msg.hdr, MSG_DONTWAIT));
 }
 
-/* Received means whole; after an errno it is there still. */
+/* A message received is whole; after an errno it is still there. */
 static bool verify_recv(struct scene *scene, long ret)
 {
 	if (ret < 0)
@@ -428,7 +429,7 @@ TEST_F(loop, i19_options)
 
 #define CONNECTIONS 60
 
-/* A path that cannot come up for want of memory comes up later. */
+/* A path that cannot come up without memory comes up later. */
 TEST_F(loop, i19_connection_made_by_a_worker)
 {
 	struct scene scene;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * As faults.c, for what is set up once: a network namespace, and the modules.
+ * As faults.c, for objects that are set up once: a network namespace, and the
+ * modules
  */
 #include "sweep.h"
 
 #include <sched.h>
 #include <sys/syscall.h>
 
-/* How many allocations and copies a call makes when none fails */
+/* Count the allocations and copies of a call when none fails. */
 static long count_faults(struct scene *scene, const struct faulty_call *call)
 {
 	long left;
@@ -24,10 +25,9 @@ static long count_faults(struct scene *scene, const struct faulty_call *call)
 
 /*
  * Where to begin, if most of the work is not ours: at the tail, which is.
- * Before it the kernel has errnos that are not plain, and warns where the
- * fields of trace events cannot be allocated. What one call has to fetch from
- * the page allocator, the next may find: the least of some counts is the one
- * that will be reached.
+ * Before it the kernel returns other errnos, and warns where the fields of
+ * trace events cannot be allocated. Memory that one call has to fetch from the
+ * page allocator may be there for the next: so take the least of some counts.
  */
 static long first_fault(struct scene *scene, const struct faulty_call *call,
 			long tail)
@@ -54,7 +54,7 @@ static long run_namespace(struct scene *scene)
 	return ERR(unshare(CLONE_NEWNET));
 }
 
-/* In a new namespace all of it is there. */
+/* A new namespace has all its sysctls. */
 static bool verify_namespace(struct scene *scene, long ret)
 {
 	bool ok = ret || rds_sysctl_get("max_unacked_packets") == 16;
@@ -87,7 +87,7 @@ TEST_F_TIMEOUT(loop, i19_new_namespace, LONG)
 	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
 }
 
-/* Modules that are in use cannot be loaded: this one has no sockets. */
+/* A module in use cannot be loaded: this one has no sockets. */
 static char module_path[256];
 
 static bool find_module(const char *name)
@@ -114,7 +114,9 @@ static long run_module(struct scene *scene)
 	return ERR(syscall(SYS_finit_module, scene->fd, "", 0));
 }
 
-/* Loaded is of use, and can be unloaded; what failed has left nothing. */
+/* If the module was loaded, it works and can be unloaded; if not, nothing is
+ * left.
+ */
 static bool verify_rds(struct scene *scene, long ret)
 {
 	int fd = rds_socket();
@@ -131,7 +133,7 @@ static bool verify_rds(struct scene *scene, long ret)
 
 /*
  * Linux 6.1 loses the name of a slab cache whose entry in sysfs cannot be
- * made. Those are forgotten, if nothing else has leaked: then all of it stays
+ * created. Clear these reports if nothing else has leaked; otherwise all stay
  * to be reported.
  */
 static bool forget_lost_names(void)
@@ -142,7 +144,7 @@ static bool forget_lost_names(void)
 
 	if (!write_file(KMEMLEAK, "scan"))
 		return false;
-	sleep(6);	/* what is younger is not believed to have leaked */
+	sleep(6);	/* younger objects are not reported as leaks */
 	if (!write_file(KMEMLEAK, "scan"))
 		return false;
 	file = fopen(KMEMLEAK, "r");
@@ -192,7 +194,7 @@ TEST_F_TIMEOUT(module, i19_init, LONG)
 	system("rmmod rds_rdma rds_tcp rds_loop 2>/dev/null");
 	ASSERT_TRUE(module_users_fall_to("rds", 0));
 	ASSERT_EQ(0, syscall(SYS_delete_module, "rds", O_NONBLOCK));
-	/* To look for what is not there takes seconds each time. */
+	/* To search for a missing module takes seconds each time. */
 	ASSERT_TRUE(write_file(MODPROBE, "\n"));
 	EXPECT_TRUE(sweep(&scene, &call,
 			  first_fault(&scene, &call, MODULE_TAIL)));
@@ -200,7 +202,7 @@ TEST_F_TIMEOUT(module, i19_init, LONG)
 	EXPECT_EQ(0, system("modprobe rds && modprobe rds_tcp"));
 }
 
-/* The same with rds_rdma, on what the RDMA stack keeps loaded */
+/* The same with rds_rdma, while the RDMA stack stays loaded */
 static bool verify_rds_rdma(struct scene *scene, long ret)
 {
 	close(scene->fd);
@@ -226,7 +228,7 @@ TEST_F_TIMEOUT(module, i19_init_over_rdma, LONG)
 	EXPECT_TRUE(sweep(&scene, &call,
 			  first_fault(&scene, &call, RDMA_TAIL)));
 	EXPECT_LT(5, scene.failures);
-	/* Of both modules */
+	/* The names of both modules */
 	EXPECT_TRUE(forget_lost_names());
 }
 

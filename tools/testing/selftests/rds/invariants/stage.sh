@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# For the stages that run these programs in guests, and those of the directory
-# above. Needs common.sh, tap.sh.
+# Functions for the stages that run these programs in guests, and those of the
+# directory above. Needs common.sh, tap.sh.
 
 SELFTESTS=$RDS_TOP/tools/testing/selftests/rds
 PROGRAMS=$RDS_BUILD/selftests
 
-# build_programs: all of both directories, into one.
+# build_programs: build all programs of both directories, into one.
 build_programs() {
 	local dir
 
@@ -18,21 +18,22 @@ build_programs() {
 	done
 }
 
-# socket_programs LIST...: those of the directory above, of the socket interface,
-# that are in some lists of its Makefile.
+# socket_programs LIST...: print the programs of the directory above, which test
+# the socket interface, that are in the given lists of its Makefile.
 socket_programs() {
 	make -s -C "$SELFTESTS" KSRC="$RDS_CACHE/src/linux-6.1" programs \
 		LISTS="$*"
 }
 
-# themes LIST...: those of this directory.
+# themes LIST...: print the programs of this directory that are in the given
+# lists of its Makefile.
 themes() {
 	make -s -C "$SELFTESTS/invariants" KSRC="$RDS_CACHE/src/linux-6.1" \
 		programs LISTS="$*"
 }
 
-# build_programs_32 PROGRAM...: some of the directory above for 32-bit callers.
-# The kselftest header takes addresses for 64-bit numbers.
+# build_programs_32 PROGRAM...: build programs of the directory above for
+# 32-bit callers. The kselftest header takes addresses for 64-bit numbers.
 build_programs_32() {
 	local program targets=()
 
@@ -45,8 +46,8 @@ build_programs_32() {
 		KSRC="$RDS_CACHE/src/linux-6.1" "${targets[@]}"
 }
 
-# guest WHERE OPTIONS PROGRAM...: run programs in one guest; what they go by in
-# the environment is passed on.
+# guest WHERE OPTIONS PROGRAM...: run programs in one guest, with the variables
+# of the environment that they use.
 guest() {
 	local where=$1 options=$2 name
 
@@ -57,7 +58,7 @@ guest() {
 	done
 	options+=" --env RDS_MODPROBE_D=$RDS_TOP/packaging/modprobe.d"
 	tap_say "$where"
-	# shellcheck disable=SC2086 # words are wanted
+	# shellcheck disable=SC2086 # several words
 	tap_from "$where" "the guest" "$RDS_TOP/scripts/vm/run" $options -- \
 		"$SELFTESTS/lib/run" "$PROGRAMS" "$@"
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RDS over RDMA devices: those that are not there, go away, or belong to
- * another namespace; frames to oneself; lists of connections.
+ * RDS over RDMA devices: devices that do not exist, are removed, or belong to
+ * another namespace; frames from a socket to itself; lists of connections.
  */
 #include "verbs.h"
 
@@ -15,7 +15,7 @@ static void fill_up(int from, const struct rds_name *to)
 		;
 }
 
-/* Until all that it has sent to itself has come, and been read */
+/* Read until all that the socket has sent to itself has arrived. */
 static bool drain_all(int fd)
 {
 	unsigned int tries;
@@ -40,7 +40,7 @@ TEST_F(rdma, cve_2011_1023_congestion_to_oneself)
 	ASSERT_EQ(0, rds_rcvbuf(self->a, 2 * PAGE));
 	for (i = 0; i < few_or(50); i++) {
 		fill_up(self->a, &self->a_name);
-		/* Its send buffer may be full before the port is. */
+		/* The send buffer may be full before the port is congested. */
 		EXPECT_TRUE(errno == ENOBUFS || errno == EAGAIN);
 		EXPECT_TRUE(drain_all(self->a));
 	}
@@ -84,9 +84,10 @@ static long memory_available(void)
 #define IDLE 60
 
 /*
- * What it costs to stay connected, with all that soft-RoCE takes for it; both
- * ends are here. Others take five megabytes. A kernel that looks for memory
- * errors takes as much again for itself, and keeps what was freed.
+ * The memory of idle connections, with all that soft-RoCE takes for them; both
+ * ends are on this host. Other implementations take five megabytes. A kernel
+ * that searches for memory errors takes as much again for itself, and holds
+ * freed memory back.
  */
 TEST_F(rdma, idle_connections_are_small)
 {
@@ -94,7 +95,7 @@ TEST_F(rdma, idle_connections_are_small)
 	unsigned int i;
 	long kib;
 
-	/* One for what is made once and stays */
+	/* One connection for what is created once and stays */
 	EXPECT_TRUE(loop_works(first, self->b, &self->b_name, 64));
 	kib = memory_available();
 	for (i = 0; i < IDLE; i++) {
@@ -112,7 +113,7 @@ TEST_F(rdma, idle_connections_are_small)
 	close(first);
 }
 
-/* An interface that has no RDMA device, and addresses that have neither */
+/* An interface without an RDMA device, and addresses that have neither */
 TEST_F(rdma, cve_2013_7339_bind_without_a_device)
 {
 	int fd;
@@ -123,11 +124,11 @@ TEST_F(rdma, cve_2013_7339_bind_without_a_device)
 	EXPECT_EQ(-ENOPROTOOPT, rdma_bind("::1"));
 	EXPECT_EQ(-ENOPROTOOPT, rdma_bind("198.51.100.1"));
 	EXPECT_EQ(-ENOPROTOOPT, rdma_bind("2001:db8::1"));
-	/* Who does not insist gets what there is. */
+	/* A socket without a chosen transport uses another one. */
 	fd = rds_bound(SPARE_A, 0);
 	EXPECT_EQ(RDS_TRANS_TCP, rds_get(fd, SOL_RDS, SO_RDS_TRANSPORT));
 	close(fd);
-	/* With a device it is another matter. */
+	/* With a device the bind succeeds. */
 	ASSERT_EQ(0, spare_add());
 	EXPECT_EQ(0, rdma_bind(SPARE_A));
 	EXPECT_EQ(0, rdma_bind(SPARE_A_IPV6));
@@ -142,7 +143,7 @@ struct binder {
 	long bad;
 };
 
-/* Binds, sends to itself, closes; with or without the device. */
+/* Bind, send to itself, and close; with or without the device. */
 static void *bind_main(void *data)
 {
 	struct binder *binder = data;
@@ -188,8 +189,8 @@ TEST_F(rdma, cve_2026_74563_bind_racing_device_removal)
 }
 
 /*
- * The type of service is set when a route is found, of a connection that may
- * be given up just then.
+ * The type of service is set when a route is resolved, for a connection that
+ * may be dropped at that moment.
  */
 TEST_F(rdma, cve_2023_52573_given_up_while_dialing)
 {
@@ -220,7 +221,9 @@ static bool all_zero(const void *data, size_t len)
 	return true;
 }
 
-/* What both lists have of a connection with no type of service, or false */
+/* Get the records of a connection of type of service 0 from both lists, or
+ * return false.
+ */
 static bool rdma_records(int fd, const struct rds_name *peer,
 			 struct rds_info_rdma_connection *v4,
 			 struct rds6_info_rdma_connection *v6)
@@ -250,11 +253,11 @@ static bool rdma_records(int fd, const struct rds_name *peer,
 	return found == 3;
 }
 
-/* Behind the type of service, and up to what follows it, is a hole. */
+/* There is a hole behind the type of service, before the next field. */
 #define HOLE(record) (offsetof(typeof(record), sl) + 1)
 #define HOLE_LEN(record) (offsetof(typeof(record), cache_allocs) - HOLE(record))
 
-/* Of a connection that there is not yet, nothing but addresses is known. */
+/* The record of a connection that is not up has only addresses. */
 TEST_F(rdma, cve_2026_52995_connection_that_is_not_there_yet)
 {
 	struct rds_name nobody = rds_name("10.0.0.200", 4000);
@@ -352,8 +355,9 @@ TEST_F(rdma, sysctls_have_bounds)
 }
 
 /*
- * Namespaces other than the first have no connections over RDMA devices, not
- * even by a device that is on their interface, and so none to be left behind.
+ * Namespaces other than the initial one have no connections over RDMA devices,
+ * not even over a device on one of their interfaces. So none can be left
+ * behind.
  */
 TEST_F(rdma, cve_2026_53077_refused_outside_the_first_namespace)
 {
@@ -378,7 +382,7 @@ TEST_F(rdma, cve_2026_53077_refused_outside_the_first_namespace)
 	EXPECT_EQ(sizeof(*v6), getsockopt(fd, SOL_RDS, RDS6_INFO_IB_CONNECTIONS,
 					  v6, &len));
 	EXPECT_EQ(0, len);
-	/* Nor does the first namespace use that device. */
+	/* The initial namespace does not use that device either. */
 	ASSERT_EQ(0, rds_initial_netns());
 	EXPECT_EQ(-ENOPROTOOPT, rdma_bind(SPARE_A));
 	EXPECT_EQ(0, spare_del());
@@ -386,7 +390,7 @@ TEST_F(rdma, cve_2026_53077_refused_outside_the_first_namespace)
 	close(other);
 }
 
-/* The same address in two namespaces, by two transports: they never meet. */
+/* The same address in two namespaces, by two transports: no message crosses. */
 TEST_F(rdma, cve_2026_68335_same_name_in_two_namespaces)
 {
 	unsigned int port = rds_port(&self->b_name);
@@ -433,7 +437,7 @@ static int rename_interface(const char *from, const char *to)
 	return ret;
 }
 
-/* How many connections to one of the spare addresses are not UP */
+/* Count the connections to one of the spare addresses that are not UP. */
 static int spare_dialing(int fd)
 {
 	struct rds_name a_name = rds_name(SPARE_A, 0);
@@ -453,10 +457,10 @@ static int spare_dialing(int fd)
 }
 
 /*
- * Soft-RoCE loses the queue pair that connects all others if one of its packets
- * finds no route, until the device is made anew: no connection may be half made
- * when the interface goes down. Those of earlier tests come back with the
- * device.
+ * If one of its packets finds no route, soft-RoCE loses the queue pair by which
+ * it connects all others, until the device is created again. So no connection
+ * may be half made when the interface goes down. The connections of earlier
+ * tests come back with the device.
  */
 static bool spare_settles(int fd)
 {
@@ -469,7 +473,7 @@ static bool spare_settles(int fd)
 
 /*
  * Linux before 6.2 renames no interface that is up. What is in flight then
- * comes later, once and in order.
+ * arrives later, once and in order.
  */
 TEST_F(rdma, i7_interface_renamed_under_traffic)
 {
@@ -490,7 +494,7 @@ TEST_F(rdma, i7_interface_renamed_under_traffic)
 	ASSERT_EQ(0, spare_interface());
 }
 
-/* The interface goes, and with it the device, under whoever uses them. */
+/* The interface and its device are removed while sockets use them. */
 TEST_F(rdma, i7_interface_removed_under_traffic)
 {
 	struct flow flow;
@@ -507,7 +511,7 @@ TEST_F(rdma, i7_interface_removed_under_traffic)
 	EXPECT_EQ(0, flow_end(&flow));
 }
 
-/* A message by each of several connections, which then stay */
+/* Send a message by each of several connections, which then stay. */
 static bool connect_many(void)
 {
 	int to = rds_bound(SPARE_B, 0);
@@ -528,8 +532,8 @@ static bool connect_many(void)
 }
 
 /*
- * Idle ones: none has noticed that there is no way any more, and each has to
- * tell its peer.
+ * Idle connections: none has detected that there is no route any more, and each
+ * has to notify its peer.
  */
 TEST_F(rdma, i7_interface_removed_with_many_connections)
 {

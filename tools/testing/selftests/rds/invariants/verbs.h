@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For the tests of RDS over RDMA devices, which are in software: the fixture is
- * two sockets at a device that is connected to itself (roce.h). A second
- * device, on an interface of its own, comes and goes as a test wants it.
+ * For the tests of RDS over RDMA devices in software: the fixture has two
+ * sockets at a device that is connected to itself (roce.h). A second device,
+ * on an interface of its own, is added and removed as a test needs it.
  */
 #ifndef RDS_VERBS_H
 #define RDS_VERBS_H
@@ -30,7 +30,7 @@ FIXTURE(rdma) {
 	struct rds_name b_name;
 };
 
-/* The spare interface, with its addresses */
+/* Create the spare interface, with its addresses. */
 static inline int spare_interface(void)
 {
 	if (!if_nametoindex(SPARE_DEV) &&
@@ -41,7 +41,7 @@ static inline int spare_interface(void)
 	       rds_address_on(SPARE_DEV, SPARE_A_IPV6, 64) ? -1 : 0;
 }
 
-/* A socket that is to use an RDMA device */
+/* Return a socket that is to use an RDMA device. */
 static inline int rdma_socket(void)
 {
 	int fd = rds_socket();
@@ -63,7 +63,9 @@ static inline long rdma_bind(const char *addr)
 	return ret;
 }
 
-/* Each type of service has a connection of its own. */
+/* Return a socket with a type of service; each type has a connection of its
+ * own.
+ */
 static inline int rdma_sender(unsigned int tos)
 {
 	int fd = rds_bound(ROCE_NEAR_IPV4, 0);
@@ -83,7 +85,7 @@ static inline void rdma_remove_interface(void)
 		system("ip link del " SPARE_DEV);
 }
 
-/* Once in a program */
+/* Runs once in a program. */
 static void __attribute__((constructor)) rdma_set_up_devices(void)
 {
 	rdma_main = getpid();
@@ -124,7 +126,7 @@ static inline int spare_del(void)
 	return nldev_del(SPARE_RDMA_DEV);
 }
 
-/* One in ten of RDS_ROUNDS, but two */
+/* A tenth of RDS_ROUNDS, but at least two */
 static inline unsigned int rounds(void)
 {
 	const char *text = getenv("RDS_ROUNDS");
@@ -135,7 +137,7 @@ static inline unsigned int rounds(void)
 
 /*
  * A process that sends from one address of the spare device to another, and
- * checks that every message arrives once, whole and in order.
+ * checks that every message arrives once, whole and in order
  */
 #define FLOW_AHEAD	32
 #define FLOW_LEN	20000
@@ -157,7 +159,7 @@ static inline size_t flow_len(unsigned int number)
 	return sizeof(number) + number * 7919 % (FLOW_LEN - sizeof(number));
 }
 
-/* The line of what is wrong, or 0 */
+/* Return the line of a failure, or 0. */
 static inline int flow_take(int fd, unsigned int *got)
 {
 	static char in[FLOW_LEN];
@@ -235,7 +237,7 @@ static inline bool flow_start(struct flow *flow)
 	return flow->pid > 0;
 }
 
-/* Waits until it has got some more */
+/* Wait until it has received some more. */
 static inline bool flow_goes_on(struct flow *flow, unsigned int more)
 {
 	unsigned int from = *flow->got, tries;
@@ -248,7 +250,7 @@ static inline bool flow_goes_on(struct flow *flow, unsigned int more)
 	return false;
 }
 
-/* When all that was sent has come: 0 if it was right */
+/* Wait until all that was sent has arrived; return 0 if it was right. */
 static inline int flow_end(struct flow *flow)
 {
 	int status = -1;

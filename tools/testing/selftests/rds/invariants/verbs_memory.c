@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RDS over RDMA devices: memory that is registered with a device, which may
- * go away, and registrations that are kept for the next.
+ * RDS over RDMA devices: memory that is registered with a device, which may be
+ * removed, and registrations that are kept for the next region
  */
 #include "verbs.h"
 
@@ -45,7 +45,7 @@ static long send_dest(int fd, const struct rds_name *to, uint64_t cookie)
 	return ERR(sendmsg(fd, &msg.hdr, MSG_DONTWAIT));
 }
 
-/* To map memory for a peer that nobody has spoken to works. */
+/* Memory can be mapped for a peer before there is a connection to it. */
 TEST_F(rdma, cve_2026_31425_map_as_first_act)
 {
 	struct rds_name name;
@@ -64,7 +64,9 @@ TEST_F(rdma, cve_2026_31425_map_as_first_act)
 	close(b);
 }
 
-/* It does not wait for who has registered memory, nor do these lose it. */
+/* The removal of a device does not wait for the owners of registered memory,
+ * and these can still free it.
+ */
 TEST_F(rdma, i11_memory_of_a_device_that_is_removed)
 {
 	uint64_t cookie[20];
@@ -78,7 +80,8 @@ TEST_F(rdma, i11_memory_of_a_device_that_is_removed)
 	ASSERT_EQ(8, send_dest(fd, &self->b_name, cookie[0]));
 	ASSERT_EQ(0, spare_del());
 	EXPECT_EQ(-EADDRNOTAVAIL, get_mr(fd, &cookie[10]));
-	/* It must not be told any more: the key may be another's one day. */
+	/* The key must not be sent any more: it may later denote other memory.
+	 */
 	EXPECT_EQ(-EINVAL, send_dest(fd, &self->b_name, cookie[0]));
 	for (i = 0; i < 10; i++)
 		EXPECT_EQ(0, rds_free_mr(fd, cookie[i]));
@@ -98,7 +101,7 @@ struct registrar {
 	long bad;
 };
 
-/* Every other one is left to close(). */
+/* Every other region is left to close(). */
 static void *register_main(void *data)
 {
 	struct registrar *registrar = data;
@@ -166,7 +169,7 @@ static bool keep_none(void)
 	       !rds_sysctl_set("ib/mr_pool_max", "1024");
 }
 
-/* With what they were registered by */
+/* With the registrations kept for reuse */
 TEST_F_TIMEOUT(rdma, i19_memory_kept_while_devices_come_and_go, LONG)
 {
 	ASSERT_TRUE(keep("1024"));
@@ -176,7 +179,7 @@ TEST_F_TIMEOUT(rdma, i19_memory_kept_while_devices_come_and_go, LONG)
 
 #define KEPT 20
 
-/* Registers some memory, and gives it back. */
+/* Register some memory, and free it. */
 static long register_some(int fd)
 {
 	uint64_t cookie[KEPT];
@@ -190,13 +193,17 @@ static long register_some(int fd)
 	return ret;
 }
 
-/* How many were taken back by devices since the counter was at @from */
+/* Return how many registrations were given back to devices since the counter
+ * was @from.
+ */
 static int64_t freed_since(int fd, int64_t from)
 {
 	return rds_counter(fd, "ib_rdma_mr_8k_free") - from;
 }
 
-/* As many as are wanted, for as long as they are; and none goes lost. */
+/* At most as many are kept as allowed, and only while they are used; none is
+ * lost.
+ */
 TEST_F(rdma, i19_memory_that_is_kept_is_bounded)
 {
 	int64_t made, reused, from;
@@ -216,7 +223,7 @@ TEST_F(rdma, i19_memory_that_is_kept_is_bounded)
 	ASSERT_EQ(0, register_some(fd));
 	EXPECT_EQ(reused + 8, rds_counter(fd, "ib_rdma_mr_8k_reused"));
 	EXPECT_EQ(2 * KEPT - 16, freed_since(fd, from));
-	/* Until nobody has needed any for a while */
+	/* Until none has been needed for a while */
 	for (tries = 0; tries < 6000; tries++) {
 		if (freed_since(fd, from) == 2 * KEPT - 8)
 			break;
@@ -227,7 +234,7 @@ TEST_F(rdma, i19_memory_that_is_kept_is_bounded)
 		  rds_counter(fd, "ib_rdma_mr_8k_alloc"));
 	EXPECT_LT(0, rds_counter(fd, "ib_rdma_mr_8k_pool_flush"));
 
-	/* Or the device goes */
+	/* Or until the device is removed */
 	from = rds_counter(fd, "ib_rdma_mr_8k_free");
 	ASSERT_EQ(0, register_some(fd));
 	EXPECT_EQ(KEPT - 8, freed_since(fd, from));
@@ -237,7 +244,7 @@ TEST_F(rdma, i19_memory_that_is_kept_is_bounded)
 	close(fd);
 }
 
-/* Devices in software are not to. */
+/* The registrations of devices in software are not kept. */
 TEST_F(rdma, i11_memory_of_software_is_not_kept)
 {
 	int64_t reused = rds_counter(self->a, "ib_rdma_mr_8k_reused");

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# For the stages that run this program in guests. Needs common.sh, tap.sh.
+# Functions for the stages that run this program in guests. Needs common.sh,
+# tap.sh.
 
 SCALE=$RDS_TOP/tools/testing/selftests/rds/scale
 SCALE_BUILT=$RDS_BUILD/scale
@@ -11,7 +12,8 @@ build_scale() {
 		KSRC="$RDS_CACHE/src/linux-6.1"
 }
 
-# scale_guest KERNEL OPTIONS...: the program's results become this stage's.
+# scale_guest KERNEL OPTIONS...: report the program's results, which it prints
+# as TAP, as those of this stage.
 scale_guest() {
 	local kernel=$1
 

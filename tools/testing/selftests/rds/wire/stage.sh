@@ -13,7 +13,7 @@ wire_guest() {
 	local where=$1 options=$2
 
 	shift 2
-	# shellcheck disable=SC2086 # words are wanted
+	# shellcheck disable=SC2086 # several words
 	tap_from "$where" "the run" "$RDS_TOP/scripts/vm/run" $options \
 		--modules "rds rds_tcp" -- "$WIRE/run" "$@"
 }
