@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Results in TAP, for stages that are scripts. Needs common.sh.
+# Print results in TAP, for stages that are scripts. Needs common.sh.
 
 TAP_NUMBER=0
 TAP_FAILED=0
 TAP_ASIDE=()
 
-# tap_say TEXT: a remark, each line marked as one.
+# tap_say TEXT: print a comment; each line is marked as one.
 tap_say() {
 	printf '%s\n' "$*" | sed 's/^/# /'
 }
@@ -32,9 +32,9 @@ tap_is() {
 	fi
 }
 
-# tap_run NAME COMMAND...: a result, and after a failure what COMMAND said.
-# COMMAND ends at the first of its commands that fails: this is why it is not
-# run in a condition, which would switch that off.
+# tap_run NAME COMMAND...: print a result, and after a failure the output of
+# COMMAND. COMMAND ends at the first of its commands that fails: this is why it
+# is not run in a condition, which would switch this off.
 tap_run() {
 	local name=$1 said status
 
@@ -51,8 +51,8 @@ tap_run() {
 	fi
 }
 
-# tap_aside FILE COMMAND...: COMMAND, which prints results, in the background.
-# They are kept in FILE, for tap_await to tell.
+# tap_aside FILE COMMAND...: run COMMAND, which prints results, in the
+# background. They are kept in FILE until tap_await prints them.
 tap_aside() {
 	local said=$1
 
@@ -67,7 +67,7 @@ tap_aside() {
 	TAP_ASIDE+=("$! $said")
 }
 
-# tap_await: tell the results of all that is in the background.
+# tap_await: print the results of all that runs in the background.
 tap_await() {
 	local job pid said
 
@@ -86,11 +86,12 @@ tap_await() {
 	TAP_ASIDE=()
 }
 
-# tap_results WHERE: what programs print in TAP becomes results of this stage,
-# named after where they come from. A line "# program NAME" precedes the output
-# of a program, and "# status STATUS [BEGIN END]" follows it, with times in
-# seconds; without these lines, all is the output of one program. A program that
-# stopped early is one failure more. Returns non-zero if anything failed.
+# tap_results WHERE: read the programs' output in TAP, and print their results as
+# results of this stage, named after where they come from. A line "# program
+# NAME" precedes the output of a program, and "# status STATUS [BEGIN END]"
+# follows it, with times in seconds. Without these lines, all is the output of
+# one program. If a program stopped early, one more failure is reported. Returns
+# non-zero if anything failed.
 tap_results() {
 	awk -v where="$1" '
 	function result(good, text) {
@@ -144,8 +145,8 @@ tap_results() {
 	'
 }
 
-# tap_from WHERE WHAT COMMAND...: COMMAND prints what tap_results takes; one
-# result more is whether it, WHAT, ended well.
+# tap_from WHERE WHAT COMMAND...: run COMMAND, which prints the input of
+# tap_results. One more result reports whether COMMAND, called WHAT, succeeded.
 tap_from() {
 	local where=$1 what=$2 status=0
 
@@ -155,7 +156,7 @@ tap_from() {
 	tap_is "$where: $what ended well" 0 "$status"
 }
 
-# tap_done: the plan. Returns non-zero if anything failed.
+# tap_done: print the plan. Returns non-zero if anything failed.
 tap_done() {
 	say "1..$TAP_NUMBER"
 	[ "$TAP_FAILED" -eq 0 ]
