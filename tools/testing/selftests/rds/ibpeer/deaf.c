@@ -3,22 +3,24 @@
  * A peer that stops receiving during the handshake, in a way that takes the
  * kernel long to detect. How long depends on the device.
  */
-#include "asked.h"
+#include "requested.h"
 
 /* The test waits until the kernel has repeated its messages often enough, or
  * has waited long enough.
  */
-TEST_F(asked, and_deaf_after_the_answer_it_is_asked_again)
+TEST_F(requested, again_if_it_receives_nothing_after_the_reply)
 {
 	struct site *site = &self->site;
-	struct hello6 hello = hello6_honest(site->address, SITE_NEAR6);
+	struct handshake6 handshake = handshake6_honest(site->address,
+							SITE_NEAR6);
 	struct peer first;
 
-	ASSERT_TRUE(peer_asked(&site->ear, &first));
-	ASSERT_EQ(PEER_ANSWERED, peer_accept(&first, &hello, sizeof(hello),
-					     true, true));
+	ASSERT_TRUE(peer_await_request(&site->listener, &first));
+	ASSERT_EQ(PEER_ACCEPTED,
+		  peer_accept(&first, &handshake, sizeof(handshake),
+			      true, true));
 	EXPECT_TRUE(site_honest(site));
-	ASSERT_TRUE(site_answer(site, 0, false));
+	ASSERT_TRUE(site_accept(site, 0, false));
 	EXPECT_TRUE(site_hear_all(site, 0, WAITING));
 	EXPECT_TRUE(site_talks(site, 5000));
 	EXPECT_TRUE(site_honest(site));

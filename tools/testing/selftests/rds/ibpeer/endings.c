@@ -119,7 +119,7 @@ static void end(struct site *site, enum manner manner)
 
 /* A peer that falls silent is detected when there is something to send to it.
  */
-TEST_F(ending, is_noticed)
+TEST_F(ending, is_detected)
 {
 	struct site *site = &self->site;
 
@@ -164,7 +164,7 @@ FIXTURE_TEARDOWN(silence)
 	site_tear_down(&self->site);
 }
 
-TEST_F(silence, is_borne_for_a_while)
+TEST_F(silence, is_tolerated_for_a_while)
 {
 	unsigned char bytes[LEN] = {};
 	struct site *site = &self->site;

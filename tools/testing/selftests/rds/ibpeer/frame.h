@@ -23,7 +23,7 @@
 #define FRAME_AGAIN	0x04
 
 /* In the reserved byte: an epoch follows */
-#define HELLO_OURS	0xa1
+#define HANDSHAKE_OURS	0xa1
 
 struct frame {
 	uint64_t seq;
@@ -41,7 +41,7 @@ struct frame {
 _Static_assert(sizeof(struct frame) == 48, "a header has 48 bytes");
 
 /* The part behind the addresses */
-struct hello_tail {
+struct handshake_tail {
 	uint8_t major;
 	uint8_t minor;
 	uint16_t minors;
@@ -53,20 +53,20 @@ struct hello_tail {
 	uint32_t last;
 } __attribute__((packed));
 
-struct hello {
+struct handshake {
 	uint32_t saddr;
 	uint32_t daddr;
-	struct hello_tail tail;
+	struct handshake_tail tail;
 } __attribute__((packed));
 
-struct hello6 {
+struct handshake6 {
 	struct in6_addr saddr;
 	struct in6_addr daddr;
-	struct hello_tail tail;
+	struct handshake_tail tail;
 } __attribute__((packed));
 
-_Static_assert(sizeof(struct hello) == 32, "private data has 32 bytes");
-_Static_assert(sizeof(struct hello6) == 56, "for IPv6, 56");
+_Static_assert(sizeof(struct handshake) == 32, "private data has 32 bytes");
+_Static_assert(sizeof(struct handshake6) == 56, "for IPv6, 56");
 
 /* Return the Internet checksum of a header; 0 if it contains the right one. */
 static inline uint16_t frame_csum(const struct frame *frame)
@@ -102,31 +102,33 @@ static inline struct frame frame_data(uint64_t seq, uint32_t len,
 	return frame;
 }
 
-static inline struct hello_tail hello_tail_honest(void)
+static inline struct handshake_tail handshake_tail_honest(void)
 {
-	return (struct hello_tail){
+	return (struct handshake_tail){
 		.major = 3,
 		.minor = 1,
 		.minors = htons(3),
 	};
 }
 
-static inline struct hello hello_honest(const char *from, const char *to)
+static inline struct handshake handshake_honest(const char *from,
+						const char *to)
 {
-	return (struct hello){
+	return (struct handshake){
 		.saddr = inet_addr(from),
 		.daddr = inet_addr(to),
-		.tail = hello_tail_honest(),
+		.tail = handshake_tail_honest(),
 	};
 }
 
-static inline struct hello6 hello6_honest(const char *from, const char *to)
+static inline struct handshake6 handshake6_honest(const char *from,
+						  const char *to)
 {
-	struct hello6 hello = { .tail = hello_tail_honest() };
+	struct handshake6 handshake = { .tail = handshake_tail_honest() };
 
-	inet_pton(AF_INET6, from, &hello.saddr);
-	inet_pton(AF_INET6, to, &hello.daddr);
-	return hello;
+	inet_pton(AF_INET6, from, &handshake.saddr);
+	inet_pton(AF_INET6, to, &handshake.daddr);
+	return handshake;
 }
 
 #endif /* FRAME_H */

@@ -36,7 +36,7 @@ FIXTURE_TEARDOWN(frames)
 } while (0)
 
 /* The connection stays up, and other peers are served. */
-#define EXPECT_BORNE() do {						\
+#define EXPECT_UNHARMED() do {						\
 	EXPECT_TRUE(site_talks(&self->site, LEN));			\
 	EXPECT_TRUE(site_is_up(&self->site));				\
 	EXPECT_TRUE(rds_silent(self->site.fd));				\
@@ -61,7 +61,7 @@ TEST_F(frames, of_honest_messages_are_delivered)
 			TH_LOG("of %u bytes", lens[i]);
 		}
 	}
-	EXPECT_BORNE();
+	EXPECT_UNHARMED();
 }
 
 TEST_F(frames, without_checksum_are_delivered)
@@ -72,7 +72,7 @@ TEST_F(frames, without_checksum_are_delivered)
 	self->site.seq++;
 	ASSERT_TRUE(peer_send(&self->site.peer, &frame, self->bytes, 10));
 	EXPECT_TRUE(site_hears(&self->site, self->bytes, 10));
-	EXPECT_BORNE();
+	EXPECT_UNHARMED();
 }
 
 TEST_F(frames, with_a_wrong_checksum_end_it)
@@ -174,37 +174,37 @@ FIXTURE(length) {
 };
 
 FIXTURE_VARIANT(length) {
-	uint32_t said;
+	uint32_t stated;
 	unsigned int sent;
 };
 
 FIXTURE_VARIANT_ADD(length, above_the_maximum) {
-	.said = FRAME_MAX_MSG + 1, .sent = FRAME_PAYLOAD,
+	.stated = FRAME_MAX_MSG + 1, .sent = FRAME_PAYLOAD,
 };
 
 FIXTURE_VARIANT_ADD(length, of_two_gigabytes) {
-	.said = 1U << 31, .sent = FRAME_PAYLOAD,
+	.stated = 1U << 31, .sent = FRAME_PAYLOAD,
 };
 
 FIXTURE_VARIANT_ADD(length, of_all_ones) {
-	.said = -1, .sent = FRAME_PAYLOAD,
+	.stated = -1, .sent = FRAME_PAYLOAD,
 };
 
 FIXTURE_VARIANT_ADD(length, above_the_maximum_and_nothing_sent) {
-	.said = FRAME_MAX_MSG + 1, .sent = 0,
+	.stated = FRAME_MAX_MSG + 1, .sent = 0,
 };
 
-FIXTURE_VARIANT_ADD(length, below_what_is_sent) { .said = 10, .sent = 20 };
-FIXTURE_VARIANT_ADD(length, above_what_is_sent) { .said = 20, .sent = 10 };
-FIXTURE_VARIANT_ADD(length, of_nothing_and_a_byte) { .said = 0, .sent = 1 };
-FIXTURE_VARIANT_ADD(length, of_a_byte_and_nothing) { .said = 1, .sent = 0 };
+FIXTURE_VARIANT_ADD(length, below_what_is_sent) { .stated = 10, .sent = 20 };
+FIXTURE_VARIANT_ADD(length, above_what_is_sent) { .stated = 20, .sent = 10 };
+FIXTURE_VARIANT_ADD(length, of_nothing_and_a_byte) { .stated = 0, .sent = 1 };
+FIXTURE_VARIANT_ADD(length, of_a_byte_and_nothing) { .stated = 1, .sent = 0 };
 
 FIXTURE_VARIANT_ADD(length, of_a_short_first_fragment) {
-	.said = LEN, .sent = FRAME_PAYLOAD - 1,
+	.stated = LEN, .sent = FRAME_PAYLOAD - 1,
 };
 
 FIXTURE_VARIANT_ADD(length, above_a_receive_buffer) {
-	.said = LEN, .sent = FRAME_PAYLOAD + 1,
+	.stated = LEN, .sent = FRAME_PAYLOAD + 1,
 };
 
 FIXTURE_SETUP(length)
@@ -222,7 +222,7 @@ FIXTURE_TEARDOWN(length)
 
 TEST_F(length, ends_it)
 {
-	struct frame frame = next(&self->site, variant->said);
+	struct frame frame = next(&self->site, variant->stated);
 
 	ASSERT_TRUE(peer_send(&self->site.peer, &frame, self->bytes,
 			      variant->sent));
@@ -250,13 +250,13 @@ TEST_F(frames, of_noise_end_it)
 	EXPECT_ENDED();
 }
 
-TEST_F(frames, for_nobody_are_dropped)
+TEST_F(frames, for_no_socket_are_dropped)
 {
 	struct frame frame = frame_data(self->site.seq++, 10, SITE_PEER_PORT,
 					4999);
 
 	ASSERT_TRUE(peer_send(&self->site.peer, &frame, self->bytes, 10));
-	EXPECT_BORNE();
+	EXPECT_UNHARMED();
 }
 
 TEST_F(frames, with_any_extension_header_are_delivered)
@@ -274,7 +274,7 @@ TEST_F(frames, with_any_extension_header_are_delivered)
 				      10));
 		EXPECT_TRUE(site_hears(&self->site, self->bytes, 10));
 	}
-	EXPECT_BORNE();
+	EXPECT_UNHARMED();
 }
 
 TEST_F(frames, with_any_other_flags_are_delivered)
@@ -296,13 +296,13 @@ TEST_F(frames, with_any_other_flags_are_delivered)
 			TH_LOG("flags %#x", flags);
 		}
 	}
-	EXPECT_BORNE();
+	EXPECT_UNHARMED();
 }
 
 /* A device may send frames again that have arrived, if the acknowledgment is
  * late.
  */
-TEST_F(frames, that_come_again_are_dropped)
+TEST_F(frames, that_are_repeated_are_dropped)
 {
 	struct site *site = &self->site;
 	uint64_t first = site->seq;
@@ -319,7 +319,7 @@ TEST_F(frames, that_come_again_are_dropped)
 	ASSERT_TRUE(site_say(site, self->bytes, 10));
 	ASSERT_TRUE(site_say(site, self->bytes, 0));
 	EXPECT_TRUE(rds_await_counter(site->fd, "ib_rx_repeated", before + 3));
-	EXPECT_BORNE();
+	EXPECT_UNHARMED();
 
 	/* A peer that starts with new numbers does so by another connection. */
 	peer_hang_up(&site->peer);
@@ -327,11 +327,11 @@ TEST_F(frames, that_come_again_are_dropped)
 	peer_free(&site->peer);
 	site->seq = 1;
 	ASSERT_EQ(PEER_UP, site_dial(site));
-	EXPECT_BORNE();
+	EXPECT_UNHARMED();
 	EXPECT_EQ(before + 3, rds_counter(site->fd, "ib_rx_repeated"));
 }
 
-TEST_F(frames, that_ask_for_it_are_acknowledged)
+TEST_F(frames, that_require_it_are_acknowledged)
 {
 	struct frame frame = next(&self->site, 10), heard;
 	unsigned int tries;
@@ -349,7 +349,7 @@ TEST_F(frames, that_ask_for_it_are_acknowledged)
 	EXPECT_EQ(self->site.seq, be64toh(heard.ack));
 	EXPECT_TRUE(site_hears(&self->site, self->bytes, 10));
 	self->site.seq++;
-	EXPECT_BORNE();
+	EXPECT_UNHARMED();
 }
 
 TEST_F(frames, may_come_between_the_fragments_if_they_only_acknowledge)
@@ -365,10 +365,10 @@ TEST_F(frames, may_come_between_the_fragments_if_they_only_acknowledge)
 			      self->bytes + FRAME_PAYLOAD,
 			      LEN - FRAME_PAYLOAD));
 	EXPECT_TRUE(site_hears(&self->site, self->bytes, LEN));
-	EXPECT_BORNE();
+	EXPECT_UNHARMED();
 }
 
-TEST_F(frames, with_acks_beyond_what_was_sent_harm_nobody)
+TEST_F(frames, with_acks_beyond_what_was_sent_do_no_harm)
 {
 	static const uint64_t acks[] = { 1000, 1ULL << 32, 1ULL << 63, -1 };
 	struct frame ack = {}, heard;
@@ -393,7 +393,7 @@ TEST_F(frames, with_acks_beyond_what_was_sent_harm_nobody)
 	EXPECT_TRUE(site_honest(&self->site));
 }
 
-TEST_F(frames, with_credits_without_end_harm_nobody)
+TEST_F(frames, with_credits_without_end_do_no_harm)
 {
 	struct frame ack = { .credit = 255 }, heard;
 	unsigned int i;
@@ -404,7 +404,7 @@ TEST_F(frames, with_credits_without_end_harm_nobody)
 	ASSERT_EQ(10, rds_sendto(self->site.fd, self->bytes, 10, 0,
 				 &self->site.name));
 	EXPECT_TRUE(site_hear(&self->site, &heard, NULL));
-	EXPECT_BORNE();
+	EXPECT_UNHARMED();
 }
 
 /* Maps of all lengths other than the right one, up to the maximum */
@@ -440,7 +440,7 @@ TEST_F(frames, of_maps_with_wrong_lengths_change_nothing)
 	EXPECT_TRUE(site_honest(&self->site));
 }
 
-TEST_F(frames, of_maps_are_heeded)
+TEST_F(frames, of_maps_are_applied)
 {
 	struct frame frame = frame_data(0, FRAME_MAP, 0, 0);
 	unsigned int turn;
@@ -459,10 +459,10 @@ TEST_F(frames, of_maps_are_heeded)
 			  ERR(rds_sendto(self->site.fd, self->bytes, 10,
 					 MSG_DONTWAIT, &self->site.name)));
 	}
-	EXPECT_BORNE();
+	EXPECT_UNHARMED();
 }
 
-TEST_F(frames, that_ping_are_answered)
+TEST_F(frames, that_ping_receive_a_pong)
 {
 	struct frame ping = frame_data(self->site.seq++, 0, SITE_PEER_PORT, 0);
 	struct frame heard;
@@ -471,7 +471,7 @@ TEST_F(frames, that_ping_are_answered)
 	ASSERT_TRUE(site_hear(&self->site, &heard, NULL));
 	EXPECT_EQ(0, heard.sport);
 	EXPECT_EQ(0, heard.len);
-	EXPECT_BORNE();
+	EXPECT_UNHARMED();
 }
 
 /* Requests other than SEND, with keys that the kernel has never given to a peer
@@ -509,12 +509,12 @@ FIXTURE_VARIANT_ADD(request, to_add) {
 	.len = 8,
 };
 
-FIXTURE_VARIANT_ADD(request, to_write_nothing_and_tell) {
+FIXTURE_VARIANT_ADD(request, to_write_nothing_with_immediate) {
 	.wr = { .opcode = IBV_WR_RDMA_WRITE_WITH_IMM },
 	.len = 0,
 };
 
-FIXTURE_VARIANT_ADD(request, to_write_and_tell) {
+FIXTURE_VARIANT_ADD(request, to_write_with_immediate) {
 	.wr = {
 		.opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
 		.wr.rdma = { 4096, 0x1234 },

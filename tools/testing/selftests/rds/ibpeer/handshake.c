@@ -14,12 +14,12 @@
 #define REJECT_INCOMPAT 1
 
 /* The change to a valid handshake, and its outcome */
-FIXTURE(hello) {
+FIXTURE(handshake) {
 	struct site site;
-	struct hello hello;
+	struct handshake handshake;
 };
 
-FIXTURE_VARIANT(hello) {
+FIXTURE_VARIANT(handshake) {
 	/* If not NULL: instead of the valid addresses */
 	const char *saddr;
 	const char *daddr;
@@ -47,83 +47,89 @@ FIXTURE_VARIANT(hello) {
 
 #define REFUSED .fate = PEER_REFUSED
 
-FIXTURE_VARIANT_ADD(hello, honest) { .fate = PEER_UP };
-FIXTURE_VARIANT_ADD(hello, empty) { .empty = true, REFUSED };
-FIXTURE_VARIANT_ADD(hello, of_nothing) { .nothing = true, REFUSED };
-FIXTURE_VARIANT_ADD(hello, without_the_last_byte) {
-	.len = sizeof(struct hello) - 1, .fate = PEER_UP, .too_short = true,
+FIXTURE_VARIANT_ADD(handshake, honest) { .fate = PEER_UP };
+FIXTURE_VARIANT_ADD(handshake, empty) { .empty = true, REFUSED };
+FIXTURE_VARIANT_ADD(handshake, of_nothing) { .nothing = true, REFUSED };
+FIXTURE_VARIANT_ADD(handshake, without_the_last_byte) {
+	.len = sizeof(struct handshake) - 1, .fate = PEER_UP, .too_short = true,
 };
 
-FIXTURE_VARIANT_ADD(hello, of_a_byte) { .len = 1, REFUSED };
-FIXTURE_VARIANT_ADD(hello, of_addresses_only) { .len = 8, REFUSED };
-FIXTURE_VARIANT_ADD(hello, version_0_0) {
+FIXTURE_VARIANT_ADD(handshake, of_a_byte) { .len = 1, REFUSED };
+FIXTURE_VARIANT_ADD(handshake, of_addresses_only) { .len = 8, REFUSED };
+FIXTURE_VARIANT_ADD(handshake, version_0_0) {
 	.major = 0xff, .minor = 0xff, REFUSED,
 };
 
-FIXTURE_VARIANT_ADD(hello, version_1_0) {
+FIXTURE_VARIANT_ADD(handshake, version_1_0) {
 	.major = 1, .minor = 0xff, REFUSED,
 };
 
-FIXTURE_VARIANT_ADD(hello, version_2_1) { .major = 2, REFUSED };
-FIXTURE_VARIANT_ADD(hello, version_3_0) { .minor = 0xff, REFUSED };
-FIXTURE_VARIANT_ADD(hello, version_3_2) { .minor = 2, REFUSED };
-FIXTURE_VARIANT_ADD(hello, version_5_1) { .major = 5, REFUSED };
-FIXTURE_VARIANT_ADD(hello, version_254_1) { .major = 254, REFUSED };
-FIXTURE_VARIANT_ADD(hello, version_4_1) {
+FIXTURE_VARIANT_ADD(handshake, version_2_1) { .major = 2, REFUSED };
+FIXTURE_VARIANT_ADD(handshake, version_3_0) { .minor = 0xff, REFUSED };
+FIXTURE_VARIANT_ADD(handshake, version_3_2) { .minor = 2, REFUSED };
+FIXTURE_VARIANT_ADD(handshake, version_5_1) { .major = 5, REFUSED };
+FIXTURE_VARIANT_ADD(handshake, version_254_1) { .major = 254, REFUSED };
+FIXTURE_VARIANT_ADD(handshake, version_4_1) {
 	.major = 4, .fate = PEER_UP, .chosen = 4,
 };
 
-FIXTURE_VARIANT_ADD(hello, version_4_0_only) {
+FIXTURE_VARIANT_ADD(handshake, version_4_0_only) {
 	.major = 4, .minor = 0xff, .minors = 1, REFUSED,
 };
 
-FIXTURE_VARIANT_ADD(hello, version_4_without_minors) {
+FIXTURE_VARIANT_ADD(handshake, version_4_without_minors) {
 	.major = 4, .no_minors = true, REFUSED,
 };
 
-FIXTURE_VARIANT_ADD(hello, version_4_of_unknown_minors) {
+FIXTURE_VARIANT_ADD(handshake, version_4_of_unknown_minors) {
 	.major = 4, .minor = 9, .minors = 0xfffc, REFUSED,
 };
 
-FIXTURE_VARIANT_ADD(hello, version_3_1_without_minors) {
+FIXTURE_VARIANT_ADD(handshake, version_3_1_without_minors) {
 	.no_minors = true, .fate = PEER_UP,
 };
 
-FIXTURE_VARIANT_ADD(hello, from_another) { .saddr = "10.9.0.77", REFUSED };
-FIXTURE_VARIANT_ADD(hello, from_the_kernel) { .saddr = SITE_NEAR, REFUSED };
-FIXTURE_VARIANT_ADD(hello, from_nobody) { .saddr = "0.0.0.0", REFUSED };
-FIXTURE_VARIANT_ADD(hello, from_loopback) { .saddr = "127.0.0.1", REFUSED };
-FIXTURE_VARIANT_ADD(hello, from_all) { .saddr = "255.255.255.255", REFUSED };
-FIXTURE_VARIANT_ADD(hello, from_a_group) { .saddr = "224.0.0.1", REFUSED };
-FIXTURE_VARIANT_ADD(hello, to_another) { .daddr = SITE_HONEST, REFUSED };
-FIXTURE_VARIANT_ADD(hello, to_a_stranger) { .daddr = "10.99.0.1", REFUSED };
-FIXTURE_VARIANT_ADD(hello, to_nobody) { .daddr = "0.0.0.0", REFUSED };
+FIXTURE_VARIANT_ADD(handshake, from_another) { .saddr = "10.9.0.77", REFUSED };
+FIXTURE_VARIANT_ADD(handshake, from_the_kernel) { .saddr = SITE_NEAR, REFUSED };
+FIXTURE_VARIANT_ADD(handshake, from_no_address) { .saddr = "0.0.0.0", REFUSED };
+FIXTURE_VARIANT_ADD(handshake, from_loopback) { .saddr = "127.0.0.1", REFUSED };
+FIXTURE_VARIANT_ADD(handshake, from_all) {
+	.saddr = "255.255.255.255", REFUSED,
+};
 
-FIXTURE_VARIANT_ADD(hello, with_an_ack) { .ack = 5, .fate = PEER_UP };
-FIXTURE_VARIANT_ADD(hello, with_an_ack_of_the_far_future) {
+FIXTURE_VARIANT_ADD(handshake, from_a_group) { .saddr = "224.0.0.1", REFUSED };
+FIXTURE_VARIANT_ADD(handshake, to_another) { .daddr = SITE_HONEST, REFUSED };
+FIXTURE_VARIANT_ADD(handshake, to_an_unknown_address) {
+	.daddr = "10.99.0.1", REFUSED,
+};
+
+FIXTURE_VARIANT_ADD(handshake, to_no_address) { .daddr = "0.0.0.0", REFUSED };
+
+FIXTURE_VARIANT_ADD(handshake, with_an_ack) { .ack = 5, .fate = PEER_UP };
+FIXTURE_VARIANT_ADD(handshake, with_an_ack_of_the_far_future) {
 	.ack = -1, .fate = PEER_UP,
 };
 
-FIXTURE_VARIANT_ADD(hello, with_many_credits) {
+FIXTURE_VARIANT_ADD(handshake, with_many_credits) {
 	.credits = 65535, .fate = PEER_UP,
 };
 
-FIXTURE_VARIANT_ADD(hello, with_credits_without_end) {
+FIXTURE_VARIANT_ADD(handshake, with_credits_without_end) {
 	.credits = -1, .fate = PEER_UP,
 };
 
-FIXTURE_VARIANT_ADD(hello, with_tos) { .tos = 3, .fate = PEER_UP };
-FIXTURE_VARIANT_ADD(hello, with_any_tos) { .tos = 255, .fate = PEER_UP };
-FIXTURE_VARIANT_ADD(hello, with_all_that_is_reserved) {
+FIXTURE_VARIANT_ADD(handshake, with_tos) { .tos = 3, .fate = PEER_UP };
+FIXTURE_VARIANT_ADD(handshake, with_any_tos) { .tos = 255, .fate = PEER_UP };
+FIXTURE_VARIANT_ADD(handshake, with_all_that_is_reserved) {
 	.reserved = 0xff, .reserved_too = 0xffff, .last = -1,
 	.fate = PEER_UP,
 };
 
-FIXTURE_VARIANT_ADD(hello, with_small_fragments) {
+FIXTURE_VARIANT_ADD(handshake, with_small_fragments) {
 	.reserved_too = 1, .fate = PEER_UP,
 };
 
-FIXTURE_VARIANT_ADD(hello, of_a_false_relative) {
+FIXTURE_VARIANT_ADD(handshake, with_a_false_epoch) {
 	.reserved = 0xa1, .last = 0x12345678, .fate = PEER_UP,
 };
 
@@ -134,15 +140,15 @@ static uint8_t changed(uint8_t honest, uint8_t change)
 	return change == 0xff ? 0 : change;
 }
 
-FIXTURE_SETUP(hello)
+FIXTURE_SETUP(handshake)
 {
-	struct hello_tail *tail = &self->hello.tail;
+	struct handshake_tail *tail = &self->handshake.tail;
 
 	ASSERT_EQ(0, site_set_up(&self->site));
 	if (variant->empty || variant->nothing)
 		return;
-	self->hello = hello_honest(variant->saddr ?: self->site.address,
-				   variant->daddr ?: SITE_NEAR);
+	self->handshake = handshake_honest(variant->saddr ?: self->site.address,
+					   variant->daddr ?: SITE_NEAR);
 	tail->major = changed(tail->major, variant->major);
 	tail->minor = changed(tail->minor, variant->minor);
 	if (variant->minors || variant->no_minors)
@@ -155,21 +161,22 @@ FIXTURE_SETUP(hello)
 	tail->last = htonl(variant->last);
 }
 
-FIXTURE_TEARDOWN(hello)
+FIXTURE_TEARDOWN(handshake)
 {
 	site_tear_down(&self->site);
 }
 
 /* Check the kernel's reply: a valid handshake in the other direction. */
-static void check_answer(struct __test_metadata *_metadata,
-			 struct site *site, uint8_t chosen, uint8_t tos)
+static void check_reply(struct __test_metadata *_metadata,
+			struct site *site, uint8_t chosen, uint8_t tos)
 {
-	struct hello want = hello_honest(SITE_NEAR, site->address), got;
+	struct handshake want = handshake_honest(SITE_NEAR, site->address);
+	struct handshake got;
 
-	memcpy(&got, site->peer.answer, sizeof(got));
+	memcpy(&got, site->peer.private_data, sizeof(got));
 	if (site_is_iwarp())
-		EXPECT_EQ(sizeof(got), site->peer.answer_len);
-	EXPECT_LE(sizeof(got), site->peer.answer_len);
+		EXPECT_EQ(sizeof(got), site->peer.private_len);
+	EXPECT_LE(sizeof(got), site->peer.private_len);
 	EXPECT_EQ(want.saddr, got.saddr);
 	EXPECT_EQ(want.daddr, got.daddr);
 	EXPECT_EQ(chosen ?: 3, got.tail.major);
@@ -188,15 +195,15 @@ static void check_refusal(struct __test_metadata *_metadata, struct site *site)
 	/* 28: rejected by the consumer, not by the system */
 	if (!site_is_iwarp())
 		EXPECT_EQ(28, site->peer.reason);
-	EXPECT_LE(sizeof(reason), site->peer.answer_len);
-	memcpy(&reason, site->peer.answer, sizeof(reason));
+	EXPECT_LE(sizeof(reason), site->peer.private_len);
+	memcpy(&reason, site->peer.private_data, sizeof(reason));
 	EXPECT_EQ(REJECT_INCOMPAT, reason);
 	EXPECT_FALSE(site_is_up(site));
 }
 
-TEST_F(hello, is_answered)
+TEST_F(handshake, is_checked)
 {
-	unsigned int len = variant->len ?: sizeof(self->hello);
+	unsigned int len = variant->len ?: sizeof(self->handshake);
 	enum peer_fate fate = variant->fate;
 	struct site *site = &self->site;
 
@@ -205,9 +212,9 @@ TEST_F(hello, is_answered)
 	if (variant->too_short && site_is_iwarp())
 		fate = PEER_REFUSED;
 	ASSERT_EQ(fate, peer_dial(&site->peer, site->address, SITE_NEAR,
-				  &self->hello, len, false, false));
+				  &self->handshake, len, false, false));
 	if (fate == PEER_UP) {
-		check_answer(_metadata, site, variant->chosen, variant->tos);
+		check_reply(_metadata, site, variant->chosen, variant->tos);
 		/* Soft-iWARP does not read what arrives earlier. */
 		if (site_is_iwarp())
 			EXPECT_TRUE(site_await_up(site));
@@ -246,17 +253,18 @@ FIXTURE_TEARDOWN(credits)
 	site_tear_down(&self->site);
 }
 
-TEST_F(credits, are_not_overdrawn)
+TEST_F(credits, are_not_exceeded)
 {
 	struct site *site = &self->site;
-	struct hello hello = hello_honest(site->address, SITE_NEAR);
+	struct handshake handshake = handshake_honest(site->address, SITE_NEAR);
 	struct frame more = { .credit = 8 }, heard;
 	unsigned int i, frames = 0;
 	char bytes[10] = "";
 
-	hello.tail.credits = htonl(variant->count);
+	handshake.tail.credits = htonl(variant->count);
 	ASSERT_EQ(PEER_UP, peer_dial(&site->peer, site->address, SITE_NEAR,
-				     &hello, sizeof(hello), false, false));
+				     &handshake, sizeof(handshake), false,
+				     false));
 	for (i = 0; i < 20; i++)
 		ASSERT_EQ(sizeof(bytes),
 			  rds_sendto(site->fd, bytes, sizeof(bytes), 0,
@@ -276,46 +284,47 @@ TEST_F(credits, are_not_overdrawn)
 	EXPECT_TRUE(site_honest(site));
 }
 
-FIXTURE(asking) {
+FIXTURE(requesting) {
 	struct site site;
-	struct hello hello;
+	struct handshake handshake;
 };
 
-FIXTURE_SETUP(asking)
+FIXTURE_SETUP(requesting)
 {
 	ASSERT_EQ(0, site_set_up(&self->site));
-	self->hello = hello_honest(self->site.address, SITE_NEAR);
+	self->handshake = handshake_honest(self->site.address, SITE_NEAR);
 }
 
-FIXTURE_TEARDOWN(asking)
+FIXTURE_TEARDOWN(requesting)
 {
 	site_tear_down(&self->site);
 }
 
-TEST_F(asking, and_going_at_once_harms_nobody)
+TEST_F(requesting, and_closing_at_once_does_no_harm)
 {
 	struct site *site = &self->site;
 	unsigned int i;
 
 	for (i = 0; i < 20; i++) {
-		ASSERT_TRUE(peer_ask(&site->peer, site->address, SITE_NEAR,
-				     &self->hello, sizeof(self->hello),
-				     false, true));
+		ASSERT_TRUE(peer_request(&site->peer, site->address, SITE_NEAR,
+					 &self->handshake,
+					 sizeof(self->handshake), false, true));
 		peer_free(&site->peer);
 	}
 	EXPECT_TRUE(site_honest(site));
 	EXPECT_TRUE(site_await_none(site));
 }
 
-TEST_F(asking, and_leaving_the_answer_unheard_harms_nobody)
+TEST_F(requesting, and_ignoring_the_reply_does_no_harm)
 {
 	struct site *site = &self->site;
 
 	if (site_is_iwarp())
 		SKIP(return, "no third step with iWARP");
-	ASSERT_EQ(PEER_ANSWERED,
+	ASSERT_EQ(PEER_ACCEPTED,
 		  peer_dial(&site->peer, site->address, SITE_NEAR,
-			    &self->hello, sizeof(self->hello), true, true));
+			    &self->handshake, sizeof(self->handshake), true,
+			    true));
 	EXPECT_TRUE(site_honest(site));
 	peer_free(&site->peer);
 	EXPECT_TRUE(site_honest(site));
@@ -325,16 +334,16 @@ TEST_F(asking, and_leaving_the_answer_unheard_harms_nobody)
 	EXPECT_TRUE(site_talks(site, 5000));
 }
 
-TEST_F(asking, in_the_kernel_s_own_name_is_refused)
+TEST_F(requesting, in_the_kernel_s_own_name_is_refused)
 {
 	struct site *site = &self->site;
-	struct hello hello = hello_honest(SITE_NEAR, SITE_NEAR);
+	struct handshake handshake = handshake_honest(SITE_NEAR, SITE_NEAR);
 	struct rds_name own = rds_name(SITE_NEAR, SITE_PORT);
 	char bytes[10] = "to myself", heard[10];
 
 	ASSERT_EQ(PEER_REFUSED,
-		  peer_dial(&site->peer, SITE_NEAR, SITE_NEAR, &hello,
-			    sizeof(hello), false, false));
+		  peer_dial(&site->peer, SITE_NEAR, SITE_NEAR, &handshake,
+			    sizeof(handshake), false, false));
 	/* It is not rejected if the kernel itself requests it. */
 	EXPECT_EQ(sizeof(bytes), rds_sendto(site->fd, bytes, sizeof(bytes), 0,
 					    &own));
@@ -343,7 +352,7 @@ TEST_F(asking, in_the_kernel_s_own_name_is_refused)
 	EXPECT_TRUE(site_honest(site));
 }
 
-TEST_F(asking, twice_leaves_one_connection)
+TEST_F(requesting, twice_leaves_one_connection)
 {
 	struct site *site = &self->site;
 	struct peer first;
@@ -374,7 +383,7 @@ TEST_F(asking, twice_leaves_one_connection)
 	EXPECT_TRUE(site_honest(site));
 }
 
-TEST_F(asking, by_many_at_once_harms_nobody)
+TEST_F(requesting, by_many_at_once_does_no_harm)
 {
 	static struct peer crowd[40];
 	struct site *site = &self->site;
@@ -382,9 +391,10 @@ TEST_F(asking, by_many_at_once_harms_nobody)
 
 	/* Where a request is a TCP connection, some are rejected at once. */
 	for (i = 0; i < 40; i++)
-		ASSERT_TRUE(peer_ask(&crowd[i], site->address, SITE_NEAR,
-				     &self->hello, sizeof(self->hello),
-				     false, true) ||
+		ASSERT_TRUE(peer_request(&crowd[i], site->address, SITE_NEAR,
+					 &self->handshake,
+					 sizeof(self->handshake),
+					 false, true) ||
 			    site_is_iwarp());
 	EXPECT_TRUE(site_honest(site));
 	for (i = 0; i < 40; i++)

@@ -152,8 +152,8 @@ FIXTURE_VARIANT_ADD(beyond, the_beginning_written) { WRITE, -1, BOTH };
 FIXTURE_VARIANT_ADD(beyond, the_beginning_read) { READ, -1, BOTH };
 FIXTURE_VARIANT_ADD(beyond, all_of_it_read) { READ, 1LL << 40, BOTH };
 FIXTURE_VARIANT_ADD(beyond, the_right_to_read) { WRITE, 0, 0 };
-FIXTURE_VARIANT_ADD(beyond, its_life_written) { WRITE, 0, BOTH, true };
-FIXTURE_VARIANT_ADD(beyond, its_life_read) { READ, 0, BOTH, true };
+FIXTURE_VARIANT_ADD(beyond, its_lifetime_written) { WRITE, 0, BOTH, true };
+FIXTURE_VARIANT_ADD(beyond, its_lifetime_read) { READ, 0, BOTH, true };
 
 FIXTURE_SETUP(beyond)
 {
@@ -241,7 +241,7 @@ TEST_F(memory, that_is_unmapped_or_left)
 	EXPECT_TRUE(site_talks(site, 100));
 }
 
-TEST_F(memory, that_is_none)
+TEST_F(memory, that_is_invalid)
 {
 	int fd = self->site.fd;
 	uint64_t cookie = 1;
@@ -292,7 +292,7 @@ static long send_cmsg(int fd, const struct rds_name *to, int type,
 }
 
 /* A message announces the memory to the peer. */
-TEST_F(memory, that_a_peer_is_told_of)
+TEST_F(memory, that_is_announced_to_a_peer)
 {
 	uint64_t mapped = 0, cookie = 0;
 	struct rds_get_mr_args args = {
@@ -327,7 +327,7 @@ TEST_F(memory, that_a_peer_is_told_of)
 }
 
 /* A message announces the memory to the socket at the other end. */
-TEST_F(memory, that_a_reader_is_told_of)
+TEST_F(memory, that_is_announced_to_a_socket)
 {
 	int *honest = self->site.honest;
 	struct rds_name to = rds_name(SITE_HONEST, SITE_HONEST_PORT);

@@ -17,7 +17,7 @@ FIXTURE_SETUP(lost)
 {
 	ASSERT_EQ(0, site_set_up_listening(&self->site, true));
 	ASSERT_TRUE(site_send(&self->site, 0, 1));
-	ASSERT_TRUE(site_answer(&self->site, 0, false));
+	ASSERT_TRUE(site_accept(&self->site, 0, false));
 	ASSERT_TRUE(site_hear_all(&self->site, 0, 1));
 }
 
@@ -75,7 +75,7 @@ TEST_F(lost, operation_is_dropped_and_not_repeated)
 	EXPECT_EQ(RDS_RDMA_DROPPED, await_status(site, 77));
 	peer_free(&site->peer);
 
-	ASSERT_TRUE(site_answer(site, 0, false));
+	ASSERT_TRUE(site_accept(site, 0, false));
 	EXPECT_TRUE(site_hear_all(site, 0, 2));
 	EXPECT_TRUE(rds_silent(site->fd));
 	EXPECT_TRUE(site_honest(site));
@@ -100,19 +100,20 @@ FIXTURE_VARIANT(next) {
 };
 
 FIXTURE_VARIANT_ADD(next, peer_is_the_same) { 7, 7, RDS_RDMA_REMOTE_ERROR };
-FIXTURE_VARIANT_ADD(next, peer_is_not_known) { 0, 0, RDS_RDMA_REMOTE_ERROR };
+FIXTURE_VARIANT_ADD(next, peer_has_no_epoch) { 0, 0, RDS_RDMA_REMOTE_ERROR };
 FIXTURE_VARIANT_ADD(next, peer_has_restarted) { 7, 8, RDS_RDMA_DROPPED };
-FIXTURE_VARIANT_ADD(next, peer_is_no_relative) { 7, 0, RDS_RDMA_DROPPED };
-FIXTURE_VARIANT_ADD(next, peer_is_a_relative) { 0, 7, RDS_RDMA_DROPPED };
+FIXTURE_VARIANT_ADD(next, peer_has_no_epoch_now) { 7, 0, RDS_RDMA_DROPPED };
+FIXTURE_VARIANT_ADD(next, peer_has_an_epoch_now) { 0, 7, RDS_RDMA_DROPPED };
 
-static bool answer_as(struct site *site, uint32_t epoch)
+static bool accept_as(struct site *site, uint32_t epoch)
 {
-	struct hello6 hello = hello6_honest(site->address, SITE_NEAR6);
+	struct handshake6 handshake = handshake6_honest(site->address,
+							SITE_NEAR6);
 
-	hello.tail.reserved = epoch ? HELLO_OURS : 0;
-	hello.tail.last = htonl(epoch);
-	return peer_asked(&site->ear, &site->peer) &&
-	       peer_accept(&site->peer, &hello, sizeof(hello), false,
+	handshake.tail.reserved = epoch ? HANDSHAKE_OURS : 0;
+	handshake.tail.last = htonl(epoch);
+	return peer_await_request(&site->listener, &site->peer) &&
+	       peer_accept(&site->peer, &handshake, sizeof(handshake), false,
 			   false) == PEER_UP;
 }
 
@@ -122,7 +123,7 @@ FIXTURE_SETUP(next)
 
 	ASSERT_EQ(0, site_set_up_listening(site, true));
 	ASSERT_TRUE(site_send(site, 0, 1));
-	ASSERT_TRUE(answer_as(site, variant->before));
+	ASSERT_TRUE(accept_as(site, variant->before));
 	ASSERT_TRUE(site_hear_all(site, 0, 1));
 	peer_free(&site->peer);
 	ASSERT_TRUE(site_await_none(site));
@@ -133,13 +134,13 @@ FIXTURE_TEARDOWN(next)
 	site_tear_down(&self->site);
 }
 
-TEST_F(next, is_asked_for_what_it_has_given)
+TEST_F(next, receives_operations_if_it_is_the_same)
 {
 	struct site *site = &self->site;
 
 	ASSERT_EQ(5, send_read(site, self->bytes, 77));
 	ASSERT_TRUE(site_send(site, 1, 1));
-	ASSERT_TRUE(answer_as(site, variant->after));
+	ASSERT_TRUE(accept_as(site, variant->after));
 	EXPECT_EQ(variant->status, await_status(site, 77));
 	/* An operation that fails ends the connection. */
 	if (variant->status == RDS_RDMA_DROPPED)

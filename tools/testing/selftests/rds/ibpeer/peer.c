@@ -28,12 +28,12 @@ static void note_event(struct peer *peer, const struct rdma_cm_event *event)
 	const struct rdma_conn_param *param = &event->param.conn;
 
 	peer->reason = event->status;
-	peer->answer_len = param->private_data_len;
+	peer->private_len = param->private_data_len;
 	if (param->private_data && param->private_data_len)
-		memcpy(peer->answer, param->private_data,
+		memcpy(peer->private_data, param->private_data,
 		       param->private_data_len);
 	else
-		peer->answer_len = 0;
+		peer->private_len = 0;
 	if (event->event == RDMA_CM_EVENT_DISCONNECTED ||
 	    event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		peer->over = true;
@@ -163,21 +163,22 @@ static bool set_up(struct peer *peer, bool own_qp)
 	return peer->mr && peer->qp;
 }
 
-static bool make_ears(struct peer *peer)
+static bool post_buffers(struct peer *peer)
 {
 	unsigned int i;
 
-	for (i = 0; i < PEER_SLOTS && !peer->deaf; i++)
+	for (i = 0; i < PEER_SLOTS && !peer->no_buffers; i++)
 		if (!post_recv(peer, i))
 			return false;
 	return true;
 }
 
-static struct rdma_conn_param saying(const struct peer *peer,
-				     const void *hello, unsigned int len)
+static struct rdma_conn_param conn_param(const struct peer *peer,
+					 const void *handshake,
+					 unsigned int len)
 {
 	return (struct rdma_conn_param){
-		.private_data = hello,
+		.private_data = handshake,
 		.private_data_len = len,
 		.responder_resources = 1,
 		.initiator_depth = 1,
@@ -187,28 +188,31 @@ static struct rdma_conn_param saying(const struct peer *peer,
 	};
 }
 
-static int connect_with(struct peer *peer, const void *hello, unsigned int len)
+static int connect_with(struct peer *peer, const void *handshake,
+			unsigned int len)
 {
-	struct rdma_conn_param param = saying(peer, hello, len);
+	struct rdma_conn_param param = conn_param(peer, handshake, len);
 
 	return rdma_connect(peer->id, &param);
 }
 
-bool peer_ask(struct peer *peer, const char *local, const char *remote,
-	      const void *hello, unsigned int len, bool deaf, bool halfway)
+bool peer_request(struct peer *peer, const char *local, const char *remote,
+		  const void *handshake, unsigned int len, bool no_buffers,
+		  bool halfway)
 {
-	*peer = (struct peer){ .deaf = deaf };
+	*peer = (struct peer){ .no_buffers = no_buffers };
 	return resolve(peer, local, remote) && set_up(peer, halfway) &&
-	       (halfway || make_ears(peer)) && !connect_with(peer, hello, len);
+	       (halfway || post_buffers(peer)) && !connect_with(peer, handshake,
+								len);
 }
 
-enum peer_fate peer_await_answer(struct peer *peer, unsigned int ms)
+enum peer_fate peer_await_reply(struct peer *peer, unsigned int ms)
 {
 	switch (next_event(peer, ms)) {
 	case RDMA_CM_EVENT_ESTABLISHED:
 		return PEER_UP;
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
-		return PEER_ANSWERED;
+		return PEER_ACCEPTED;
 	case RDMA_CM_EVENT_REJECTED:
 		return PEER_REFUSED;
 	case -1:
@@ -219,38 +223,40 @@ enum peer_fate peer_await_answer(struct peer *peer, unsigned int ms)
 }
 
 enum peer_fate peer_dial(struct peer *peer, const char *local,
-			 const char *remote, const void *hello,
-			 unsigned int len, bool deaf, bool halfway)
+			 const char *remote, const void *handshake,
+			 unsigned int len, bool no_buffers, bool halfway)
 {
-	if (!peer_ask(peer, local, remote, hello, len, deaf, halfway))
+	if (!peer_request(peer, local, remote, handshake, len, no_buffers,
+			  halfway))
 		return PEER_FAILED;
-	return peer_await_answer(peer, PEER_PATIENCE);
+	return peer_await_reply(peer, PEER_PATIENCE);
 }
 
-bool peer_listen(struct peer *ear, const char *local, bool calls)
+bool peer_listen(struct peer *listener, const char *local, bool listens)
 {
 	struct sockaddr_storage name = name_of(local, false);
 	long deadline = now() + PEER_PATIENCE;
 
-	*ear = (struct peer){ .channel = rdma_create_event_channel() };
-	if (!ear->channel ||
-	    rdma_create_id(ear->channel, &ear->id, NULL, RDMA_PS_TCP))
+	*listener = (struct peer){ .channel = rdma_create_event_channel() };
+	if (!listener->channel ||
+	    rdma_create_id(listener->channel, &listener->id, NULL, RDMA_PS_TCP))
 		return false;
 	/* The device may not have that address yet. */
-	while (rdma_bind_addr(ear->id, (struct sockaddr *)&name)) {
+	while (rdma_bind_addr(listener->id, (struct sockaddr *)&name)) {
 		if (errno == EADDRINUSE || now() > deadline)
 			return false;
 		usleep(1000);
 	}
-	return !calls || !rdma_listen(ear->id, PEER_SLOTS);
+	return !listens || !rdma_listen(listener->id, PEER_SLOTS);
 }
 
-static bool next_request(struct peer *ear, struct peer *peer, long ms)
+static bool next_request(struct peer *listener, struct peer *peer, long ms)
 {
-	struct pollfd fd = { .fd = ear->channel->fd, .events = POLLIN };
+	struct pollfd fd = { .fd = listener->channel->fd, .events = POLLIN };
 	struct rdma_cm_event *event;
 
-	if (poll(&fd, 1, ms) <= 0 || rdma_get_cm_event(ear->channel, &event))
+	if (poll(&fd, 1, ms) <= 0 || rdma_get_cm_event(listener->channel,
+						       &event))
 		return false;
 	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
 		peer->id = event->id;
@@ -260,13 +266,13 @@ static bool next_request(struct peer *ear, struct peer *peer, long ms)
 	return true;
 }
 
-bool peer_asked(struct peer *ear, struct peer *peer)
+bool peer_await_request(struct peer *listener, struct peer *peer)
 {
 	long deadline = now() + PEER_PATIENCE, left = PEER_PATIENCE;
 
 	*peer = (struct peer){};
 	/* Other events are for requests that the kernel has given up. */
-	while (!peer->id && left > 0 && next_request(ear, peer, left))
+	while (!peer->id && left > 0 && next_request(listener, peer, left))
 		left = deadline - now();
 	if (!peer->id)
 		return false;
@@ -274,19 +280,19 @@ bool peer_asked(struct peer *ear, struct peer *peer)
 	return peer->channel && !rdma_migrate_id(peer->id, peer->channel);
 }
 
-enum peer_fate peer_accept(struct peer *peer, const void *hello,
-			   unsigned int len, bool deaf, bool halfway)
+enum peer_fate peer_accept(struct peer *peer, const void *handshake,
+			   unsigned int len, bool no_buffers, bool halfway)
 {
 	struct rdma_conn_param param;
 
-	peer->deaf = deaf;
-	if (!set_up(peer, halfway) || (!halfway && !make_ears(peer)))
+	peer->no_buffers = no_buffers;
+	if (!set_up(peer, halfway) || (!halfway && !post_buffers(peer)))
 		return PEER_FAILED;
-	param = saying(peer, hello, len);
+	param = conn_param(peer, handshake, len);
 	if (rdma_accept(peer->id, &param))
 		return PEER_FAILED;
 	if (halfway)
-		return PEER_ANSWERED;
+		return PEER_ACCEPTED;
 	if (expect_event(peer, RDMA_CM_EVENT_ESTABLISHED))
 		return PEER_UP;
 	return peer->over ? PEER_ENDED : PEER_FAILED;

@@ -27,10 +27,11 @@ enum peer_fate {
 	PEER_REFUSED,
 	/* The kernel has accepted the request; the peer has not confirmed this.
 	 */
-	PEER_ANSWERED,
+	PEER_ACCEPTED,
 	/* The kernel has not replied yet. */
 	PEER_WAITS,
-	/* The kernel has ended the connection before the event that it is up. */
+	/* The kernel has ended the connection before the event that it is up.
+	 */
 	PEER_ENDED,
 	/* Any other outcome */
 	PEER_FAILED,
@@ -49,12 +50,12 @@ struct peer {
 	unsigned int sent;
 	unsigned int done;
 	/* It has no receive buffers. */
-	bool deaf;
+	bool no_buffers;
 	/* The connection is over: an event or a failed request has shown it. */
 	bool over;
 	/* The private data of the kernel's reply or request */
-	unsigned char answer[256];
-	unsigned int answer_len;
+	unsigned char private_data[256];
+	unsigned int private_len;
 	int reason;
 };
 
@@ -67,38 +68,39 @@ extern unsigned int peer_retries;
 bool peer_await_address(const char *address);
 
 /*
- * Connect @local to @remote with this private data. @deaf: without any receive
- * buffer. @halfway: without the last step, for which the kernel waits.
+ * Connect @local to @remote with this private data. @no_buffers: without any
+ * receive buffer. @halfway: without the last step, for which the kernel waits.
  */
 enum peer_fate peer_dial(struct peer *peer, const char *local,
-			 const char *remote, const void *hello,
-			 unsigned int len, bool deaf, bool halfway);
+			 const char *remote, const void *handshake,
+			 unsigned int len, bool no_buffers, bool halfway);
 
 /* Send the request, and do not wait for a reply. Return false if it cannot be
  * sent.
  */
-bool peer_ask(struct peer *peer, const char *local, const char *remote,
-	      const void *hello, unsigned int len, bool deaf, bool halfway);
+bool peer_request(struct peer *peer, const char *local, const char *remote,
+		  const void *handshake, unsigned int len, bool no_buffers,
+		  bool halfway);
 
 /* Return what has become of the request, after at most @ms milliseconds. */
-enum peer_fate peer_await_answer(struct peer *peer, unsigned int ms);
+enum peer_fate peer_await_reply(struct peer *peer, unsigned int ms);
 
 /*
- * Wait for requests to @local, with a peer that does nothing else. @calls: it
+ * Wait for requests to @local, with a peer that does nothing else. @listens: it
  * listens; if not, requests are rejected because nothing listens there.
  */
-bool peer_listen(struct peer *ear, const char *local, bool calls);
+bool peer_listen(struct peer *listener, const char *local, bool listens);
 
-/* Take the next request, as a peer that has not replied yet: @peer->answer has
- * its private data.
+/* Take the next request, as a peer that has not replied yet:
+ * @peer->private_data has its private data.
  */
-bool peer_asked(struct peer *ear, struct peer *peer);
+bool peer_await_request(struct peer *listener, struct peer *peer);
 
 /* Accept the request, with this private data. @halfway: receive nothing after
  * that.
  */
-enum peer_fate peer_accept(struct peer *peer, const void *hello,
-			   unsigned int len, bool deaf, bool halfway);
+enum peer_fate peer_accept(struct peer *peer, const void *handshake,
+			   unsigned int len, bool no_buffers, bool halfway);
 
 /* Reject the request. */
 bool peer_reject(struct peer *peer, const void *data, unsigned int len);

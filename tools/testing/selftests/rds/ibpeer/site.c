@@ -53,7 +53,7 @@ int site_set_up(struct site *site)
  * The kernel listens on its own addresses, and this becomes one of them: but a
  * little later, so that the peer is usually first.
  */
-static int set_up_listening(struct site *site, const char *net, bool calls)
+static int set_up_listening(struct site *site, const char *net, bool listens)
 {
 	unsigned int try;
 
@@ -64,18 +64,18 @@ static int set_up_listening(struct site *site, const char *net, bool calls)
 			 try + 1, getpid());
 		if (rds_address_on(SITE_DEVICE, site->address, 128))
 			return -1;
-		if (peer_listen(&site->ear, site->address, calls)) {
+		if (peer_listen(&site->listener, site->address, listens)) {
 			site->name = rds_name(site->address, SITE_PEER_PORT);
 			return 0;
 		}
-		peer_free(&site->ear);
+		peer_free(&site->listener);
 	}
 	return -1;
 }
 
-int site_set_up_listening(struct site *site, bool calls)
+int site_set_up_listening(struct site *site, bool listens)
 {
-	return set_up_listening(site, "fd09", calls);
+	return set_up_listening(site, "fd09", listens);
 }
 
 int site_set_up_below(struct site *site)
@@ -86,7 +86,7 @@ int site_set_up_below(struct site *site)
 void site_tear_down(struct site *site)
 {
 	peer_free(&site->peer);
-	peer_free(&site->ear);
+	peer_free(&site->listener);
 	close(site->fd);
 	close(site->honest[0]);
 	close(site->honest[1]);
@@ -178,12 +178,12 @@ bool site_await_up(struct site *site)
 
 enum peer_fate site_dial(struct site *site)
 {
-	struct hello hello = hello_honest(site->address, SITE_NEAR);
+	struct handshake handshake = handshake_honest(site->address, SITE_NEAR);
 	enum peer_fate fate;
 
 	site->drops = site_drops(site);
-	fate = peer_dial(&site->peer, site->address, SITE_NEAR, &hello,
-			 sizeof(hello), false, false);
+	fate = peer_dial(&site->peer, site->address, SITE_NEAR, &handshake,
+			 sizeof(handshake), false, false);
 	/* A message may arrive before the event that the connection is up. */
 	if (fate == PEER_UP && !site_await_up(site))
 		return PEER_FAILED;
@@ -213,14 +213,15 @@ bool site_await_drop(struct site *site)
 	return false;
 }
 
-bool site_answer(struct site *site, uint64_t ack, bool deaf)
+bool site_accept(struct site *site, uint64_t ack, bool no_buffers)
 {
-	struct hello6 hello = hello6_honest(site->address, SITE_NEAR6);
+	struct handshake6 handshake = handshake6_honest(site->address,
+							SITE_NEAR6);
 
-	hello.tail.ack = htobe64(ack);
-	return peer_asked(&site->ear, &site->peer) &&
-	       peer_accept(&site->peer, &hello, sizeof(hello), deaf,
-			   false) == PEER_UP;
+	handshake.tail.ack = htobe64(ack);
+	return peer_await_request(&site->listener, &site->peer) &&
+	       peer_accept(&site->peer, &handshake, sizeof(handshake),
+			   no_buffers, false) == PEER_UP;
 }
 
 bool site_send(struct site *site, unsigned int first, unsigned int count)

@@ -29,7 +29,7 @@ struct site {
 	struct rds_name name;
 	struct peer peer;
 	/* The listener, if the kernel is the end that connects */
-	struct peer ear;
+	struct peer listener;
 	/* The number of the peer's next message */
 	uint64_t seq;
 	/* How often paths were dropped before, as the kernel counts it */
@@ -43,10 +43,10 @@ bool site_is_iwarp(void);
 int site_socket(const char *address, unsigned int port);
 
 int site_set_up(struct site *site);
-/* Set up IPv6 addresses, and a peer to which the kernel can connect: @calls, or
- * at which nothing listens.
+/* Set up IPv6 addresses, and a peer to which the kernel can connect: @listens,
+ * or at which nothing listens.
  */
-int site_set_up_listening(struct site *site, bool calls);
+int site_set_up_listening(struct site *site, bool listens);
 /* Set up a peer to which the kernel can connect, and that has the lower
  * address.
  */
@@ -74,7 +74,7 @@ bool site_await_drop(struct site *site);
 
 /* Accept the next request with valid private data; @ack messages have arrived.
  */
-bool site_answer(struct site *site, uint64_t ack, bool deaf);
+bool site_accept(struct site *site, uint64_t ack, bool no_buffers);
 
 /* Send the peer that many messages, numbered from @first. */
 bool site_send(struct site *site, unsigned int first, unsigned int count);

@@ -4,19 +4,19 @@
  * kernel tries again, and as soon as the peer replies correctly, it receives
  * every message once. The kernel obeys the fields of a valid reply.
  */
-#include "asked.h"
+#include "requested.h"
 
 #include <errno.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-FIXTURE(answer) {
+FIXTURE(reply) {
 	struct site site;
-	struct hello6 hello;
+	struct handshake6 handshake;
 };
 
 /* The change to a valid reply, and its outcome */
-FIXTURE_VARIANT(answer) {
+FIXTURE_VARIANT(reply) {
 	/* Instead of the valid version, if not 0; 0xff stands for 0 */
 	uint8_t major;
 	uint8_t minor;
@@ -30,50 +30,50 @@ FIXTURE_VARIANT(answer) {
 	uint16_t reserved_too;
 	uint32_t last;
 	/* The kernel accepts it. */
-	bool good;
+	bool accepted;
 };
 
-FIXTURE_VARIANT_ADD(answer, honest) { .good = true };
-FIXTURE_VARIANT_ADD(answer, empty) { .empty = true };
-FIXTURE_VARIANT_ADD(answer, of_version_0_0) { .major = 0xff, .minor = 0xff };
-FIXTURE_VARIANT_ADD(answer, of_version_2_1) { .major = 2 };
-FIXTURE_VARIANT_ADD(answer, of_version_3_0) { .minor = 0xff };
-FIXTURE_VARIANT_ADD(answer, of_version_3_2) { .minor = 2 };
-FIXTURE_VARIANT_ADD(answer, of_version_5_1) { .major = 5 };
-FIXTURE_VARIANT_ADD(answer, of_version_254_254) { .major = 254, .minor = 254 };
-FIXTURE_VARIANT_ADD(answer, of_version_4_1) { .major = 4, .good = true };
-FIXTURE_VARIANT_ADD(answer, without_minors) {
-	.no_minors = true, .good = true,
+FIXTURE_VARIANT_ADD(reply, honest) { .accepted = true };
+FIXTURE_VARIANT_ADD(reply, empty) { .empty = true };
+FIXTURE_VARIANT_ADD(reply, of_version_0_0) { .major = 0xff, .minor = 0xff };
+FIXTURE_VARIANT_ADD(reply, of_version_2_1) { .major = 2 };
+FIXTURE_VARIANT_ADD(reply, of_version_3_0) { .minor = 0xff };
+FIXTURE_VARIANT_ADD(reply, of_version_3_2) { .minor = 2 };
+FIXTURE_VARIANT_ADD(reply, of_version_5_1) { .major = 5 };
+FIXTURE_VARIANT_ADD(reply, of_version_254_254) { .major = 254, .minor = 254 };
+FIXTURE_VARIANT_ADD(reply, of_version_4_1) { .major = 4, .accepted = true };
+FIXTURE_VARIANT_ADD(reply, without_minors) {
+	.no_minors = true, .accepted = true,
 };
 
 /* The connection identifies the peer, not these addresses. */
-FIXTURE_VARIANT_ADD(answer, with_its_addresses_swapped) {
-	.addresses_swapped = true, .good = true,
+FIXTURE_VARIANT_ADD(reply, with_its_addresses_swapped) {
+	.addresses_swapped = true, .accepted = true,
 };
 
-FIXTURE_VARIANT_ADD(answer, with_many_credits) {
-	.credits = 65535, .good = true,
+FIXTURE_VARIANT_ADD(reply, with_many_credits) {
+	.credits = 65535, .accepted = true,
 };
 
-FIXTURE_VARIANT_ADD(answer, with_credits_without_end) {
-	.credits = -1, .good = true,
+FIXTURE_VARIANT_ADD(reply, with_credits_without_end) {
+	.credits = -1, .accepted = true,
 };
 
-FIXTURE_VARIANT_ADD(answer, with_another_tos) { .tos = 7, .good = true };
-FIXTURE_VARIANT_ADD(answer, with_all_that_is_reserved) {
-	.reserved = 0xff, .reserved_too = 0xffff, .last = -1, .good = true,
+FIXTURE_VARIANT_ADD(reply, with_another_tos) { .tos = 7, .accepted = true };
+FIXTURE_VARIANT_ADD(reply, with_all_that_is_reserved) {
+	.reserved = 0xff, .reserved_too = 0xffff, .last = -1, .accepted = true,
 };
 
-FIXTURE_VARIANT_ADD(answer, of_a_false_relative) {
-	.reserved = 0xa1, .last = 0x12345678, .good = true,
+FIXTURE_VARIANT_ADD(reply, with_a_false_epoch) {
+	.reserved = 0xa1, .last = 0x12345678, .accepted = true,
 };
 
-FIXTURE_VARIANT_ADD(answer, with_an_ack_of_the_near_future) {
-	.ack = WAITING + 1, .good = true,
+FIXTURE_VARIANT_ADD(reply, with_an_ack_of_the_near_future) {
+	.ack = WAITING + 1, .accepted = true,
 };
 
-FIXTURE_VARIANT_ADD(answer, with_an_ack_of_the_far_future) {
-	.ack = -1, .good = true,
+FIXTURE_VARIANT_ADD(reply, with_an_ack_of_the_far_future) {
+	.ack = -1, .accepted = true,
 };
 
 static uint8_t changed(uint8_t honest, uint8_t change)
@@ -83,18 +83,18 @@ static uint8_t changed(uint8_t honest, uint8_t change)
 	return change == 0xff ? 0 : change;
 }
 
-FIXTURE_SETUP(answer)
+FIXTURE_SETUP(reply)
 {
-	struct hello_tail *tail = &self->hello.tail;
+	struct handshake_tail *tail = &self->handshake.tail;
 	struct site *site = &self->site;
 
 	ASSERT_EQ(0, site_set_up_listening(site, true));
 	if (variant->empty)
 		return;
 	if (variant->addresses_swapped)
-		self->hello = hello6_honest(SITE_NEAR6, site->address);
+		self->handshake = handshake6_honest(SITE_NEAR6, site->address);
 	else
-		self->hello = hello6_honest(site->address, SITE_NEAR6);
+		self->handshake = handshake6_honest(site->address, SITE_NEAR6);
 	tail->major = changed(tail->major, variant->major);
 	tail->minor = changed(tail->minor, variant->minor);
 	if (variant->no_minors)
@@ -107,7 +107,7 @@ FIXTURE_SETUP(answer)
 	tail->last = htonl(variant->last);
 }
 
-FIXTURE_TEARDOWN(answer)
+FIXTURE_TEARDOWN(reply)
 {
 	site_tear_down(&self->site);
 }
@@ -115,10 +115,11 @@ FIXTURE_TEARDOWN(answer)
 /* Check the kernel's request. */
 static void check_request(struct __test_metadata *_metadata, struct site *site)
 {
-	struct hello6 want = hello6_honest(SITE_NEAR6, site->address), got;
+	struct handshake6 want = handshake6_honest(SITE_NEAR6, site->address);
+	struct handshake6 got;
 
-	memcpy(&got, site->peer.answer, sizeof(got));
-	EXPECT_LE(sizeof(got), site->peer.answer_len);
+	memcpy(&got, site->peer.private_data, sizeof(got));
+	EXPECT_LE(sizeof(got), site->peer.private_len);
 	EXPECT_EQ(0, memcmp(&want.saddr, &got.saddr, sizeof(got.saddr)));
 	EXPECT_EQ(0, memcmp(&want.daddr, &got.daddr, sizeof(got.daddr)));
 	EXPECT_EQ(3, got.tail.major);
@@ -130,26 +131,26 @@ static void check_request(struct __test_metadata *_metadata, struct site *site)
 	EXPECT_EQ(0, got.tail.credits);
 }
 
-TEST_F(answer, is_judged)
+TEST_F(reply, is_checked)
 {
 	struct site *site = &self->site;
 	enum peer_fate fate;
 
 	ASSERT_TRUE(site_send(site, 0, WAITING));
-	ASSERT_TRUE(peer_asked(&site->ear, &site->peer));
+	ASSERT_TRUE(peer_await_request(&site->listener, &site->peer));
 	check_request(_metadata, site);
-	fate = peer_accept(&site->peer, &self->hello, sizeof(self->hello),
-			   false, false);
-	if (variant->good || fate != PEER_ENDED)
+	fate = peer_accept(&site->peer, &self->handshake,
+			   sizeof(self->handshake), false, false);
+	if (variant->accepted || fate != PEER_ENDED)
 		ASSERT_EQ(PEER_UP, fate);
-	if (!variant->good) {
+	if (!variant->accepted) {
 		EXPECT_TRUE(peer_await_end(&site->peer));
 		EXPECT_FALSE(site_is_up(site));
 		EXPECT_TRUE(site_honest(site));
 		peer_free(&site->peer);
-		ASSERT_TRUE(site_answer(site, 0, false));
+		ASSERT_TRUE(site_accept(site, 0, false));
 	}
-	EXPECT_CURED(0);
+	EXPECT_SERVED(0);
 }
 
 /* Few credits in the reply, and no more of them */
@@ -165,7 +166,7 @@ FIXTURE_VARIANT(credit) {
 
 FIXTURE_VARIANT_ADD(credit, of_1) { .count = 1, .counts = true };
 FIXTURE_VARIANT_ADD(credit, of_5) { .count = 5, .counts = true };
-FIXTURE_VARIANT_ADD(credit, of_one_who_is_offered_none) { .count = 1 };
+FIXTURE_VARIANT_ADD(credit, of_a_peer_that_is_offered_none) { .count = 1 };
 
 FIXTURE_SETUP(credit)
 {
@@ -182,19 +183,21 @@ FIXTURE_TEARDOWN(credit)
 	site_tear_down(&self->site);
 }
 
-TEST_F(credit, is_not_overdrawn)
+TEST_F(credit, is_not_exceeded)
 {
 	struct site *site = &self->site;
-	struct hello6 hello = hello6_honest(site->address, SITE_NEAR6);
+	struct handshake6 handshake = handshake6_honest(site->address,
+							SITE_NEAR6);
 	struct frame more = { .credit = 8 }, heard;
 	unsigned char payload[PEER_SLOT];
 	unsigned int i, frames = 0, next = 0;
 
-	hello.tail.credits = htonl(variant->count);
+	handshake.tail.credits = htonl(variant->count);
 	ASSERT_TRUE(site_send(site, 0, WAITING));
-	ASSERT_TRUE(peer_asked(&site->ear, &site->peer));
-	ASSERT_EQ(PEER_UP, peer_accept(&site->peer, &hello, sizeof(hello),
-				       false, false));
+	ASSERT_TRUE(peer_await_request(&site->listener, &site->peer));
+	ASSERT_EQ(PEER_UP,
+		  peer_accept(&site->peer, &handshake, sizeof(handshake),
+			      false, false));
 	for (i = 0; i < 4; i++) {
 		while (peer_hear(&site->peer, &heard, payload, 500) >= 0) {
 			frames++;
@@ -247,11 +250,11 @@ FIXTURE_TEARDOWN(buffers)
 TEST_F(buffers, are_there_when_it_connects)
 {
 	struct site *site = &self->site;
-	struct hello6 got;
+	struct handshake6 got;
 
 	ASSERT_TRUE(site_send(site, 0, 1));
-	ASSERT_TRUE(peer_asked(&site->ear, &site->peer));
-	memcpy(&got, site->peer.answer, sizeof(got));
+	ASSERT_TRUE(peer_await_request(&site->listener, &site->peer));
+	memcpy(&got, site->peer.private_data, sizeof(got));
 	EXPECT_EQ(variant->told, ntohl(got.tail.credits));
 }
 
@@ -315,22 +318,25 @@ FIXTURE_TEARDOWN(service)
 	site_tear_down(&self->site);
 }
 
-TEST_F(service, is_asked_of_the_network)
+TEST_F(service, is_requested_from_the_network)
 {
 	struct site *site = &self->site;
-	struct hello6 hello = hello6_honest(site->address, SITE_NEAR6), got;
+	struct handshake6 handshake = handshake6_honest(site->address,
+							SITE_NEAR6);
+	struct handshake6 got;
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
 	if (variant->usual && !has_usual_type())
 		SKIP(return, "iWARP, or a kernel without configfs");
-	hello.tail.tos = variant->tos;
+	handshake.tail.tos = variant->tos;
 	ASSERT_TRUE(site_send(site, 0, WAITING));
-	ASSERT_TRUE(peer_asked(&site->ear, &site->peer));
-	memcpy(&got, site->peer.answer, sizeof(got));
+	ASSERT_TRUE(peer_await_request(&site->listener, &site->peer));
+	memcpy(&got, site->peer.private_data, sizeof(got));
 	EXPECT_EQ(variant->tos, got.tail.tos);
-	ASSERT_EQ(PEER_UP, peer_accept(&site->peer, &hello, sizeof(hello),
-				       false, false));
+	ASSERT_EQ(PEER_UP,
+		  peer_accept(&site->peer, &handshake, sizeof(handshake),
+			      false, false));
 	EXPECT_TRUE(site_hear_all(site, 0, WAITING));
 	if (site_is_iwarp())
 		return;

@@ -6,8 +6,8 @@
  * separately, so that other programs can use some. It listens on all IPv4
  * addresses at once.
  */
-#ifndef ASKED_H
-#define ASKED_H
+#ifndef REQUESTED_H
+#define REQUESTED_H
 
 #include "test.h"
 
@@ -15,26 +15,26 @@
 #define WAITING 10
 
 /* Once the peer replies correctly, everything works. */
-#define EXPECT_CURED(FIRST) do {					\
+#define EXPECT_SERVED(FIRST) do {					\
 	EXPECT_TRUE(site_hear_all(&self->site, FIRST,			\
 				  WAITING - (FIRST)));			\
 	EXPECT_TRUE(site_talks(&self->site, 5000));			\
 	EXPECT_TRUE(site_honest(&self->site));				\
 } while (0)
 
-FIXTURE(asked) {
+FIXTURE(requested) {
 	struct site site;
 };
 
-FIXTURE_SETUP(asked)
+FIXTURE_SETUP(requested)
 {
 	ASSERT_EQ(0, site_set_up_listening(&self->site, true));
 	ASSERT_TRUE(site_send(&self->site, 0, WAITING));
 }
 
-FIXTURE_TEARDOWN(asked)
+FIXTURE_TEARDOWN(requested)
 {
 	site_tear_down(&self->site);
 }
 
-#endif /* ASKED_H */
+#endif /* REQUESTED_H */

@@ -4,7 +4,7 @@
  * late or not at all, or is lost. The kernel tries again, and as soon as the
  * peer replies correctly, it receives every message once.
  */
-#include "asked.h"
+#include "requested.h"
 
 /* Ways to reject a request, each three times before the peer accepts */
 FIXTURE(refusal) {
@@ -48,7 +48,7 @@ FIXTURE_TEARDOWN(refusal)
 	site_tear_down(&self->site);
 }
 
-TEST_F(refusal, is_survived)
+TEST_F(refusal, is_followed_by_another_request)
 {
 	struct site *site = &self->site;
 	unsigned char data[148];
@@ -58,7 +58,7 @@ TEST_F(refusal, is_survived)
 	memcpy(data, &variant->number, sizeof(variant->number));
 	ASSERT_TRUE(site_send(site, 0, WAITING));
 	for (i = 0; i < 3; i++) {
-		ASSERT_TRUE(peer_asked(&site->ear, &site->peer));
+		ASSERT_TRUE(peer_await_request(&site->listener, &site->peer));
 		if (!variant->goes)
 			EXPECT_TRUE(peer_reject(&site->peer, data,
 						variant->len));
@@ -66,20 +66,20 @@ TEST_F(refusal, is_survived)
 		EXPECT_FALSE(site_is_up(site));
 	}
 	EXPECT_TRUE(site_honest(site));
-	ASSERT_TRUE(site_answer(site, 0, false));
-	EXPECT_CURED(0);
+	ASSERT_TRUE(site_accept(site, 0, false));
+	EXPECT_SERVED(0);
 }
 
 /* The kernel gives up after five seconds. */
-TEST_F(asked, and_silent_it_is_asked_again)
+TEST_F(requested, again_if_there_is_no_reply)
 {
 	struct site *site = &self->site;
 	struct peer first;
 
-	ASSERT_TRUE(peer_asked(&site->ear, &first));
+	ASSERT_TRUE(peer_await_request(&site->listener, &first));
 	EXPECT_TRUE(site_honest(site));
-	ASSERT_TRUE(site_answer(site, 0, false));
-	EXPECT_CURED(0);
+	ASSERT_TRUE(site_accept(site, 0, false));
+	EXPECT_SERVED(0);
 	/* A reply as late as this is ignored. */
 	EXPECT_FALSE(first.over);
 	peer_reject(&first, NULL, 0);
@@ -110,13 +110,13 @@ static int64_t completions(struct site *site, unsigned int count,
 }
 
 /* There are few completions, but enough so that not much memory waits. */
-TEST_F(asked, there_are_few_completions_of_small_messages)
+TEST_F(requested, few_completions_for_small_messages)
 {
 	struct site *site = &self->site;
 	int64_t small, larger;
 
-	ASSERT_TRUE(site_answer(site, 0, false));
-	EXPECT_CURED(0);
+	ASSERT_TRUE(site_accept(site, 0, false));
+	EXPECT_SERVED(0);
 	small = completions(site, 64, 1024);
 	EXPECT_LE(64 / 16, small);
 	EXPECT_GE(64 / 8, small);
@@ -125,18 +125,18 @@ TEST_F(asked, there_are_few_completions_of_small_messages)
 	EXPECT_GE(40 / 4, larger);
 }
 
-TEST_F(asked, and_gone_with_the_answer_it_is_asked_again)
+TEST_F(requested, again_if_it_closes_after_the_reply)
 {
 	struct site *site = &self->site;
 	unsigned int i;
 
 	for (i = 0; i < 3; i++) {
-		ASSERT_TRUE(site_answer(site, 0, true));
+		ASSERT_TRUE(site_accept(site, 0, true));
 		peer_free(&site->peer);
 	}
 	EXPECT_TRUE(site_honest(site));
-	ASSERT_TRUE(site_answer(site, 0, false));
-	EXPECT_CURED(0);
+	ASSERT_TRUE(site_accept(site, 0, false));
+	EXPECT_SERVED(0);
 }
 
 /*
@@ -148,9 +148,9 @@ TEST_F(asked, and_gone_with_the_answer_it_is_asked_again)
  */
 FIXTURE(duel) {
 	struct site site;
-	struct hello6 hello;
+	struct handshake6 handshake;
 	/* The kernel's request */
-	struct peer asked;
+	struct peer requested;
 };
 
 FIXTURE_VARIANT(duel) {
@@ -175,18 +175,19 @@ FIXTURE_SETUP(duel)
 
 	ASSERT_EQ(0, variant->below ? site_set_up_below(site) :
 				      site_set_up_listening(site, true));
-	self->hello = hello6_honest(site->address, SITE_NEAR6);
+	self->handshake = handshake6_honest(site->address, SITE_NEAR6);
 	if (variant->marked)
-		self->hello.tail.reserved = 0xa1;
+		self->handshake.tail.reserved = 0xa1;
 	ASSERT_TRUE(site_send(site, 0, WAITING));
-	ASSERT_TRUE(peer_asked(&site->ear, &self->asked));
-	ASSERT_TRUE(peer_ask(&site->peer, site->address, SITE_NEAR6,
-			     &self->hello, sizeof(self->hello), false, false));
+	ASSERT_TRUE(peer_await_request(&site->listener, &self->requested));
+	ASSERT_TRUE(peer_request(&site->peer, site->address, SITE_NEAR6,
+				 &self->handshake, sizeof(self->handshake),
+				 false, false));
 }
 
 FIXTURE_TEARDOWN(duel)
 {
-	peer_free(&self->asked);
+	peer_free(&self->requested);
 	site_tear_down(&self->site);
 }
 
@@ -195,26 +196,27 @@ TEST_F(duel, is_decided)
 	struct site *site = &self->site;
 
 	if (variant->marked) {
-		EXPECT_EQ(PEER_UP, peer_await_answer(&site->peer, 4000));
-		EXPECT_CURED(0);
+		EXPECT_EQ(PEER_UP, peer_await_reply(&site->peer, 4000));
+		EXPECT_SERVED(0);
 		return;
 	}
-	EXPECT_EQ(PEER_WAITS, peer_await_answer(&site->peer, 1000));
+	EXPECT_EQ(PEER_WAITS, peer_await_reply(&site->peer, 1000));
 	if (!variant->yields) {
-		ASSERT_TRUE(peer_reject(&self->asked, NULL, 0));
-		ASSERT_EQ(PEER_UP, peer_await_answer(&site->peer,
-						     PEER_PATIENCE));
+		ASSERT_TRUE(peer_reject(&self->requested, NULL, 0));
+		ASSERT_EQ(PEER_UP, peer_await_reply(&site->peer,
+						    PEER_PATIENCE));
 	} else {
-		ASSERT_EQ(PEER_UP, peer_accept(&self->asked, &self->hello,
-					       sizeof(self->hello), false,
-					       false));
-		EXPECT_EQ(PEER_REFUSED, peer_await_answer(&site->peer,
-							  PEER_PATIENCE));
+		ASSERT_EQ(PEER_UP,
+			  peer_accept(&self->requested, &self->handshake,
+				      sizeof(self->handshake), false,
+				      false));
+		EXPECT_EQ(PEER_REFUSED, peer_await_reply(&site->peer,
+							 PEER_PATIENCE));
 		peer_free(&site->peer);
-		site->peer = self->asked;
-		self->asked = (struct peer){};
+		site->peer = self->requested;
+		self->requested = (struct peer){};
 	}
-	EXPECT_CURED(0);
+	EXPECT_SERVED(0);
 }
 
 /* Messages that have been sent are sent again, except those that the peer has
@@ -230,15 +232,18 @@ FIXTURE_VARIANT(again) {
 };
 
 FIXTURE_VARIANT_ADD(again, all) { .ack = 0, .first = 0 };
-FIXTURE_VARIANT_ADD(again, what_it_has_not_got) { .ack = 4, .first = 4 };
+FIXTURE_VARIANT_ADD(again, what_it_has_not_acknowledged) {
+	.ack = 4, .first = 4,
+};
+
 FIXTURE_VARIANT_ADD(again, nothing) { .ack = WAITING, .first = WAITING };
 /* The ack is about an end that had this address before the kernel was started.
  */
-FIXTURE_VARIANT_ADD(again, all_if_it_speaks_of_another_life) {
+FIXTURE_VARIANT_ADD(again, all_if_the_ack_is_of_another_life) {
 	.ack = 500, .first = 0,
 };
 
-FIXTURE_VARIANT_ADD(again, all_if_it_speaks_of_the_far_future) {
+FIXTURE_VARIANT_ADD(again, all_if_the_ack_is_of_the_far_future) {
 	.ack = -1, .first = 0,
 };
 
@@ -260,13 +265,13 @@ TEST_F(again, is_sent)
 {
 	struct site *site = &self->site;
 
-	ASSERT_TRUE(site_answer(site, 0, true));
+	ASSERT_TRUE(site_accept(site, 0, true));
 	usleep(100000);
 	peer_hang_up(&site->peer);
 	EXPECT_TRUE(peer_await_end(&site->peer));
 	peer_free(&site->peer);
-	ASSERT_TRUE(site_answer(site, variant->ack, false));
-	EXPECT_CURED(variant->first);
+	ASSERT_TRUE(site_accept(site, variant->ack, false));
+	EXPECT_SERVED(variant->first);
 	/* The sequence numbers continue. */
 	ASSERT_TRUE(site_send(site, WAITING, 3));
 	EXPECT_TRUE(site_hear_all(site, WAITING, 3));
@@ -288,14 +293,14 @@ FIXTURE_SETUP(back)
 
 	ASSERT_EQ(0, site_set_up_listening(site, true));
 	ASSERT_TRUE(site_send(site, 0, 1));
-	ASSERT_TRUE(site_answer(site, 0, false));
+	ASSERT_TRUE(site_accept(site, 0, false));
 	ASSERT_TRUE(site_hear_all(site, 0, 1));
 	for (i = 0; i < 4; i++)
 		ASSERT_TRUE(site_talks(site, 10));
 	peer_hang_up(&site->peer);
 	ASSERT_TRUE(peer_await_end(&site->peer));
 	peer_free(&site->peer);
-	ASSERT_TRUE(peer_asked(&site->ear, &site->peer));
+	ASSERT_TRUE(peer_await_request(&site->listener, &site->peer));
 }
 
 FIXTURE_TEARDOWN(back)
@@ -325,17 +330,20 @@ static bool say_again(struct site *site, uint64_t seq)
 	return peer_send(&site->peer, &frame, NULL, 0);
 }
 
-TEST_F(back, it_is_told_of_what_has_come_since)
+TEST_F(back, it_receives_acks_of_new_messages_only)
 {
 	struct site *site = &self->site;
-	struct hello6 said, hello = hello6_honest(site->address, SITE_NEAR6);
+	struct handshake6 handshake = handshake6_honest(site->address,
+							SITE_NEAR6);
+	struct handshake6 stated;
 	unsigned char payload[PEER_SLOT];
 	struct frame frame;
 
-	memcpy(&said, site->peer.answer, sizeof(said));
-	EXPECT_EQ(0, said.tail.ack);
-	ASSERT_EQ(PEER_UP, peer_accept(&site->peer, &hello, sizeof(hello),
-				       false, false));
+	memcpy(&stated, site->peer.private_data, sizeof(stated));
+	EXPECT_EQ(0, stated.tail.ack);
+	ASSERT_EQ(PEER_UP,
+		  peer_accept(&site->peer, &handshake, sizeof(handshake),
+			      false, false));
 	ASSERT_TRUE(site_send(site, 1, 1));
 	ASSERT_TRUE(site_hear(site, &frame, payload));
 	EXPECT_EQ(0, frame.ack);
@@ -349,31 +357,31 @@ TEST_F(back, it_is_told_of_what_has_come_since)
 }
 
 /* An address at which nothing listens, and later the peer does */
-FIXTURE(nobody) {
+FIXTURE(unreachable) {
 	struct site site;
 };
 
-FIXTURE_SETUP(nobody)
+FIXTURE_SETUP(unreachable)
 {
 	ASSERT_EQ(0, site_set_up_listening(&self->site, false));
 	ASSERT_TRUE(site_send(&self->site, 0, WAITING));
 }
 
-FIXTURE_TEARDOWN(nobody)
+FIXTURE_TEARDOWN(unreachable)
 {
 	site_tear_down(&self->site);
 }
 
-TEST_F(nobody, is_asked_until_somebody_is_there)
+TEST_F(unreachable, peer_is_requested_until_it_listens)
 {
 	struct site *site = &self->site;
 
 	sleep(1);
 	EXPECT_FALSE(site_is_up(site));
 	EXPECT_TRUE(site_honest(site));
-	ASSERT_EQ(0, rdma_listen(site->ear.id, 1));
-	ASSERT_TRUE(site_answer(site, 0, false));
-	EXPECT_CURED(0);
+	ASSERT_EQ(0, rdma_listen(site->listener.id, 1));
+	ASSERT_TRUE(site_accept(site, 0, false));
+	EXPECT_SERVED(0);
 }
 
 TEST_HARNESS_MAIN
