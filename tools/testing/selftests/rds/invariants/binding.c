@@ -205,7 +205,7 @@ TEST_F(loop, cve_2024_35902_get_mr_bound)
 	EXPECT_EQ(-EINVAL, free_mr(self->a, 12345));
 }
 
-TEST_F(loop, cve_2024_27024_map_as_first_act)
+TEST_F(loop, cve_2024_27024_map_before_first_message)
 {
 	char bytes[8];
 

@@ -160,10 +160,10 @@ static void saw_resets(struct __test_metadata *_metadata, int fd, bool dials)
 
 	ASSERT_EQ(100, ERR(getsockopt(fd, SOL_RDS, RDS6_INFO_PATHS, path,
 				      &len)));
-	EXPECT_LE(LANES, len / sizeof(*path));
+	EXPECT_LE(PATHS, len / sizeof(*path));
 	for (i = 0; i < len / sizeof(*path); i++) {
 		EXPECT_LE(1, path[i].resets);
-		EXPECT_NE(LANE_UP, path[i].state);
+		EXPECT_NE(PATH_UP, path[i].state);
 		if (!dials && path[i].index)
 			EXPECT_EQ(PEER_RESET, path[i].drop_reason);
 	}
@@ -181,12 +181,12 @@ TEST_F_TIMEOUT(wire, i10_connections_keep_no_namespace, LONG)
 	ASSERT_LT(0, pid);
 	self->a = rds_bound(variant->near, 0);
 	ASSERT_TRUE(echo(self->a, &to, 1));
-	ASSERT_TRUE(await_lanes(self->a, LANES));
+	ASSERT_TRUE(await_paths(self->a, PATHS));
 	peer_kill(pid);
 	took = await_gone();
 	EXPECT_GE(allowed(idle), took);
 	TH_LOG("gone after %ld ms, an idle one after %ld", took, idle);
-	EXPECT_TRUE(await_lanes(self->a, 0));
+	EXPECT_TRUE(await_paths(self->a, 0));
 	saw_resets(_metadata, self->a,
 		   !strcmp(variant->near, VETH_NEAR_IPV4));
 }
@@ -200,7 +200,7 @@ static int run_at(pid_t pid, const char *command)
 }
 
 /* CVE-2025-21884, CVE-2024-35910: its packets are delayed at both ends. */
-TEST_F_TIMEOUT(wire, cve_2025_21884_packets_parked, LONG)
+TEST_F_TIMEOUT(wire, cve_2025_21884_packets_delayed, LONG)
 {
 	static const char park[] =
 		"tc qdisc add dev " VETH_DEV " root netem delay 5s";
@@ -217,7 +217,7 @@ TEST_F_TIMEOUT(wire, cve_2025_21884_packets_parked, LONG)
 	ASSERT_EQ(0, rds_rcvbuf(self->a, 16 << 20));
 	ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &to)));
 	ASSERT_TRUE(rds_arrived(self->a));
-	ASSERT_TRUE(await_lanes(self->a, LANES));
+	ASSERT_TRUE(await_paths(self->a, PATHS));
 	ASSERT_EQ(0, system(park));
 	ASSERT_EQ(0, run_at(pid, park));
 	for (i = 0; i < 20; i++)
@@ -379,20 +379,20 @@ TEST_F_TIMEOUT(wire, cve_2025_21635_sysctl_written_from_elsewhere, LONG)
 	b = veth_far_bound(variant->far, 0);
 	name = rds_sockname(b);
 	ASSERT_TRUE(loop_works(self->a, b, &name, 64));
-	ASSERT_TRUE(await_lanes(self->a, LANES));
-	ASSERT_TRUE(await_lanes(b, LANES));
+	ASSERT_TRUE(await_paths(self->a, PATHS));
+	ASSERT_TRUE(await_paths(b, PATHS));
 	fd = open("/proc/sys/net/rds/tcp/rds_tcp_sndbuf", O_WRONLY);
 	ASSERT_LE(0, fd);
-	lanes_up(self->a, &near);
-	lanes_up(b, &far);
+	paths_up(self->a, &near);
+	paths_up(b, &far);
 	/* A third namespace, of neither end */
 	ASSERT_EQ(0, rds_netns());
 	ASSERT_EQ(5, ERR(write(fd, "65536", 5)));
 	close(fd);
 	EXPECT_EQ(0, rds_sysctl_get("tcp/rds_tcp_sndbuf"));
 	for (left = 30000; left; left--) {
-		if (lanes_up(self->a, &near_after) == LANES &&
-		    lanes_up(b, &far_after) == LANES && near_after > near &&
+		if (paths_up(self->a, &near_after) == PATHS &&
+		    paths_up(b, &far_after) == PATHS && near_after > near &&
 		    far_after > far)
 			break;
 		usleep(1000);
@@ -500,7 +500,7 @@ TEST_F_TIMEOUT(wire, i11_unload_with_connections, LONG)
 		ASSERT_TRUE(loop_works(self->a, b, &name, 64));
 		EXPECT_EQ(-EWOULDBLOCK, module_unload("rds_tcp"));
 		if (i % 2)
-			ASSERT_TRUE(await_lanes(self->a, LANES));
+			ASSERT_TRUE(await_paths(self->a, PATHS));
 		for (j = 0; j < 20; j++)
 			rds_sendto(self->a, buf, 3000, MSG_DONTWAIT, &name);
 		close(self->a);

@@ -246,7 +246,7 @@ static long run_zcopy(struct scene *scene)
 	return ERR(sendmsg(scene->a, &msg.hdr, MSG_ZEROCOPY | MSG_DONTWAIT));
 }
 
-static long run_recv_told(struct scene *scene)
+static long run_recv_completion(struct scene *scene)
 {
 	static struct rds_msg msg;
 
@@ -261,8 +261,8 @@ static bool verify_zcopy(struct scene *scene, long ret)
 {
 	if (!verify_send(scene, ret))
 		return false;
-	return (ret < 0 || !run_recv_told(scene)) &&
-	       run_recv_told(scene) == -EAGAIN;
+	return (ret < 0 || !run_recv_completion(scene)) &&
+	       run_recv_completion(scene) == -EAGAIN;
 }
 
 TEST_F(loop, cve_2026_43502_send_from_user_memory)
@@ -284,7 +284,7 @@ TEST_F(loop, cve_2026_43502_send_from_user_memory)
 	}
 }
 
-static void prepare_told(struct scene *scene)
+static void prepare_completion(struct scene *scene)
 {
 	zcopy_on(scene);
 	if (run_zcopy(scene) != (long)scene->len ||
@@ -293,17 +293,17 @@ static void prepare_told(struct scene *scene)
 }
 
 /* A completion that could not be reported is reported the next time. */
-static bool verify_told(struct scene *scene, long ret)
+static bool verify_completion(struct scene *scene, long ret)
 {
-	return (!ret || !run_recv_told(scene)) &&
-	       run_recv_told(scene) == -EAGAIN;
+	return (!ret || !run_recv_completion(scene)) &&
+	       run_recv_completion(scene) == -EAGAIN;
 }
 
 TEST_F(loop, i9_receive_completions)
 {
 	static const struct faulty_call call = {
-		.prepare = prepare_told, .run = run_recv_told,
-		.verify = verify_told,
+		.prepare = prepare_completion, .run = run_recv_completion,
+		.verify = verify_completion,
 	};
 	struct scene scene;
 

@@ -199,7 +199,7 @@ TEST_F(loop, short_cmsg_in_size_pass)
 }
 
 /* A wrong length is found before the data are read: they lie at the end. */
-TEST_F(loop, cmsg_len_that_lies)
+TEST_F(loop, cmsg_len_that_is_wrong)
 {
 	static const size_t lengths[] = {
 		0, 1, sizeof(struct cmsghdr) - 1, CMSG_LEN(9), CMSG_LEN(4096),

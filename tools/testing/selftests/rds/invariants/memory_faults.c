@@ -242,7 +242,7 @@ static long run_add(struct scene *scene)
 }
 
 /* Check the status of the one operation that was sent. */
-static bool is_told(struct scene *scene)
+static bool is_reported(struct scene *scene)
 {
 	struct rds_rdma_notify notify;
 	struct cmsghdr *cmsg;
@@ -268,7 +268,7 @@ static bool verify_op(struct scene *scene, long ret)
 	if (!is_precise_of_send(ret))
 		return false;
 	if (ret >= 0 && (rds_recv(scene->b, room, sizeof(room)) != 10 ||
-			 !is_told(scene)))
+			 !is_reported(scene)))
 		return false;
 	return rds_silent(scene->a) && rds_silent(scene->b) &&
 	       await_pinned(LEN / PAGE);

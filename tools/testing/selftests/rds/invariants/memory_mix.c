@@ -216,7 +216,7 @@ static long mix_begin(struct mix *mix, struct job *job, struct region *r)
 static bool job_end(struct mix *mix, struct job *job, int status)
 {
 	if (!job->busy)
-		return wrong(mix, "told of what is not under way");
+		return wrong(mix, "a report of no operation");
 	job->busy = false;
 	mix->busy--;
 	if (status != RDS_RDMA_SUCCESS) {

@@ -110,7 +110,7 @@ TEST_F(loop, cve_2026_68335_same_name_in_two_namespaces)
 }
 
 /* Send to a name that only the test has. */
-static int stranger_work(int from, int to)
+static int sender_work(int from, int to)
 {
 	struct rds_name name = rds_name("127.0.0.2", 4001);
 	int a = rds_bound("127.0.0.1", 4000);
@@ -127,7 +127,7 @@ TEST_F(loop, cve_2026_68335_no_delivery_across)
 {
 	struct other other;
 
-	ASSERT_TRUE(other_start(&other, stranger_work, CLONE_NEWNET));
+	ASSERT_TRUE(other_start(&other, sender_work, CLONE_NEWNET));
 	ASSERT_TRUE(hear(other.from));
 	EXPECT_TRUE(rds_silent(self->b));
 	EXPECT_TRUE(say(other.to));
@@ -153,7 +153,7 @@ static void list_sizes(int fd, int size[LISTS])
 }
 
 /* An unprivileged user's own namespace shows only its one socket. */
-static int nosy_work(int from, int to)
+static int lists_work(int from, int to)
 {
 	static struct rds_info_counter counter[128];
 	socklen_t len = sizeof(counter);
@@ -196,7 +196,7 @@ TEST_F(loop, cve_2026_97476_lists_in_users_own_namespace)
 	struct other other;
 
 	show_something(_metadata, self);
-	ASSERT_TRUE(other_start(&other, nosy_work,
+	ASSERT_TRUE(other_start(&other, lists_work,
 				CLONE_NEWNET | CLONE_NEWUSER));
 	EXPECT_EQ(0, other_end(&other));
 	rds_drain(self->b);

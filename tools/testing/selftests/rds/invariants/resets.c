@@ -248,7 +248,7 @@ TEST_F_TIMEOUT(wire, cve_2026_43226_reset_at_both_ends, LONG)
 
 /* End sockets of this namespace, as an administrator can; return their number.
  */
-static int kill_lanes(const char *filter)
+static int kill_paths(const char *filter)
 {
 	char command[128], line[512];
 	int killed = 0;
@@ -271,7 +271,7 @@ TEST_F_TIMEOUT(wire, i16_connections_killed, LONG)
 
 	flows_start(_metadata, flow, variant);
 	for (i = 0; i < few_or(10); i++) {
-		killed += kill_lanes(i % 2 ? "dport = 16385" :
+		killed += kill_paths(i % 2 ? "dport = 16385" :
 					     "sport = 16385");
 		usleep(30000);
 	}
@@ -317,7 +317,7 @@ TEST_F_TIMEOUT(wire, cve_2026_43230_drop_while_the_link_is_down, LONG)
  * 2020: only the path that had something to send came back. 2026: a path came
  * back as another one.
  */
-TEST_F_TIMEOUT(wire, all_lanes_come_back_as_themselves, LONG)
+TEST_F_TIMEOUT(wire, all_paths_come_back_as_themselves, LONG)
 {
 	struct rds6_info_tcp_socket sock[64];
 	unsigned long before, after;
@@ -326,16 +326,16 @@ TEST_F_TIMEOUT(wire, all_lanes_come_back_as_themselves, LONG)
 	int all;
 
 	ASSERT_TRUE(wire_works(self));
-	ASSERT_TRUE(await_all_lanes(self->a));
-	all = all_lanes_up(self->a);
+	ASSERT_TRUE(await_all_paths(self->a));
+	all = all_paths_up(self->a);
 	ASSERT_LT(0, all);
 	for (i = 0; i < few_or(10); i++) {
 		unsigned int seen[2] = {};
 
-		lanes_up(self->a, &before);
+		paths_up(self->a, &before);
 		ASSERT_EQ(0, i % 2 ? reset_here() : at_far_end(reset_here));
 		for (left = 30000; left; left--) {
-			if (lanes_up(self->a, &after) == all && after > before)
+			if (paths_up(self->a, &after) == all && after > before)
 				break;
 			usleep(1000);
 		}
@@ -349,9 +349,9 @@ TEST_F_TIMEOUT(wire, all_lanes_come_back_as_themselves, LONG)
 
 			port = ntohs(dialed ? sock[j].local_port :
 					      sock[j].peer_port);
-			seen[dialed] |= 1 << port % LANES;
+			seen[dialed] |= 1 << port % PATHS;
 		}
-		EXPECT_EQ(all / LANES, (seen[0] == 0xff) + (seen[1] == 0xff));
+		EXPECT_EQ(all / PATHS, (seen[0] == 0xff) + (seen[1] == 0xff));
 		EXPECT_TRUE(wire_works(self));
 	}
 }
@@ -418,8 +418,8 @@ TEST_F_TIMEOUT(wire, cve_2026_23419_duels_at_first_contact, LONG)
 		EXPECT_EQ('a', byte);
 		EXPECT_EQ(1, ERR(rds_recv(a, &byte, 1)));
 		EXPECT_EQ('b', byte);
-		EXPECT_TRUE(await_lanes(a, LANES));
-		EXPECT_TRUE(await_lanes(b, LANES));
+		EXPECT_TRUE(await_paths(a, PATHS));
+		EXPECT_TRUE(await_paths(b, PATHS));
 		close(a);
 		close(b);
 	}

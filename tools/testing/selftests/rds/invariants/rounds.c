@@ -365,7 +365,7 @@ static const char rping_has_the_port[] =
  * Another program has the port: the module fails to load, and no socket that
  * was bound meanwhile keeps it as its transport.
  */
-TEST_F(rounds, i6_port_that_is_taken)
+TEST_F(rounds, i6_port_in_use)
 {
 	struct rds_name to = rds_name(ROCE_FAR_IPV4, 4000);
 	unsigned int i;

@@ -192,7 +192,7 @@ TEST_F(rdma, cve_2026_74563_bind_racing_device_removal)
  * The type of service is set when a route is resolved, for a connection that
  * may be dropped at that moment.
  */
-TEST_F(rdma, cve_2023_52573_given_up_while_dialing)
+TEST_F(rdma, cve_2023_52573_dropped_while_dialing)
 {
 	struct rds_name nobody = rds_name(SPARE_NOBODY, 4000);
 	unsigned char tos = 3;

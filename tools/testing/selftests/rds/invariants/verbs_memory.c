@@ -46,7 +46,7 @@ static long send_dest(int fd, const struct rds_name *to, uint64_t cookie)
 }
 
 /* Memory can be mapped for a peer before there is a connection to it. */
-TEST_F(rdma, cve_2026_31425_map_as_first_act)
+TEST_F(rdma, cve_2026_31425_map_before_first_message)
 {
 	struct rds_name name;
 	int a, b;

@@ -9,8 +9,7 @@
 #include "loop.h"
 #include "veth.h"
 
-#define LANES	8
-#define LANE_UP	3
+#define PATHS	8
 
 FIXTURE(wire) {
 	int a;
@@ -65,7 +64,7 @@ static inline bool wire_bind(FIXTURE_DATA(wire) *self,
 /* Count the paths of the namespace of @fd that are UP; get how often all of
  * them have been established.
  */
-static inline int lanes_up(int fd, unsigned long *established)
+static inline int paths_up(int fd, unsigned long *established)
 {
 	struct rds6_info_path path[256];
 	socklen_t i, len = sizeof(path);
@@ -77,42 +76,42 @@ static inline int lanes_up(int fd, unsigned long *established)
 	for (i = 0; i < len / sizeof(*path); i++) {
 		if (strcmp((char *)path[i].transport, "tcp"))
 			continue;
-		up += path[i].state == LANE_UP;
+		up += path[i].state == PATH_UP;
 		*established += path[i].established;
 	}
 	return up;
 }
 
 /* The same, if all paths of all connections are UP; 0 otherwise */
-static inline int all_lanes_up(int fd)
+static inline int all_paths_up(int fd)
 {
 	struct rds6_info_connection conn[16];
 	socklen_t len = sizeof(conn);
 	unsigned long established;
-	int up = lanes_up(fd, &established);
+	int up = paths_up(fd, &established);
 
 	if (getsockopt(fd, SOL_RDS, RDS6_INFO_CONNECTIONS, conn, &len) < 0)
 		return 0;
-	return up == (int)(len / sizeof(*conn)) * LANES ? up : 0;
+	return up == (int)(len / sizeof(*conn)) * PATHS ? up : 0;
 }
 
-static inline bool await_all_lanes(int fd)
+static inline bool await_all_paths(int fd)
 {
 	unsigned int left;
 
-	for (left = 30000; left && !all_lanes_up(fd); left--)
+	for (left = 30000; left && !all_paths_up(fd); left--)
 		usleep(1000);
 	return left;
 }
 
 /* Wait until @count paths are UP; this needs no traffic. */
-static inline bool await_lanes(int fd, int count)
+static inline bool await_paths(int fd, int count)
 {
 	unsigned long established;
 	unsigned int left;
 
 	for (left = 30000; left; left--) {
-		if (lanes_up(fd, &established) == count)
+		if (paths_up(fd, &established) == count)
 			return true;
 		usleep(1000);
 	}

@@ -75,7 +75,7 @@ static long zcopy_send(int fd, const struct rds_name *to, void *buf, size_t len)
 /* Receive all completions that have arrived; return the number of their
  * cookies.
  */
-static unsigned int zcopy_told(int fd)
+static unsigned int zcopy_completed(int fd)
 {
 	struct rds_zcopy_cookies cookies;
 	struct cmsghdr *cmsg;
@@ -97,7 +97,7 @@ static unsigned int zcopy_told(int fd)
 }
 
 /* The callback of the last reference put entries on the wrong list. */
-TEST_F(loop, cve_2023_1078_each_is_told_once)
+TEST_F(loop, cve_2023_1078_each_is_reported_once)
 {
 	unsigned int i, sent = 0;
 
@@ -108,11 +108,11 @@ TEST_F(loop, cve_2023_1078_each_is_told_once)
 		sent += zcopy_send(self->a, &self->b_name, pages, i) == i;
 		rds_drain(self->b);
 		if (i % 100 == 0) {
-			EXPECT_EQ(sent, zcopy_told(self->a));
+			EXPECT_EQ(sent, zcopy_completed(self->a));
 			sent = 0;
 		}
 	}
-	EXPECT_EQ(sent, zcopy_told(self->a));
+	EXPECT_EQ(sent, zcopy_completed(self->a));
 	EXPECT_LT(0, sent);
 	EXPECT_TRUE(nothing_is_left(self->a, self->b));
 	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
@@ -138,7 +138,7 @@ TEST_F(loop, cve_2026_43494_memory_that_ends_part_way)
 		EXPECT_EQ(-EFAULT,
 			  ERR(sendmsg(self->a, &msg.hdr, MSG_ZEROCOPY)));
 	}
-	EXPECT_EQ(0, zcopy_told(self->a));
+	EXPECT_EQ(0, zcopy_completed(self->a));
 	EXPECT_TRUE(nothing_is_left(self->a, self->b));
 }
 
@@ -158,7 +158,7 @@ TEST_F(loop, cve_2026_43502_no_memory_may_be_locked)
 		      -ENOMEM);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
-	EXPECT_EQ(0, zcopy_told(self->a));
+	EXPECT_EQ(0, zcopy_completed(self->a));
 	EXPECT_TRUE(nothing_is_left(self->a, self->b));
 }
 
@@ -182,7 +182,7 @@ TEST_F(loop, cve_2026_43502_fails_before_queueing)
 	zcopy_msg(&msg, &self->b_name, pages, 100);
 	rds_msg_add(&msg, SOL_RDS, RDS_CMSG_RDMA_MAP, &args, sizeof(args));
 	EXPECT_EQ(-EINVAL, ERR(sendmsg(self->a, &msg.hdr, MSG_ZEROCOPY)));
-	EXPECT_EQ(0, zcopy_told(self->a));
+	EXPECT_EQ(0, zcopy_completed(self->a));
 	rds_drain(self->b);
 	/* The sender has noticed by now that the port is free. */
 	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
@@ -208,7 +208,7 @@ TEST_F(loop, cve_2026_43494_sendmsg_by_io_uring)
 		sqe.msg_flags = MSG_ZEROCOPY;
 		EXPECT_EQ(i <= PAGES ? (int)(i * PAGE) : -EFAULT,
 			  ring_run(&ring, &sqe));
-		EXPECT_EQ(i <= PAGES, zcopy_told(self->a));
+		EXPECT_EQ(i <= PAGES, zcopy_completed(self->a));
 		rds_drain(self->b);
 		/* Control messages by io_uring pass the same checks. */
 		sqe.msg_flags = 0;

@@ -22,7 +22,7 @@ FIXTURE_TEARDOWN(wire)
 	close(self->b);
 }
 
-static int stranger(const char *addr, int flags)
+static int connect_client(const char *addr, int flags)
 {
 	struct rds_name name = rds_name(addr, TCP_PORT);
 	int fd = socket(name.sa.sa_family, SOCK_STREAM | flags, 0);
@@ -53,7 +53,7 @@ static int connections(int fd)
 	return len / 65;
 }
 
-static void connect_and_vanish(void)
+static void connect_and_exit(void)
 {
 	int i;
 
@@ -61,13 +61,14 @@ static void connect_and_vanish(void)
 		_exit(1);
 	/* The listener exists before any socket of RDS. */
 	for (i = 0; i < 8; i++)
-		if (stranger(i % 2 ? "127.0.0.1" : "::1", SOCK_NONBLOCK) < 0)
+		if (connect_client(i % 2 ? "127.0.0.1" : "::1",
+				   SOCK_NONBLOCK) < 0)
 			_exit(2);
 	_exit(0);
 }
 
 /* The namespace ends while handshakes of TCP are incomplete. */
-TEST_F(wire, cve_2024_26865_connect_and_vanish)
+TEST_F(wire, cve_2024_26865_connect_and_exit)
 {
 	unsigned int i;
 	int status;
@@ -76,7 +77,7 @@ TEST_F(wire, cve_2024_26865_connect_and_vanish)
 	for (i = 0; i < few_or(30); i++) {
 		pid = fork();
 		if (!pid)
-			connect_and_vanish();
+			connect_and_exit();
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		EXPECT_EQ(0, status);
 	}
@@ -95,7 +96,7 @@ TEST_F(wire, loopback_hang_after_nc)
 	int fd;
 
 	for (i = 0; i < ARRAY_SIZE(addrs); i++) {
-		fd = stranger(addrs[i], 0);
+		fd = connect_client(addrs[i], 0);
 		ASSERT_LE(0, fd)
 			TH_LOG("%s: %m", addrs[i]);
 		send(fd, "hello\n", 6, MSG_NOSIGNAL);
@@ -119,7 +120,7 @@ static bool is_closed(int fd)
 }
 
 /* A scanner at the far end, with whole headers of invalid data and with less */
-TEST_F(wire, i22_junk_from_the_far_end)
+TEST_F(wire, i22_invalid_data_from_the_far_end)
 {
 	static const size_t sizes[] = { 0, 1, 47, 48, 4096 };
 	char junk[4096];
@@ -129,7 +130,7 @@ TEST_F(wire, i22_junk_from_the_far_end)
 	memset(junk, 0xff, sizeof(junk));
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		ASSERT_EQ(0, veth_cross());
-		fd = stranger(variant->near, 0);
+		fd = connect_client(variant->near, 0);
 		ASSERT_EQ(0, veth_back());
 		ASSERT_LE(0, fd);
 		send(fd, junk, sizes[i], MSG_NOSIGNAL);
@@ -145,13 +146,13 @@ TEST_F(wire, i22_junk_from_the_far_end)
 #define SILENT 300
 
 /* More connections than may be pending: RDS peers are served meanwhile. */
-TEST_F(wire, i22_silent_strangers)
+TEST_F(wire, i22_silent_connections)
 {
 	int i, fd[SILENT];
 
 	ASSERT_EQ(0, veth_cross());
 	for (i = 0; i < SILENT; i++) {
-		fd[i] = stranger(variant->near, SOCK_NONBLOCK);
+		fd[i] = connect_client(variant->near, SOCK_NONBLOCK);
 		ASSERT_LE(0, fd[i]);
 	}
 	ASSERT_EQ(0, veth_back());
