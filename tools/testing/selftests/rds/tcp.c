@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #define TCP_PORT	16385
-#define LANES		8
+#define PATHS		8
 
 /* enum rds_drop_reason, as rds-info(1) lists it */
 enum {
@@ -119,7 +119,7 @@ static int paths(int fd, const struct rds_name *laddr,
 	for (i = 0; i < len / sizeof(*all); i++)
 		if (!memcmp(&all[i].laddr, &local, sizeof(local)) &&
 		    !memcmp(&all[i].faddr, &peer, sizeof(peer)) &&
-		    count < LANES)
+		    count < PATHS)
 			path[count++] = all[i];
 	return count;
 }
@@ -131,7 +131,7 @@ static int paths(int fd, const struct rds_name *laddr,
 static long established(FIXTURE_DATA(tcp) *self, int fd)
 {
 	bool near = fd == self->a;
-	struct rds6_info_path path[LANES];
+	struct rds6_info_path path[PATHS];
 	long sum = 0;
 	int i, count;
 
@@ -142,7 +142,7 @@ static long established(FIXTURE_DATA(tcp) *self, int fd)
 			return -1;
 		sum += path[i].established;
 	}
-	return count == LANES ? sum : -1;
+	return count == PATHS ? sum : -1;
 }
 
 /*
@@ -183,16 +183,16 @@ static long get(const char *name)
 
 TEST_F(tcp, paths_have_their_numbers)
 {
-	struct rds6_info_path path[LANES];
+	struct rds6_info_path path[PATHS];
 	unsigned int seen = 0;
 	int i;
 
 	ASSERT_TRUE(works(self->a, self->b));
 	ASSERT_TRUE(await_established(self, self->a, 0));
-	ASSERT_EQ(LANES, paths(self->a, &self->a_name, &self->b_name, path));
-	for (i = 0; i < LANES; i++) {
+	ASSERT_EQ(PATHS, paths(self->a, &self->a_name, &self->b_name, path));
+	for (i = 0; i < PATHS; i++) {
 		EXPECT_STREQ("tcp", (char *)path[i].transport);
-		EXPECT_EQ(LANES, path[i].npaths);
+		EXPECT_EQ(PATHS, path[i].npaths);
 		EXPECT_EQ(0, path[i].tos);
 		EXPECT_LE(1, path[i].established);
 		EXPECT_LE(1, path[i].attempts);
@@ -205,7 +205,7 @@ TEST_F(tcp, paths_have_their_numbers)
 
 TEST_F(tcp, paths_tell_how_they_were_dropped)
 {
-	struct rds6_info_path before[LANES], after[LANES], far[LANES];
+	struct rds6_info_path before[PATHS], after[PATHS], far[PATHS];
 	long near, there;
 	int i;
 
@@ -214,13 +214,13 @@ TEST_F(tcp, paths_tell_how_they_were_dropped)
 	ASSERT_TRUE(await_established(self, self->b, 0));
 	near = established(self, self->a);
 	there = established(self, self->b);
-	ASSERT_EQ(LANES, paths(self->a, &self->a_name, &self->b_name, before));
+	ASSERT_EQ(PATHS, paths(self->a, &self->a_name, &self->b_name, before));
 	ASSERT_EQ(0, set("rds_tcp_rcvbuf", 0));
-	ASSERT_TRUE(await_established(self, self->a, near + LANES - 1));
-	ASSERT_TRUE(await_established(self, self->b, there + LANES - 1));
-	ASSERT_EQ(LANES, paths(self->a, &self->a_name, &self->b_name, after));
-	ASSERT_EQ(LANES, paths(self->b, &self->b_name, &self->a_name, far));
-	for (i = 0; i < LANES; i++) {
+	ASSERT_TRUE(await_established(self, self->a, near + PATHS - 1));
+	ASSERT_TRUE(await_established(self, self->b, there + PATHS - 1));
+	ASSERT_EQ(PATHS, paths(self->a, &self->a_name, &self->b_name, after));
+	ASSERT_EQ(PATHS, paths(self->b, &self->b_name, &self->a_name, far));
+	for (i = 0; i < PATHS; i++) {
 		EXPECT_EQ(before[i].index, after[i].index);
 		EXPECT_LT(before[i].resets, after[i].resets);
 		EXPECT_LT(before[i].attempts, after[i].attempts);
@@ -263,7 +263,7 @@ static int idle_sockets(int fd, const struct rds_name *laddr,
 	for (i = 0; i < len / sizeof(*all); i++)
 		if (!memcmp(&all[i].local_addr, &local, sizeof(local)) &&
 		    !memcmp(&all[i].peer_addr, &peer, sizeof(peer)) &&
-		    is_idle(&all[i]) && count < LANES)
+		    is_idle(&all[i]) && count < PATHS)
 			sock[count++] = all[i];
 	return count;
 }
@@ -271,26 +271,26 @@ static int idle_sockets(int fd, const struct rds_name *laddr,
 /* Every path has a socket, and the port of the dialing end names the path. */
 TEST_F(tcp, socket_records_ipv6_form)
 {
-	struct rds6_info_tcp_socket sock[LANES];
-	unsigned int lanes = 0, left;
+	struct rds6_info_tcp_socket sock[PATHS];
+	unsigned int seen = 0, left;
 	int i, count = 0;
 
 	ASSERT_TRUE(works(self->a, self->b));
 	ASSERT_TRUE(await_established(self, self->a, 0));
-	for (left = 30000; left && count < LANES; left--) {
+	for (left = 30000; left && count < PATHS; left--) {
 		count = idle_sockets(self->a, &self->a_name, &self->b_name,
 				     sock);
 		usleep(1000);
 	}
-	ASSERT_EQ(LANES, count);
+	ASSERT_EQ(PATHS, count);
 	for (i = 0; i < count; i++) {
 		unsigned int local = ntohs(sock[i].local_port);
 		unsigned int peer = ntohs(sock[i].peer_port);
 
 		EXPECT_EQ(TCP_PORT, variant->dials ? peer : local);
-		lanes |= 1 << (variant->dials ? local : peer) % LANES;
+		seen |= 1 << (variant->dials ? local : peer) % PATHS;
 	}
-	EXPECT_EQ(0xff, lanes);
+	EXPECT_EQ(0xff, seen);
 }
 
 /*
@@ -319,7 +319,7 @@ TEST_F(tcp, socket_records_ipv4_form)
 		EXPECT_GE(48, all[i].hdr_rem);
 		count++;
 	}
-	EXPECT_EQ(LANES, count);
+	EXPECT_EQ(PATHS, count);
 }
 
 /* Counters */
@@ -599,7 +599,7 @@ TEST_F(tcp, buffers_have_the_size_that_was_set)
 	ASSERT_EQ(0, set("rds_tcp_rcvbuf", 34567));
 	before = established(self, self->a);
 	ASSERT_EQ(0, set("rds_tcp_sndbuf", 45678));
-	ASSERT_TRUE(await_established(self, self->a, before + LANES - 1));
+	ASSERT_TRUE(await_established(self, self->a, before + PATHS - 1));
 	EXPECT_TRUE(await_socket_memory(",rb", 34567));
 	EXPECT_TRUE(await_socket_memory(",tb", 45678));
 	EXPECT_TRUE(works(self->a, self->b));
@@ -645,8 +645,8 @@ TEST_F(tcp, writing_a_buffer_size_reconnects)
 		far = established(self, self->b);
 		ASSERT_EQ(0, set(names[i], 0));
 		EXPECT_TRUE(await_established(self, self->a,
-					      near + LANES - 1));
-		EXPECT_TRUE(await_established(self, self->b, far + LANES - 1));
+					      near + PATHS - 1));
+		EXPECT_TRUE(await_established(self, self->b, far + PATHS - 1));
 		EXPECT_TRUE(works(self->a, self->b));
 	}
 	/* A write that fails does not reconnect. */
@@ -660,10 +660,10 @@ TEST_F(tcp, writing_a_buffer_size_reconnects)
  * Wait until one end has @count paths, all of them UP. Returns false if it ever
  * has more.
  */
-static bool await_lanes(int fd, const struct rds_name *laddr,
+static bool await_paths(int fd, const struct rds_name *laddr,
 			const struct rds_name *faddr, int count)
 {
-	struct rds6_info_path path[LANES];
+	struct rds6_info_path path[PATHS];
 	int i, up, listed, tries;
 
 	for (tries = 30000; tries; tries--) {
@@ -679,14 +679,14 @@ static bool await_lanes(int fd, const struct rds_name *laddr,
 	return false;
 }
 
-TEST_F(tcp, max_paths_bounds_the_lanes)
+TEST_F(tcp, max_paths_bounds_the_paths)
 {
 	tcp_move(_metadata, self, variant);
 	ASSERT_EQ(0, set("max_paths", 2));
 	ASSERT_TRUE(works(self->a, self->b));
 	ASSERT_TRUE(works(self->b, self->a));
-	EXPECT_TRUE(await_lanes(self->a, &self->a_name, &self->b_name, 2));
-	EXPECT_TRUE(await_lanes(self->b, &self->b_name, &self->a_name, 2));
+	EXPECT_TRUE(await_paths(self->a, &self->a_name, &self->b_name, 2));
+	EXPECT_TRUE(await_paths(self->b, &self->b_name, &self->a_name, 2));
 }
 
 /*
@@ -695,7 +695,7 @@ TEST_F(tcp, max_paths_bounds_the_lanes)
  */
 static bool await_forgotten(FIXTURE_DATA(tcp) *self)
 {
-	struct rds6_info_path path[LANES];
+	struct rds6_info_path path[PATHS];
 	unsigned int left;
 
 	for (left = 60000; left; left--) {
@@ -735,7 +735,7 @@ static bool all_pairs_work(const FIXTURE_VARIANT(tcp) *variant)
  * one end would use fewer paths than the connection has: the far end if
  * @lower_far, or else the near end, which keeps the connection.
  */
-static bool lanes_outlast(FIXTURE_DATA(tcp) *self,
+static bool paths_outlast(FIXTURE_DATA(tcp) *self,
 			  const FIXTURE_VARIANT(tcp) *variant, bool lower_far)
 {
 	struct rds_name ping = rds_name(variant->far, 0);
@@ -755,16 +755,16 @@ static bool lanes_outlast(FIXTURE_DATA(tcp) *self,
 	return all_pairs_work(variant);
 }
 
-TEST_F(tcp, lanes_outlast_a_peer_that_would_have_fewer)
+TEST_F(tcp, paths_outlast_a_peer_that_would_have_fewer)
 {
 	tcp_move(_metadata, self, variant);
-	EXPECT_TRUE(lanes_outlast(self, variant, true));
+	EXPECT_TRUE(paths_outlast(self, variant, true));
 }
 
-TEST_F(tcp, lanes_outlast_what_we_would_offer)
+TEST_F(tcp, paths_outlast_what_we_would_offer)
 {
 	tcp_move(_metadata, self, variant);
-	EXPECT_TRUE(lanes_outlast(self, variant, false));
+	EXPECT_TRUE(paths_outlast(self, variant, false));
 }
 
 /*
@@ -773,7 +773,7 @@ TEST_F(tcp, lanes_outlast_what_we_would_offer)
  */
 TEST_F(tcp, user_timeout_finds_a_dead_peer)
 {
-	struct rds6_info_path path[LANES];
+	struct rds6_info_path path[PATHS];
 	unsigned int left;
 	long before;
 	int i, dead = 0, count;
@@ -784,7 +784,7 @@ TEST_F(tcp, user_timeout_finds_a_dead_peer)
 	ASSERT_EQ(0, set("user_timeout_ms", 1000));
 	before = established(self, self->a);
 	ASSERT_EQ(0, set("rds_tcp_sndbuf", 0));
-	ASSERT_TRUE(await_established(self, self->a, before + LANES - 1));
+	ASSERT_TRUE(await_established(self, self->a, before + PATHS - 1));
 	ASSERT_EQ(0, system("tc qdisc add dev " VETH_DEV
 			    " root netem loss 100%"));
 	ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &self->b_name)));

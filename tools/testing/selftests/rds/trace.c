@@ -339,7 +339,7 @@ TEST_F(tcp_trace, a_send_ends_with_an_error)
 	ASSERT_EQ(0, AT(true, rds_sysctl_set("tcp/rds_tcp_sndbuf", "1000000")));
 	ASSERT_EQ(3, rds_sendto(self->b, "abc", 3, 0, &self->a_name));
 	ASSERT_EQ(3, rds_recv(self->a, buf, sizeof(buf)));
-	ASSERT_TRUE(veth_lanes_up(self->a, self->b));
+	ASSERT_TRUE(veth_paths_up(self->a, self->b));
 	ASSERT_EQ(0, tcp_mem(before, sizeof(before), false));
 	ASSERT_EQ(0, tcp_mem(none, 0, true));
 	rds_sndbuf(self->b, 2 * LARGEST);

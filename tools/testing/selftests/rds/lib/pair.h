@@ -164,7 +164,7 @@ static inline bool pair_warm_up(const char *near, const char *far)
 	bool up;
 
 	up = rds_sendto(a, NULL, 0, 0, &name) == 0 && rds_arrived(b) &&
-	     veth_lanes_up(a, b);
+	     veth_paths_up(a, b);
 	close(a);
 	close(b);
 	return up;

@@ -167,7 +167,7 @@ int veth_far_bound(const char *addr, unsigned int port)
 }
 
 /* Count the TCP paths that are UP in the namespace of @fd. */
-static unsigned int lanes_up(int fd)
+static unsigned int paths_up(int fd)
 {
 	struct rds6_info_path path[64];
 	socklen_t i, len = sizeof(path);
@@ -182,14 +182,14 @@ static unsigned int lanes_up(int fd)
 }
 
 /* Every path begins with a congestion map in each direction. */
-bool veth_lanes_up(int near, int far)
+bool veth_paths_up(int near, int far)
 {
 	unsigned int left;
 
 	for (left = 30000; left; left--) {
-		unsigned int up = lanes_up(near);
+		unsigned int up = paths_up(near);
 
-		if (up && !(up % 8) && lanes_up(far) == up &&
+		if (up && !(up % 8) && paths_up(far) == up &&
 		    rds_counter(near, "cong_update_received") >= up &&
 		    rds_counter(far, "cong_update_received") >= up)
 			return true;

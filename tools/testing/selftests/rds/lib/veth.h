@@ -38,6 +38,6 @@ int veth_far_bound(const char *addr, unsigned int port);
  * Wait until all TCP paths between the namespaces of two sockets are UP, and
  * both ends have received congestion maps.
  */
-bool veth_lanes_up(int near, int far);
+bool veth_paths_up(int near, int far);
 
 #endif /* RDS_VETH_H */
