@@ -52,12 +52,12 @@ static bool rds_cong_hit(struct rds_sock *rs, u64 freed)
 
 	lockdep_assert_held(&rs->rs_rn->rn_cong_lock);
 
-	if (!rs->rs_cong_monitor)
-		return rs->rs_cong_seen;
+	if (!rs->rs_cong.sg_monitor)
+		return rs->rs_cong.sg_seen;
 
-	hit = (rs->rs_cong_watch | rs->rs_cong_mask) & freed;
-	WRITE_ONCE(rs->rs_cong_notify, rs->rs_cong_notify | hit);
-	rs->rs_cong_mask &= ~hit;
+	hit = (rs->rs_cong.sg_watch | rs->rs_cong.sg_mask) & freed;
+	WRITE_ONCE(rs->rs_cong.sg_notify, rs->rs_cong.sg_notify | hit);
+	rs->rs_cong.sg_mask &= ~hit;
 	return hit;
 }
 
@@ -66,7 +66,7 @@ static void rds_cong_tell_socks(struct rds_net *rn, u64 freed)
 	struct rds_sock *rs;
 
 	spin_lock_bh(&rn->rn_cong_lock);
-	list_for_each_entry(rs, &rn->rn_cong_socks, rs_cong_item) {
+	list_for_each_entry(rs, &rn->rn_cong_socks, rs_cong.sg_item) {
 		if (rds_cong_hit(rs, freed))
 			rs->rs_sk.sk_data_ready(&rs->rs_sk);
 	}
@@ -160,15 +160,15 @@ bool rds_cong_wait_begin(struct rds_sock *rs, struct rds_cong_map *map,
 	struct rds_net *rn = rs->rs_rn;
 
 	spin_lock_bh(&rn->rn_cong_lock);
-	if (rs->rs_cong_monitor) {
-		rs->rs_cong_mask |= RDS_CONG_MONITOR_MASK(ntohs(port));
+	if (rs->rs_cong.sg_monitor) {
+		rs->rs_cong.sg_mask |= RDS_CONG_MONITOR_MASK(ntohs(port));
 	} else {
 		/* poll() reports only changes from here on. */
-		WRITE_ONCE(rs->rs_cong_track, atomic_read(&rn->rn_cong_ver));
-		WRITE_ONCE(rs->rs_cong_seen, true);
+		WRITE_ONCE(rs->rs_cong.sg_track, atomic_read(&rn->rn_cong_ver));
+		WRITE_ONCE(rs->rs_cong.sg_seen, true);
 	}
-	if (list_empty(&rs->rs_cong_item))
-		list_add_tail(&rs->rs_cong_item, &rn->rn_cong_socks);
+	if (list_empty(&rs->rs_cong.sg_item))
+		list_add_tail(&rs->rs_cong.sg_item, &rn->rn_cong_socks);
 	spin_unlock_bh(&rn->rn_cong_lock);
 
 	/* Be on the list before testing the bit: see rds_cong_changed(). */
@@ -178,9 +178,9 @@ bool rds_cong_wait_begin(struct rds_sock *rs, struct rds_cong_map *map,
 
 static bool rds_cong_has_news(const struct rds_sock *rs)
 {
-	if (READ_ONCE(rs->rs_cong_monitor))
-		return READ_ONCE(rs->rs_cong_notify);
-	return READ_ONCE(rs->rs_cong_track) !=
+	if (READ_ONCE(rs->rs_cong.sg_monitor))
+		return READ_ONCE(rs->rs_cong.sg_notify);
+	return READ_ONCE(rs->rs_cong.sg_track) !=
 	       atomic_read(&rs->rs_rn->rn_cong_ver);
 }
 
@@ -197,11 +197,11 @@ void rds_cong_settle(struct rds_sock *rs)
 	struct rds_net *rn = rs->rs_rn;
 
 	spin_lock_bh(&rn->rn_cong_lock);
-	if (!rs->rs_cong_monitor) {
-		WRITE_ONCE(rs->rs_cong_track, atomic_read(&rn->rn_cong_ver));
-		WRITE_ONCE(rs->rs_cong_seen, false);
-		WRITE_ONCE(rs->rs_cong_told, false);
-		list_del_init(&rs->rs_cong_item);
+	if (!rs->rs_cong.sg_monitor) {
+		WRITE_ONCE(rs->rs_cong.sg_track, atomic_read(&rn->rn_cong_ver));
+		WRITE_ONCE(rs->rs_cong.sg_seen, false);
+		WRITE_ONCE(rs->rs_cong.sg_told, false);
+		list_del_init(&rs->rs_cong.sg_item);
 	}
 	spin_unlock_bh(&rn->rn_cong_lock);
 }
@@ -231,15 +231,15 @@ __poll_t rds_cong_poll(struct rds_sock *rs, __poll_t asked)
 
 	spin_lock_bh(&rn->rn_cong_lock);
 	gen = atomic_read(&rn->rn_cong_ver);
-	if (rs->rs_cong_monitor) {
-		if (rs->rs_cong_notify)
+	if (rs->rs_cong.sg_monitor) {
+		if (rs->rs_cong.sg_notify)
 			mask = EPOLLIN | EPOLLRDNORM;
-	} else if (rs->rs_cong_track != gen) {
+	} else if (rs->rs_cong.sg_track != gen) {
 		mask = EPOLLIN | EPOLLRDNORM | EPOLLWRBAND;
-		if (rs->rs_cong_seen)
-			WRITE_ONCE(rs->rs_cong_told, true);
+		if (rs->rs_cong.sg_seen)
+			WRITE_ONCE(rs->rs_cong.sg_told, true);
 		else
-			WRITE_ONCE(rs->rs_cong_track, gen);
+			WRITE_ONCE(rs->rs_cong.sg_track, gen);
 	}
 	spin_unlock_bh(&rn->rn_cong_lock);
 	return mask;
@@ -258,16 +258,16 @@ void rds_cong_monitor(struct rds_sock *rs, bool on, u64 watch)
 	struct rds_net *rn = rs->rs_rn;
 
 	spin_lock_bh(&rn->rn_cong_lock);
-	WRITE_ONCE(rs->rs_cong_monitor, on);
-	rs->rs_cong_watch = watch;
+	WRITE_ONCE(rs->rs_cong.sg_monitor, on);
+	rs->rs_cong.sg_watch = watch;
 	if (!on) {
-		rs->rs_cong_mask = 0;
-		WRITE_ONCE(rs->rs_cong_notify, 0);
-		WRITE_ONCE(rs->rs_cong_seen, false);
-		WRITE_ONCE(rs->rs_cong_told, false);
-		list_del_init(&rs->rs_cong_item);
-	} else if (watch && list_empty(&rs->rs_cong_item)) {
-		list_add_tail(&rs->rs_cong_item, &rn->rn_cong_socks);
+		rs->rs_cong.sg_mask = 0;
+		WRITE_ONCE(rs->rs_cong.sg_notify, 0);
+		WRITE_ONCE(rs->rs_cong.sg_seen, false);
+		WRITE_ONCE(rs->rs_cong.sg_told, false);
+		list_del_init(&rs->rs_cong.sg_item);
+	} else if (watch && list_empty(&rs->rs_cong.sg_item)) {
+		list_add_tail(&rs->rs_cong.sg_item, &rn->rn_cong_socks);
 	}
 	spin_unlock_bh(&rn->rn_cong_lock);
 }
@@ -286,8 +286,8 @@ u64 rds_cong_watched(struct rds_sock *rs, bool *on)
 	u64 mask;
 
 	spin_lock_bh(&rn->rn_cong_lock);
-	*on = rs->rs_cong_monitor;
-	mask = rs->rs_cong_watch | rs->rs_cong_mask;
+	*on = rs->rs_cong.sg_monitor;
+	mask = rs->rs_cong.sg_watch | rs->rs_cong.sg_mask;
 	spin_unlock_bh(&rn->rn_cong_lock);
 	return mask;
 }

@@ -26,7 +26,7 @@ void rds_cong_make_good(struct rds_cpath *cp);
  */
 static inline void rds_cong_send_again(struct rds_sock *rs)
 {
-	if (unlikely(READ_ONCE(rs->rs_cong_seen)))
+	if (unlikely(READ_ONCE(rs->rs_cong.sg_seen)))
 		rds_cong_settle(rs);
 }
 
@@ -41,7 +41,7 @@ static inline void rds_cong_send_again(struct rds_sock *rs)
  */
 static inline void rds_cong_recv_empty(struct rds_sock *rs)
 {
-	if (unlikely(READ_ONCE(rs->rs_cong_told)))
+	if (unlikely(READ_ONCE(rs->rs_cong.sg_told)))
 		rds_cong_settle(rs);
 }
 

@@ -52,7 +52,7 @@ static bool rds_recv_may_tell_zcopy(const struct rds_sock *rs,
 static bool rds_recv_ready(const struct rds_sock *rs, const struct msghdr *msg)
 {
 	return !list_empty_careful(&rs->rs_recv_queue) ||
-	       READ_ONCE(rs->rs_cong_notify) || rds_notes_pending(rs) ||
+	       READ_ONCE(rs->rs_cong.sg_notify) || rds_notes_pending(rs) ||
 	       rds_recv_may_tell_zcopy(rs, msg);
 }
 
@@ -105,13 +105,13 @@ static u64 rds_recv_take_cong(struct rds_sock *rs, bool peek)
 	struct rds_net *rn = rs->rs_rn;
 	u64 notify;
 
-	if (likely(!READ_ONCE(rs->rs_cong_notify)))
+	if (likely(!READ_ONCE(rs->rs_cong.sg_notify)))
 		return 0;
 
 	spin_lock_bh(&rn->rn_cong_lock);
-	notify = rs->rs_cong_notify;
+	notify = rs->rs_cong.sg_notify;
 	if (!peek)
-		WRITE_ONCE(rs->rs_cong_notify, 0);
+		WRITE_ONCE(rs->rs_cong.sg_notify, 0);
 	spin_unlock_bh(&rn->rn_cong_lock);
 	return notify;
 }
@@ -127,7 +127,8 @@ static int rds_recv_put_cong(struct rds_sock *rs, struct msghdr *msg,
 		       &notify);
 	if (ret) {
 		spin_lock_bh(&rn->rn_cong_lock);
-		WRITE_ONCE(rs->rs_cong_notify, rs->rs_cong_notify | notify);
+		WRITE_ONCE(rs->rs_cong.sg_notify,
+			   rs->rs_cong.sg_notify | notify);
 		spin_unlock_bh(&rn->rn_cong_lock);
 	}
 	return ret;

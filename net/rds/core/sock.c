@@ -83,7 +83,7 @@ static void rds_sock_init(struct rds_sock *rs, struct rds_net *rn)
 	INIT_LIST_HEAD(&rs->rs_send_queue);
 	INIT_LIST_HEAD(&rs->rs_notes);
 	INIT_LIST_HEAD(&rs->rs_recv_queue);
-	INIT_LIST_HEAD(&rs->rs_cong_item);
+	INIT_LIST_HEAD(&rs->rs_cong.sg_item);
 	INIT_LIST_HEAD(&rs->rs_item);
 	xa_init_flags(&rs->rs_mrs, XA_FLAGS_LOCK_BH);
 }

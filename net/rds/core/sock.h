@@ -16,6 +16,33 @@ struct rds_conn;
 struct rds_zcopy_queue;
 
 /**
+ * struct rds_sock_cong - what a socket is told about congested ports
+ * @sg_item: on &rds_net.rn_cong_socks while waiting for a change
+ * @sg_monitor: explicit monitoring is on
+ * @sg_seen: a send has failed with ENOBUFS; cleared when the socket sends
+ *	again, or when it finds no input after @sg_told was set
+ * @sg_told: poll() has reported a change since that failure
+ * @sg_watch: port groups that the user has asked to monitor
+ * @sg_mask: port groups that ENOBUFS has added, until they become free
+ * @sg_notify: port groups of both masks that have become free and that have not
+ *	been reported to the user yet
+ * @sg_track: value of &rds_net.rn_cong_ver that poll() has reported last; a
+ *	send that fails with ENOBUFS sets it to the current value
+ *
+ * &rds_net.rn_cong_lock guards all fields.
+ */
+struct rds_sock_cong {
+	struct list_head	sg_item;
+	bool			sg_monitor;
+	bool			sg_seen;
+	bool			sg_told;
+	u64			sg_watch;
+	u64			sg_mask;
+	u64			sg_notify;
+	int			sg_track;
+};
+
+/**
  * struct rds_sock - an RDS socket
  * @rs_sk: the generic part; must be first
  * @rs_rn: the namespace's part of RDS
@@ -54,18 +81,7 @@ struct rds_zcopy_queue;
  * @rs_map_ver: version of @rs_map in which that bit was changed last
  * @rs_closed: no more messages may be queued
  *
- * @rs_cong_item: on &rds_net.rn_cong_socks while waiting for a change; this
- *	and the next seven are guarded by &rds_net.rn_cong_lock
- * @rs_cong_monitor: explicit monitoring is on
- * @rs_cong_watch: port groups that the user has asked to monitor
- * @rs_cong_mask: port groups that ENOBUFS has added, until they become free
- * @rs_cong_notify: port groups of both masks that have become free and that
- *	have not been reported to the user yet
- * @rs_cong_seen: a send has failed with ENOBUFS; cleared when the socket sends
- *	again, or when it finds no input after @rs_cong_told was set
- * @rs_cong_told: poll() has reported a change since that failure
- * @rs_cong_track: value of &rds_net.rn_cong_ver that poll() has reported last;
- *	a send that fails with ENOBUFS sets it to the current value
+ * @rs_cong: what the socket is told about congested ports
  *
  * @rs_zcopy: completions of sends from user memory, to be reported; NULL before
  *	the first such send, set once
@@ -110,14 +126,7 @@ struct rds_sock {
 	u32			rs_map_ver;
 	bool			rs_closed;
 
-	struct list_head	rs_cong_item;
-	bool			rs_cong_monitor;
-	bool			rs_cong_seen;
-	bool			rs_cong_told;
-	u64			rs_cong_watch;
-	u64			rs_cong_mask;
-	u64			rs_cong_notify;
-	int			rs_cong_track;
+	struct rds_sock_cong	rs_cong;
 
 	struct rds_zcopy_queue	*rs_zcopy;
 	struct xarray		rs_mrs;

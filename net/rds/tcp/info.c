@@ -23,7 +23,7 @@ static void rds_tcp_record_v4(const struct rds_tcp_path *tp,
 	const struct sock *sk = tp->tp_sock->sk;
 	u64 hdr_rem = 0, data_rem = 0;
 
-	rds_tcp_record_frame(&tp->tp_frame, &hdr_rem, &data_rem);
+	rds_tcp_record_frame(&tp->tp_rx.tr_frame, &hdr_rem, &data_rem);
 	rec->local_addr = tp->tp_path->laddr.s6_addr32[3];
 	rec->local_port = inet_sk(sk)->inet_sport;
 	rec->peer_addr = tp->tp_path->faddr.s6_addr32[3];
@@ -31,8 +31,8 @@ static void rds_tcp_record_v4(const struct rds_tcp_path *tp,
 	rec->hdr_rem = hdr_rem;
 	rec->data_rem = data_rem;
 	rec->last_sent_nxt = READ_ONCE(tcp_sk(sk)->snd_nxt);
-	rec->last_expected_una = READ_ONCE(tp->tp_tx_seq);
-	rec->last_seen_una = READ_ONCE(tp->tp_una);
+	rec->last_expected_una = READ_ONCE(tp->tp_tx.tt_seq);
+	rec->last_seen_una = READ_ONCE(tp->tp_tx.tt_una);
 	rec->tos = tp->tp_path->tos;
 }
 
@@ -42,7 +42,7 @@ static void rds_tcp_record_v6(const struct rds_tcp_path *tp,
 	const struct sock *sk = tp->tp_sock->sk;
 	u64 hdr_rem = 0, data_rem = 0;
 
-	rds_tcp_record_frame(&tp->tp_frame, &hdr_rem, &data_rem);
+	rds_tcp_record_frame(&tp->tp_rx.tr_frame, &hdr_rem, &data_rem);
 	rec->local_addr = tp->tp_path->laddr;
 	rec->local_port = inet_sk(sk)->inet_sport;
 	rec->peer_addr = tp->tp_path->faddr;
@@ -50,8 +50,8 @@ static void rds_tcp_record_v6(const struct rds_tcp_path *tp,
 	rec->hdr_rem = hdr_rem;
 	rec->data_rem = data_rem;
 	rec->last_sent_nxt = READ_ONCE(tcp_sk(sk)->snd_nxt);
-	rec->last_expected_una = READ_ONCE(tp->tp_tx_seq);
-	rec->last_seen_una = READ_ONCE(tp->tp_una);
+	rec->last_expected_una = READ_ONCE(tp->tp_tx.tt_seq);
+	rec->last_seen_una = READ_ONCE(tp->tp_tx.tt_una);
 }
 
 /**

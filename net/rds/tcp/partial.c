@@ -133,16 +133,16 @@ void rds_tcp_partial(struct rds_tcp_path *tp, u32 bytes, u32 left)
 {
 	struct rds_tcp_net *tn = tp->tp_tn;
 
-	if (bytes <= tp->tp_partial_seen)
+	if (bytes <= tp->tp_rx.tr_partial_seen)
 		return;
 	bytes += min(left, RDS_TCP_PARTIAL_STEP);
 
 	spin_lock_bh(&tn->tn_partial_lock);
-	if (!tp->tp_partial_seen) {
+	if (!tp->tp_rx.tr_partial_seen) {
 		tp->tp_partial_since = jiffies;
 		list_add_tail(&tp->tp_partial, &tn->tn_partials);
 	}
-	tp->tp_partial_seen = bytes;
+	tp->tp_rx.tr_partial_seen = bytes;
 	if (!list_empty(&tp->tp_partial)) {
 		tn->tn_partial_bytes += bytes - tp->tp_partial_bytes;
 		tp->tp_partial_bytes = bytes;
@@ -165,6 +165,6 @@ void rds_tcp_partial_end(struct rds_tcp_path *tp)
 	spin_lock_bh(&tn->tn_partial_lock);
 	if (!list_empty(&tp->tp_partial))
 		rds_tcp_partial_unlist(tp);
-	tp->tp_partial_seen = 0;
+	tp->tp_rx.tr_partial_seen = 0;
 	spin_unlock_bh(&tn->tn_partial_lock);
 }

@@ -79,8 +79,8 @@ bool rds_tcp_established(struct rds_tcp_path *tp, struct sock *sk)
 	if (tp->tp_dialed && rds_tcp_is_higher(tp->tp_path))
 		return false;
 
-	tp->tp_tx_seq = tcp_sk(sk)->write_seq;
-	tp->tp_una = tcp_sk(sk)->snd_una;
+	tp->tp_tx.tt_seq = tcp_sk(sk)->write_seq;
+	tp->tp_tx.tt_una = tcp_sk(sk)->snd_una;
 	tp->tp_up = true;
 	return true;
 }
@@ -150,10 +150,10 @@ void rds_tcp_attach(struct rds_tcp_path *tp, struct socket *sock, bool dialed)
 	tp->tp_dialed = dialed;
 	tp->tp_up = false;
 	tp->tp_dropped = false;
-	tp->tp_all_acked = false;
-	tp->tp_ending = false;
-	tp->tp_tx_seq = tcp_sk(sk)->write_seq;
-	tp->tp_una = tcp_sk(sk)->snd_una;
+	tp->tp_end.te_all_acked = false;
+	tp->tp_end.te_ending = false;
+	tp->tp_tx.tt_seq = tcp_sk(sk)->write_seq;
+	tp->tp_tx.tt_una = tcp_sk(sk)->snd_una;
 	WRITE_ONCE(sk->sk_rcvlowat, 1);
 	set_bit(SOCK_NOSPACE, &sock->flags);
 
@@ -211,7 +211,7 @@ bool rds_tcp_discard(struct rds_tcp_path *tp, bool late)
 	rds_tcp_detach(tp, sk);
 	rds_tcp_set_sock(tp, NULL);
 	tp->tp_up = false;
-	tp->tp_ending = false;
+	tp->tp_end.te_ending = false;
 	if (sk->sk_state != TCP_CLOSE)
 		sk->sk_prot->disconnect(sk, O_NONBLOCK);
 	release_sock(sk);
@@ -229,7 +229,7 @@ bool rds_tcp_discard(struct rds_tcp_path *tp, bool late)
 static bool rds_tcp_is_over(const struct rds_tcp_path *tp,
 			    const struct sock *sk)
 {
-	return sk->sk_state == TCP_CLOSE || !tp->tp_up || tp->tp_broken ||
+	return sk->sk_state == TCP_CLOSE || !tp->tp_up || tp->tp_rx.tr_broken ||
 	       READ_ONCE(tp->tp_noffers) || READ_ONCE(tp->tp_tn->tn_down) ||
 	       !rds_path_is_used(tp->tp_path);
 }
@@ -244,7 +244,7 @@ static void rds_tcp_send_fin(struct rds_tcp_path *tp)
 
 	lock_sock(sk);
 	rds_tcp_acked(tp, sk);
-	tp->tp_all_acked = true;
+	tp->tp_end.te_all_acked = true;
 	release_sock(sk);
 	kernel_sock_shutdown(tp->tp_sock, SHUT_WR);
 }
@@ -263,25 +263,25 @@ static unsigned long rds_tcp_finish(struct rds_tcp_path *tp)
 	long left;
 
 	lock_sock(sk);
-	if (!tp->tp_ending) {
+	if (!tp->tp_end.te_ending) {
 		tp->tp_dropped = true;
-		tp->tp_ending = true;
-		tp->tp_end_at = jiffies + RDS_TCP_FIN_TIMEOUT;
+		tp->tp_end.te_ending = true;
+		tp->tp_end.te_at = jiffies + RDS_TCP_FIN_TIMEOUT;
 	}
 	over = rds_tcp_is_over(tp, sk);
-	fin = !over && !tp->tp_all_acked && rds_tcp_has_all_acked(sk);
+	fin = !over && !tp->tp_end.te_all_acked && rds_tcp_has_all_acked(sk);
 	release_sock(sk);
 
 	if (fin)
 		rds_tcp_send_fin(tp);
-	left = tp->tp_end_at - jiffies;
+	left = tp->tp_end.te_at - jiffies;
 	return over || left <= 0 ? 0 : left;
 }
 
 /* Check whether the additional time to wait for memory is over, too. */
 static bool rds_tcp_is_late(const struct rds_tcp_path *tp)
 {
-	return time_after(jiffies, tp->tp_end_at + RDS_TCP_DRAIN_TIMEOUT);
+	return time_after(jiffies, tp->tp_end.te_at + RDS_TCP_DRAIN_TIMEOUT);
 }
 
 /**
@@ -328,7 +328,7 @@ int rds_tcp_path_alloc(struct rds_path *path)
 	spin_lock_init(&tp->tp_lock);
 	INIT_LIST_HEAD(&tp->tp_offers);
 	INIT_LIST_HEAD(&tp->tp_partial);
-	rds_tcp_frame_init(&tp->tp_frame);
+	rds_tcp_frame_init(&tp->tp_rx.tr_frame);
 	path->data = tp;
 	return 0;
 }

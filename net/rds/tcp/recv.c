@@ -53,17 +53,17 @@ struct rds_tcp_rx {
 /* Allocate the memory that the frame of a complete header needs. */
 static int rds_tcp_rx_begin(struct rds_tcp_path *tp)
 {
-	const struct rds_header *hdr = &tp->tp_frame.fr_hdr;
+	const struct rds_header *hdr = &tp->tp_rx.tr_frame.fr_hdr;
 
 	switch (rds_tcp_frame_judge(hdr)) {
 	case RDS_TCP_BODY:
-		tp->tp_inc = rds_tcp_incoming_alloc(hdr);
-		return tp->tp_inc ? 0 : -ENOMEM;
+		tp->tp_rx.tr_inc = rds_tcp_incoming_alloc(hdr);
+		return tp->tp_rx.tr_inc ? 0 : -ENOMEM;
 	case RDS_TCP_MAP:
-		if (!tp->tp_map)
-			tp->tp_map = kmalloc(RDS_CONG_MAP_BYTES,
-					     GFP_ATOMIC | __GFP_NOWARN);
-		return tp->tp_map ? 0 : -ENOMEM;
+		if (!tp->tp_rx.tr_map)
+			tp->tp_rx.tr_map = kmalloc(RDS_CONG_MAP_BYTES,
+						   GFP_ATOMIC | __GFP_NOWARN);
+		return tp->tp_rx.tr_map ? 0 : -ENOMEM;
 	default:
 		return 0;
 	}
@@ -72,7 +72,7 @@ static int rds_tcp_rx_begin(struct rds_tcp_path *tp)
 static int rds_tcp_rx_header(struct rds_tcp_path *tp, struct sk_buff *skb,
 			     u32 offset, u32 len)
 {
-	struct rds_tcp_frame *fr = &tp->tp_frame;
+	struct rds_tcp_frame *fr = &tp->tp_rx.tr_frame;
 	int ret;
 
 	ret = skb_copy_bits(skb, offset, rds_tcp_frame_room(fr), len);
@@ -84,9 +84,9 @@ static int rds_tcp_rx_header(struct rds_tcp_path *tp, struct sk_buff *skb,
 static int rds_tcp_rx_map(struct rds_tcp_path *tp, struct sk_buff *skb,
 			  u32 offset, u32 len)
 {
-	u32 pos = RDS_CONG_MAP_BYTES - tp->tp_frame.fr_left;
+	u32 pos = RDS_CONG_MAP_BYTES - tp->tp_rx.tr_frame.fr_left;
 
-	return skb_copy_bits(skb, offset, tp->tp_map + pos, len) ?: len;
+	return skb_copy_bits(skb, offset, tp->tp_rx.tr_map + pos, len) ?: len;
 }
 
 /* Take bytes that all belong to one phase. Returns the number of bytes taken,
@@ -95,11 +95,11 @@ static int rds_tcp_rx_map(struct rds_tcp_path *tp, struct sk_buff *skb,
 static int rds_tcp_rx_take(struct rds_tcp_path *tp, struct sk_buff *skb,
 			   u32 offset, u32 len)
 {
-	switch (tp->tp_frame.fr_phase) {
+	switch (tp->tp_rx.tr_frame.fr_phase) {
 	case RDS_TCP_HEADER:
 		return rds_tcp_rx_header(tp, skb, offset, len);
 	case RDS_TCP_BODY:
-		return rds_tcp_incoming_add(tp->tp_inc, skb, offset,
+		return rds_tcp_incoming_add(tp->tp_rx.tr_inc, skb, offset,
 					    len) ?: -ENOMEM;
 	case RDS_TCP_MAP:
 		return rds_tcp_rx_map(tp, skb, offset, len);
@@ -114,26 +114,26 @@ static int rds_tcp_rx_take(struct rds_tcp_path *tp, struct sk_buff *skb,
 static bool rds_tcp_rx_end(struct rds_tcp_rx *rx)
 {
 	struct rds_tcp_path *tp = rx->rx_tp;
-	struct rds_tcp_incoming *ti = tp->tp_inc;
+	struct rds_tcp_incoming *ti = tp->tp_rx.tr_inc;
 
 	if (ti) {
-		tp->tp_inc = NULL;
-		if (tp->tp_partial_seen)
+		tp->tp_rx.tr_inc = NULL;
+		if (tp->tp_rx.tr_partial_seen)
 			rds_tcp_partial_end(tp);
-		if (tp->tp_frame.fr_hdr.h_flags & RDS_FLAG_ACK_REQUIRED)
+		if (tp->tp_rx.tr_frame.fr_hdr.h_flags & RDS_FLAG_ACK_REQUIRED)
 			rx->rx_want_ack = true;
 		if (rds_deliver(tp->tp_path, rds_tcp_incoming_end(ti),
-				&rx->rx_batch) || tp->tp_draining)
+				&rx->rx_batch) || tp->tp_rx.tr_draining)
 			return true;
-		tp->tp_stopped = true;
+		tp->tp_rx.tr_stopped = true;
 		return false;
 	}
 
-	if (rds_tcp_frame_judge(&tp->tp_frame.fr_hdr) == RDS_TCP_MAP) {
-		rds_deliver_cong_map(tp->tp_path, tp->tp_map,
+	if (rds_tcp_frame_judge(&tp->tp_rx.tr_frame.fr_hdr) == RDS_TCP_MAP) {
+		rds_deliver_cong_map(tp->tp_path, tp->tp_rx.tr_map,
 				     RDS_CONG_MAP_BYTES);
-		kfree(tp->tp_map);
-		tp->tp_map = NULL;
+		kfree(tp->tp_rx.tr_map);
+		tp->tp_rx.tr_map = NULL;
 	}
 	return true;
 }
@@ -147,14 +147,15 @@ static void rds_tcp_rx_quiet(struct rds_tcp_rx *rx)
 	struct rds_tcp_path *tp = rx->rx_tp;
 
 	if (rx->rx_want_ack) {
-		tp->tp_acks_asked = true;
-		tp->tp_quiet = 0;
-	} else if (tp->tp_acks_asked && tp->tp_quiet < RDS_TCP_QUIET_MAX) {
-		tp->tp_quiet++;
+		tp->tp_rx.tr_acks_asked = true;
+		tp->tp_rx.tr_quiet = 0;
+	} else if (tp->tp_rx.tr_acks_asked &&
+		   tp->tp_rx.tr_quiet < RDS_TCP_QUIET_MAX) {
+		tp->tp_rx.tr_quiet++;
 		inet_csk(rx->rx_sk)->icsk_ack.pending &=
 			~(ICSK_ACK_PUSHED | ICSK_ACK_PUSHED2);
 	} else {
-		tp->tp_quiet = 0;
+		tp->tp_rx.tr_quiet = 0;
 	}
 }
 
@@ -164,7 +165,7 @@ static int rds_tcp_rx_actor(read_descriptor_t *desc, struct sk_buff *skb,
 {
 	struct rds_tcp_rx *rx = desc->arg.data;
 	struct rds_tcp_path *tp = rx->rx_tp;
-	struct rds_tcp_frame *fr = &tp->tp_frame;
+	struct rds_tcp_frame *fr = &tp->tp_rx.tr_frame;
 	u32 done = 0, want;
 	int taken;
 
@@ -195,13 +196,13 @@ static int rds_tcp_rx_actor(read_descriptor_t *desc, struct sk_buff *skb,
  */
 static void rds_tcp_rx_pause(struct rds_tcp_path *tp, struct sock *sk, int err)
 {
-	tp->tp_paused = true;
+	tp->tp_rx.tr_paused = true;
 	trace_rds_tcp_rx_pause(tp, sk, err);
 }
 
 static void rds_tcp_rx_unpause(struct rds_tcp_path *tp, struct sock *sk)
 {
-	tp->tp_paused = false;
+	tp->tp_rx.tr_paused = false;
 	trace_rds_tcp_rx_resume(tp, sk, 0);
 }
 
@@ -215,11 +216,11 @@ static void rds_tcp_rx_error(struct rds_tcp_path *tp, struct sock *sk, int err)
 		rds_path_kick(tp->tp_path, RDS_KICK_RX_LATER);
 		return;
 	case -EMSGSIZE:
-		tp->tp_broken = true;
+		tp->tp_rx.tr_broken = true;
 		rds_path_drop(tp->tp_path, RDS_DROP_OVERSIZED);
 		return;
 	default:
-		tp->tp_broken = true;
+		tp->tp_rx.tr_broken = true;
 		rds_path_drop(tp->tp_path, RDS_DROP_PROTOCOL);
 	}
 }
@@ -244,18 +245,18 @@ int rds_tcp_recv(struct rds_tcp_path *tp, struct sock *sk)
 	};
 	read_descriptor_t desc = { .arg.data = &rx, .count = 1 };
 
-	if (!tp->tp_up || tp->tp_stopped || tp->tp_broken)
+	if (!tp->tp_up || tp->tp_rx.tr_stopped || tp->tp_rx.tr_broken)
 		return 0;
 
-	if (unlikely(tp->tp_paused))
+	if (unlikely(tp->tp_rx.tr_paused))
 		rds_tcp_rx_unpause(tp, sk);
 	tcp_read_sock(sk, &desc, rds_tcp_rx_actor);
 	rds_rx_batch_end(&rx.rx_batch);
-	if (unlikely(tp->tp_stopped))
+	if (unlikely(tp->tp_rx.tr_stopped))
 		rds_tcp_rx_pause(tp, sk, -ENOBUFS);
-	if (tp->tp_inc)
-		rds_tcp_partial(tp, rds_tcp_incoming_holds(tp->tp_inc),
-				tp->tp_frame.fr_left);
+	if (tp->tp_rx.tr_inc)
+		rds_tcp_partial(tp, rds_tcp_incoming_holds(tp->tp_rx.tr_inc),
+				tp->tp_rx.tr_frame.fr_left);
 	if (!rx.rx_budget && !desc.error)
 		return -EAGAIN;
 
@@ -279,8 +280,8 @@ bool rds_tcp_recv_all(struct rds_tcp_path *tp, struct sock *sk)
 {
 	int ret;
 
-	tp->tp_draining = true;
-	tp->tp_stopped = false;
+	tp->tp_rx.tr_draining = true;
+	tp->tp_rx.tr_stopped = false;
 	do {
 		local_bh_disable();
 		ret = rds_tcp_recv(tp, sk);
@@ -298,20 +299,20 @@ bool rds_tcp_recv_all(struct rds_tcp_path *tp, struct sock *sk)
  */
 void rds_tcp_recv_reset(struct rds_tcp_path *tp)
 {
-	rds_tcp_incoming_drop(tp->tp_inc);
-	tp->tp_inc = NULL;
-	if (tp->tp_partial_seen)
+	rds_tcp_incoming_drop(tp->tp_rx.tr_inc);
+	tp->tp_rx.tr_inc = NULL;
+	if (tp->tp_rx.tr_partial_seen)
 		rds_tcp_partial_end(tp);
-	tp->tp_draining = false;
-	tp->tp_stopped = false;
-	tp->tp_paused = false;
-	tp->tp_broken = false;
-	tp->tp_acks_asked = false;
-	tp->tp_quiet = 0;
-	rds_tcp_frame_init(&tp->tp_frame);
+	tp->tp_rx.tr_draining = false;
+	tp->tp_rx.tr_stopped = false;
+	tp->tp_rx.tr_paused = false;
+	tp->tp_rx.tr_broken = false;
+	tp->tp_rx.tr_acks_asked = false;
+	tp->tp_rx.tr_quiet = 0;
+	rds_tcp_frame_init(&tp->tp_rx.tr_frame);
 
-	kfree(tp->tp_map);
-	tp->tp_map = NULL;
+	kfree(tp->tp_rx.tr_map);
+	tp->tp_rx.tr_map = NULL;
 }
 
 /**
@@ -348,7 +349,7 @@ void rds_tcp_rx_resume(struct rds_path *path)
 
 	sk = tp->tp_sock->sk;
 	lock_sock(sk);
-	tp->tp_stopped = false;
+	tp->tp_rx.tr_stopped = false;
 	do {
 		local_bh_disable();
 		ret = rds_tcp_recv(tp, sk);

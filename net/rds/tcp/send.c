@@ -61,7 +61,7 @@ static int rds_tcp_tx_full(struct rds_tcp_path *tp, struct sock *sk)
 	rds_tcp_stat_inc(tp->tp_tn, tcp_sndbuf_full);
 	if (sk_stream_is_writeable(sk))
 		return -ENOMEM;
-	tp->tp_kick = true;
+	tp->tp_tx.tt_kick = true;
 	return -EAGAIN;
 }
 
@@ -95,7 +95,7 @@ static void rds_tcp_batch_put(struct rds_tcp_batch *b)
 /* Send the batch. Returns 0 when TCP has taken all of it. */
 static int rds_tcp_batch_send(struct rds_tcp_path *tp, int flags)
 {
-	struct rds_tcp_batch *b = &tp->tp_batch;
+	struct rds_tcp_batch *b = &tp->tp_tx.tt_batch;
 	struct sock *sk = tp->tp_sock->sk;
 	int ret = 0;
 
@@ -111,14 +111,14 @@ static int rds_tcp_batch_send(struct rds_tcp_path *tp, int flags)
 	if (ret < 0)
 		return ret;
 
-	tp->tp_tx_corked = flags & MSG_MORE;
+	tp->tp_tx.tt_corked = flags & MSG_MORE;
 	rds_tcp_batch_put(b);
 	return 0;
 }
 
 static void rds_tcp_batch_add(struct rds_tcp_path *tp, struct rds_message *msg)
 {
-	struct rds_tcp_batch *b = &tp->tp_batch;
+	struct rds_tcp_batch *b = &tp->tp_tx.tt_batch;
 	struct rds_header *hdr = &b->b_hdr[b->b_nr];
 	struct kvec *vec = &b->b_vec[2 * b->b_nr];
 
@@ -129,23 +129,23 @@ static void rds_tcp_batch_add(struct rds_tcp_path *tp, struct rds_message *msg)
 	vec[1].iov_len = msg->m_payload.len;
 	b->b_msg[b->b_nr++] = rds_message_get(msg);
 	b->b_bytes += sizeof(*hdr) + msg->m_payload.len;
-	tp->tp_tx_seq += sizeof(*hdr) + msg->m_payload.len;
-	WRITE_ONCE(msg->m_mark, tp->tp_tx_seq);
+	tp->tp_tx.tt_seq += sizeof(*hdr) + msg->m_payload.len;
+	WRITE_ONCE(msg->m_mark, tp->tp_tx.tt_seq);
 }
 
-/* Send the rest of a header. TCP has taken tp_tx_off bytes of it already. */
+/* Send the rest of a header. TCP has taken tp_tx.tt_off bytes of it already. */
 static int rds_tcp_tx_header(struct rds_tcp_path *tp, struct sock *sk,
 			     struct rds_header *hdr)
 {
 	struct kvec vec = { .iov_base = hdr, .iov_len = sizeof(*hdr) };
 	int ret;
 
-	while (tp->tp_tx_off < sizeof(*hdr)) {
-		ret = rds_tcp_tx_copy(tp, sk, &vec, 1, tp->tp_tx_off,
+	while (tp->tp_tx.tt_off < sizeof(*hdr)) {
+		ret = rds_tcp_tx_copy(tp, sk, &vec, 1, tp->tp_tx.tt_off,
 				      sizeof(*hdr), MSG_MORE);
 		if (ret < 0)
 			return ret;
-		tp->tp_tx_off += ret;
+		tp->tp_tx.tt_off += ret;
 	}
 	return 0;
 }
@@ -156,8 +156,8 @@ static int rds_tcp_tx_pages(struct rds_tcp_path *tp, struct sock *sk,
 	u32 skip;
 	int ret;
 
-	while (tp->tp_tx_off < sizeof(struct rds_header) + payload->len) {
-		skip = tp->tp_tx_off - sizeof(struct rds_header);
+	while (tp->tp_tx.tt_off < sizeof(struct rds_header) + payload->len) {
+		skip = tp->tp_tx.tt_off - sizeof(struct rds_header);
 		ret = rds_tcp_splice(sk, payload->bvec, payload->nr, skip,
 				     payload->len - skip,
 				     RDS_TCP_MSG_FLAGS | flags);
@@ -165,7 +165,7 @@ static int rds_tcp_tx_pages(struct rds_tcp_path *tp, struct sock *sk,
 			return rds_tcp_tx_full(tp, sk);
 		if (ret < 0)
 			return ret;
-		tp->tp_tx_off += ret;
+		tp->tp_tx.tt_off += ret;
 	}
 	return 0;
 }
@@ -186,8 +186,8 @@ static int rds_tcp_tx_user(struct rds_tcp_path *tp, struct sock *sk,
 		mh.msg_flags |= MSG_ZEROCOPY;
 		mh.msg_ubuf = msg->m_ubuf;
 	}
-	while (tp->tp_tx_off < sizeof(struct rds_header) + payload->len) {
-		skip = tp->tp_tx_off - sizeof(struct rds_header);
+	while (tp->tp_tx.tt_off < sizeof(struct rds_header) + payload->len) {
+		skip = tp->tp_tx.tt_off - sizeof(struct rds_header);
 		iov_iter_bvec(&mh.msg_iter, ITER_SOURCE, payload->bvec,
 			      payload->nr, payload->len);
 		iov_iter_advance(&mh.msg_iter, skip);
@@ -196,7 +196,7 @@ static int rds_tcp_tx_user(struct rds_tcp_path *tp, struct sock *sk,
 			return rds_tcp_tx_full(tp, sk);
 		if (ret < 0)
 			return ret;
-		tp->tp_tx_off += ret;
+		tp->tp_tx.tt_off += ret;
 	}
 	return 0;
 }
@@ -209,7 +209,7 @@ static int rds_tcp_tx_large(struct rds_tcp_path *tp, struct rds_message *msg,
 	struct rds_header hdr;
 	u32 end;
 
-	end = tp->tp_tx_seq + sizeof(hdr) + msg->m_payload.len;
+	end = tp->tp_tx.tt_seq + sizeof(hdr) + msg->m_payload.len;
 	WRITE_ONCE(msg->m_mark, end);
 	rds_message_header(msg, 0, &hdr);
 
@@ -223,9 +223,9 @@ static int rds_tcp_tx_large(struct rds_tcp_path *tp, struct rds_message *msg,
 	if (ret)
 		return ret;
 
-	tp->tp_tx_seq = end;
-	tp->tp_tx_off = 0;
-	tp->tp_tx_corked = more;
+	tp->tp_tx.tt_seq = end;
+	tp->tp_tx.tt_off = 0;
+	tp->tp_tx.tt_corked = more;
 	return RDS_XMIT_SENT;
 }
 
@@ -245,8 +245,8 @@ int rds_tcp_xmit(struct rds_path *path, struct rds_message *msg, bool more)
 		     msg->m_payload.kind == RDS_PAYLOAD_USER;
 	int ret;
 
-	if (tp->tp_batch.b_nr == RDS_TCP_BATCH ||
-	    tp->tp_batch.b_sent || (large && tp->tp_batch.b_nr)) {
+	if (tp->tp_tx.tt_batch.b_nr == RDS_TCP_BATCH ||
+	    tp->tp_tx.tt_batch.b_sent || (large && tp->tp_tx.tt_batch.b_nr)) {
 		ret = rds_tcp_batch_send(tp, MSG_MORE);
 		if (ret)
 			return ret;
@@ -269,10 +269,10 @@ int rds_tcp_flush(struct rds_path *path)
 {
 	struct rds_tcp_path *tp = path->data;
 
-	if (tp->tp_batch.b_nr)
+	if (tp->tp_tx.tt_batch.b_nr)
 		return rds_tcp_batch_send(tp, 0);
-	if (tp->tp_tx_corked) {
-		tp->tp_tx_corked = false;
+	if (tp->tp_tx.tt_corked) {
+		tp->tp_tx.tt_corked = false;
 		/* This pushes the data that TCP holds back. */
 		tcp_sock_set_nodelay(tp->tp_sock->sk);
 	}
@@ -293,15 +293,15 @@ static int rds_tcp_tx_map(struct rds_tcp_path *tp, struct sock *sk,
 	const u32 len = sizeof(hdr) + RDS_CONG_MAP_BYTES;
 	int ret;
 
-	tp->tp_map_mark = tp->tp_tx_seq + len;
-	tp->tp_map_pending = true;
-	while (tp->tp_tx_off < len) {
-		ret = rds_tcp_tx_copy(tp, sk, vec, 2, tp->tp_tx_off, len, 0);
+	tp->tp_tx.tt_map_mark = tp->tp_tx.tt_seq + len;
+	tp->tp_tx.tt_map_pending = true;
+	while (tp->tp_tx.tt_off < len) {
+		ret = rds_tcp_tx_copy(tp, sk, vec, 2, tp->tp_tx.tt_off, len, 0);
 		if (ret < 0)
 			return ret;
-		tp->tp_tx_off += ret;
+		tp->tp_tx.tt_off += ret;
 	}
-	tp->tp_tx_seq += len;
+	tp->tp_tx.tt_seq += len;
 	return 0;
 }
 
@@ -319,7 +319,7 @@ int rds_tcp_xmit_cong_map(struct rds_path *path, const void *map)
 	struct sock *sk = tp->tp_sock->sk;
 	int ret;
 
-	if (tp->tp_batch.b_nr) {
+	if (tp->tp_tx.tt_batch.b_nr) {
 		ret = rds_tcp_batch_send(tp, MSG_MORE);
 		if (ret)
 			return ret;
@@ -331,8 +331,8 @@ int rds_tcp_xmit_cong_map(struct rds_path *path, const void *map)
 	if (ret)
 		return ret;
 
-	tp->tp_tx_off = 0;
-	tp->tp_tx_corked = false;
+	tp->tp_tx.tt_off = 0;
+	tp->tp_tx.tt_corked = false;
 	return RDS_XMIT_SENT;
 }
 
@@ -385,9 +385,9 @@ bool rds_tcp_has_all_acked(const struct sock *sk)
  */
 void rds_tcp_end_news(struct rds_tcp_path *tp, const struct sock *sk)
 {
-	if (unlikely(tp->tp_ending) &&
+	if (unlikely(tp->tp_end.te_ending) &&
 	    (sk->sk_state == TCP_CLOSE ||
-	     (!tp->tp_all_acked && rds_tcp_has_all_acked(sk))))
+	     (!tp->tp_end.te_all_acked && rds_tcp_has_all_acked(sk))))
 		rds_path_kick(tp->tp_path, RDS_KICK_SEND);
 }
 
@@ -411,13 +411,13 @@ void rds_tcp_acked(struct rds_tcp_path *tp, struct sock *sk)
 	    rds_path_is_used(tp->tp_path))
 		rds_tcp_probe_answered(sk);
 
-	if (!tp->tp_up || tp->tp_all_acked || una == tp->tp_una)
+	if (!tp->tp_up || tp->tp_end.te_all_acked || una == tp->tp_tx.tt_una)
 		return;
 
-	tp->tp_una = una;
+	tp->tp_tx.tt_una = una;
 	rds_path_ack_mark(tp->tp_path, una);
-	if (tp->tp_map_pending && !before(una, tp->tp_map_mark)) {
-		tp->tp_map_pending = false;
+	if (tp->tp_tx.tt_map_pending && !before(una, tp->tp_tx.tt_map_mark)) {
+		tp->tp_tx.tt_map_pending = false;
 		rds_path_map_acked(tp->tp_path);
 	}
 }
@@ -430,11 +430,11 @@ void rds_tcp_acked(struct rds_tcp_path *tp, struct sock *sk)
  */
 void rds_tcp_send_reset(struct rds_tcp_path *tp)
 {
-	rds_tcp_batch_put(&tp->tp_batch);
-	tp->tp_tx_off = 0;
-	tp->tp_tx_corked = false;
-	tp->tp_kick = false;
-	tp->tp_map_pending = false;
+	rds_tcp_batch_put(&tp->tp_tx.tt_batch);
+	tp->tp_tx.tt_off = 0;
+	tp->tp_tx.tt_corked = false;
+	tp->tp_tx.tt_kick = false;
+	tp->tp_tx.tt_map_pending = false;
 }
 
 /**
@@ -451,8 +451,8 @@ void rds_tcp_write_space(struct sock *sk)
 
 	rds_tcp_stat_inc(tp->tp_tn, tcp_write_space_calls);
 	rds_tcp_acked(tp, sk);
-	if (tp->tp_kick && sk_stream_is_writeable(sk)) {
-		tp->tp_kick = false;
+	if (tp->tp_tx.tt_kick && sk_stream_is_writeable(sk)) {
+		tp->tp_tx.tt_kick = false;
 		rds_path_kick(tp->tp_path, RDS_KICK_SEND);
 	}
 	rds_tcp_end_news(tp, sk);

@@ -2,10 +2,11 @@
 /*
  * RDS over TCP: declarations that the files of this directory share.
  *
- * Fields with the prefix tp_ belong to a path, with tn_ to a namespace, and
- * with pa_ to a pending connection. A pending connection is one that the peer
- * has made and that no path has taken yet. When core has found a path for it,
- * it becomes an offer: it waits on the list of that path.
+ * Fields with the prefix tp_ belong to a path, with tt_, tr_ and te_ to a part
+ * of one, with tn_ to a namespace, and with pa_ to a pending connection. A
+ * pending connection is one that the peer has made and that no path has taken
+ * yet. When core has found a path for it, it becomes an offer: it waits on the
+ * list of that path.
  *
  * Locks, outer before inner: the path's transmit lock (core's) > the TCP socket
  * lock > its sk_callback_lock, or tn_partial_lock. tn_lock > core's rn_lock >
@@ -16,20 +17,16 @@
 
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
-#include <linux/uio.h>
 #include <linux/workqueue.h>
 #include <net/netns/generic.h>
 #include <net/rds/transport.h>
 #include <net/sock.h>
 
 #include "end.h"
-#include "frame.h"
+#include "path_parts.h"
 #include "stats.h"
 
 #define RDS_TCP_PORT		16385
-
-/* Messages in a batch, at most */
-#define RDS_TCP_BATCH		16
 
 /* Offers that a path holds, at most */
 #define RDS_TCP_MAX_OFFERS	4
@@ -128,24 +125,6 @@ struct rds_tcp_pending {
 	bool			pa_valid;
 };
 
-/**
- * struct rds_tcp_batch - small messages that are sent together
- * @b_nr: number of messages
- * @b_bytes: bytes of all headers and payloads
- * @b_sent: how many of those bytes TCP has taken
- * @b_vec: header and payload of each message
- * @b_hdr: the headers
- * @b_msg: the messages; the batch holds a reference to each
- */
-struct rds_tcp_batch {
-	unsigned int		b_nr;
-	u32			b_bytes;
-	u32			b_sent;
-	struct kvec		b_vec[2 * RDS_TCP_BATCH];
-	struct rds_header	b_hdr[RDS_TCP_BATCH];
-	struct rds_message	*b_msg[RDS_TCP_BATCH];
-};
-
 struct rds_tcp_incoming;
 
 /**
@@ -160,39 +139,17 @@ struct rds_tcp_incoming;
  * @tp_offers: connections made by the peer that the path is to take, in order
  * @tp_noffers: length of @tp_offers
  * @tp_group: group of source ports for the next attempt to connect
- * @tp_dialed: we dialed this connection. This field and those below up to
- *	@tp_map_mark are guarded by the TCP socket lock, except where noted.
+ * @tp_dialed: we dialed this connection; guarded by the TCP socket lock, as are
+ *	the next two
  * @tp_up: the connection is established; core is notified, unless @tp_dropped
  * @tp_dropped: core is aware that the connection ends, so do not report it
- * @tp_all_acked: the peer has acknowledged all data that TCP was given; the
- *	next ack is that of our FIN
- * @tp_ending: an orderly shutdown is in progress
- * @tp_end_at: deadline for the peer's acks and FIN in that shutdown, in jiffies
- * @tp_draining: the receiver ignores requests of core to stop
- * @tp_stopped: the receiver waits for rx_resume()
- * @tp_paused: rds_tcp_rx_pause has been traced, and rds_tcp_rx_resume has not
- * @tp_broken: the rest of the received stream is unusable
- * @tp_acks_asked: the peer has set RDS_FLAG_ACK_REQUIRED on this connection,
- *	so it sets the flag whenever it waits for an ack
- * @tp_quiet: packets read since TCP was last allowed to acknowledge at once
- * @tp_frame: position in the received stream
- * @tp_inc: message being received, or NULL
- * @tp_partial_seen: bytes last counted for the message being received, or 0
+ * @tp_end: its orderly shutdown
+ * @tp_rx: what it receives
+ * @tp_tx: what it sends
  * @tp_partial: on &rds_tcp_net.tn_partials, if listed; guarded by
  *	tn_partial_lock, as are the next two
  * @tp_partial_bytes: bytes counted for the path on that list
  * @tp_partial_since: when the path was listed, in jiffies
- * @tp_map: congestion map being received, or NULL
- * @tp_una: position in the stream up to which core has received acks
- * @tp_kick: xmit() waits for room in the send buffer
- * @tp_map_pending: the peer has not yet acknowledged our last congestion map
- * @tp_map_mark: position in the stream where that map ends
- * @tp_tx_seq: position in the stream where the data that core has passed to us
- *	ends; guarded by the path's transmit lock, as are the next three
- * @tp_tx_corked: the last data was passed to TCP with MSG_MORE
- * @tp_tx_off: bytes of a large message, or of a congestion map, that TCP has
- *	taken; 0 between messages
- * @tp_batch: small messages that are batched
  */
 struct rds_tcp_path {
 	struct rds_path		*tp_path;
@@ -207,31 +164,13 @@ struct rds_tcp_path {
 	bool			tp_dialed;
 	bool			tp_up;
 	bool			tp_dropped;
-	bool			tp_all_acked;
-	bool			tp_ending;
-	unsigned long		tp_end_at;
-	bool			tp_draining;
-	bool			tp_stopped;
-	bool			tp_paused;
-	bool			tp_broken;
-	bool			tp_acks_asked;
-	u8			tp_quiet;
-	struct rds_tcp_frame	tp_frame;
-	struct rds_tcp_incoming	*tp_inc;
-	u32			tp_partial_seen;
+	struct rds_tcp_path_end	tp_end;
+	struct rds_tcp_path_rx	tp_rx;
+	struct rds_tcp_path_tx	tp_tx;
+
 	struct list_head	tp_partial;
 	u32			tp_partial_bytes;
 	unsigned long		tp_partial_since;
-	u8			*tp_map;
-	u32			tp_una;
-	bool			tp_kick;
-	bool			tp_map_pending;
-	u32			tp_map_mark;
-
-	u32			tp_tx_seq;
-	bool			tp_tx_corked;
-	u32			tp_tx_off;
-	struct rds_tcp_batch	tp_batch;
 };
 
 extern unsigned int rds_tcp_net_id;
