@@ -63,6 +63,7 @@ enum rds_drop_reason {
 
 /**
  * struct rds_path - a path of a connection, as the transport sees it
+ * @data: the transport's own; set by its path_alloc()
  * @net: the namespace; outlives the path
  * @laddr: our address; IPv4 in its mapped form, as everywhere
  * @faddr: the peer's address, in the same form
@@ -79,12 +80,12 @@ enum rds_drop_reason {
  * @next_rx_seq: sequence number of the message expected next; all before it
  *	were delivered. Written by core during deliveries, so read it by
  *	READ_ONCE() elsewhere
- * @data: the transport's own; set by its path_alloc()
  *
  * Valid from path_alloc() until path_free() returns. The transport may write
  * @data only.
  */
 struct rds_path {
+	void		*data;
 	struct net	*net;
 	struct in6_addr	laddr;
 	struct in6_addr	faddr;
@@ -94,7 +95,6 @@ struct rds_path {
 	bool		passive;
 	u32		epoch;
 	u64		next_rx_seq;
-	void		*data;
 };
 
 /**

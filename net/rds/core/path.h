@@ -73,13 +73,14 @@ enum rds_path_flag {
 
 /**
  * struct rds_cpath - core's view of a path
- * @cp_pub: the transport's view
  * @cp_conn: the connection; the path is part of it
  * @cp_trans: the transport. It may be gone with its module once the path is
  *	dead, so code that has only a reference to the connection uses the
  *	copies below
  * @cp_caps: copy of the transport's capability flags, see rds_cpath_can()
  * @cp_device: the transport does RDMA operations itself
+ * @cp_pub: the transport's view; begins with what senders read, and ends with
+ *	what deliveries write
  * @cp_lock: guards the fields to @cp_park, and more in @cp_hs and @cp_dial; a
  *	leaf: also taken under the locks of a transport's socket
  * @cp_state: stored by rds_cpath_event() only; read without the lock
@@ -104,11 +105,11 @@ enum rds_path_flag {
  * @cp_dial: attempts to connect
  */
 struct rds_cpath {
-	struct rds_path		cp_pub;
 	struct rds_conn		*cp_conn;
 	const struct rds_transport *cp_trans;
 	unsigned int		cp_caps;
 	bool			cp_device;
+	struct rds_path		cp_pub;
 
 	spinlock_t		cp_lock;	/* guards state and queues */
 	enum rds_path_state	cp_state;
