@@ -213,10 +213,13 @@ static bool rds_conn_is_forsaken(const struct rds_conn *conn)
 		return true;
 	}
 
+	/* An offer that is just being taken counts, too: the state that was
+	 * read may be the one before.
+	 */
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
 		cp = rds_conn_path(conn, i);
 		if (cp && (rds_cpath_state(cp) != RDS_PATH_DOWN ||
-			   rds_cpath_has_offer(cp) ||
+			   READ_ONCE(cp->cp_offer) != RDS_OFFER_NONE ||
 			   (!i && test_bit(RDS_PF_CONNECT, &cp->cp_flags))))
 			return false;
 	}
