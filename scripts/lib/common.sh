@@ -5,11 +5,14 @@
 #   RDS_TOP     the checkout
 #   RDS_CACHE   kernels, headers and sources (environment, or ~/.cache/rds)
 #   RDS_BUILD   everything made from the checkout
+#   RDS_TIMES   how many times their length the long forms have (environment,
+#               or 1)
 
 RDS_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 RDS_CACHE=${RDS_CACHE:-$HOME/.cache/rds}
 RDS_BUILD=$RDS_TOP/build
-export RDS_TOP RDS_CACHE RDS_BUILD
+RDS_TIMES=${RDS_TIMES:-1}
+export RDS_TOP RDS_CACHE RDS_BUILD RDS_TIMES
 
 # The kernels that a guest can run; each is $RDS_CACHE/kernels/NAME with
 #   release   uname -r of it         vmlinuz  the image to boot
