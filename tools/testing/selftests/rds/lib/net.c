@@ -17,11 +17,11 @@
 
 #define LOOPBACK_IFINDEX 1
 
-/* Set a network device of the caller's namespace up. */
-int rds_up(const char *dev)
+/* Set the flags of a network device of the caller's namespace. */
+static int set_flags(const char *dev, short flags)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq ifr = { .ifr_flags = IFF_UP };
+	struct ifreq ifr = { .ifr_flags = flags };
 	int ret;
 
 	if (fd < 0)
@@ -30,6 +30,16 @@ int rds_up(const char *dev)
 	ret = ioctl(fd, SIOCSIFFLAGS, &ifr);
 	close(fd);
 	return ret;
+}
+
+int rds_up(const char *dev)
+{
+	return set_flags(dev, IFF_UP);
+}
+
+int rds_down(const char *dev)
+{
+	return set_flags(dev, 0);
 }
 
 /* Move the caller to a new network namespace, with lo up. */
@@ -53,19 +63,11 @@ int rds_initial_netns(void)
 	return ret;
 }
 
-struct addr_request {
-	struct nlmsghdr nlh;
-	struct ifaddrmsg ifa;
-	struct rtattr attr;
-	unsigned char addr[sizeof(struct in6_addr)];
-};
-
-static int addr_transact(struct addr_request *req)
+int rds_netlink(const struct nlmsghdr *request)
 {
 	struct {
 		struct nlmsghdr nlh;
 		struct nlmsgerr err;
-		char echo[sizeof(*req)];
 	} reply;
 	int ret = -1;
 	int fd;
@@ -73,15 +75,22 @@ static int addr_transact(struct addr_request *req)
 	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	if (fd < 0)
 		return -1;
-	if (send(fd, req, req->nlh.nlmsg_len, 0) < 0 ||
-	    recv(fd, &reply, sizeof(reply), 0) < 0)
-		goto out;
-	errno = -reply.err.error;
-	ret = errno && errno != EEXIST ? -1 : 0;
-out:
+	/* The rest of the reply repeats the request. */
+	if (send(fd, request, request->nlmsg_len, 0) >= 0 &&
+	    recv(fd, &reply, sizeof(reply), 0) >= 0) {
+		errno = -reply.err.error;
+		ret = errno ? -1 : 0;
+	}
 	close(fd);
 	return ret;
 }
+
+struct addr_request {
+	struct nlmsghdr nlh;
+	struct ifaddrmsg ifa;
+	struct rtattr attr;
+	unsigned char addr[sizeof(struct in6_addr)];
+};
 
 static int addr_change(const char *addr, bool add, int ifindex,
 		       unsigned int prefix)
@@ -106,7 +115,7 @@ static int addr_change(const char *addr, bool add, int ifindex,
 		memcpy(req.addr, &name.in.sin_addr, len);
 	else
 		memcpy(req.addr, &name.in6.sin6_addr, len);
-	return addr_transact(&req);
+	return rds_netlink(&req.nlh) && errno != EEXIST ? -1 : 0;
 }
 
 /* Add @addr to lo as a single address, unless lo has it, or remove it. */

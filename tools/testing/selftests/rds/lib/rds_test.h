@@ -21,6 +21,8 @@
 
 #include "linux/rds.h"
 
+struct nlmsghdr;
+
 #ifndef AF_RDS
 #define AF_RDS 21
 #endif
@@ -64,7 +66,14 @@ int rds_netns(void);
 int rds_initial_netns(void);
 int rds_address(const char *addr, bool add);
 int rds_address_on(const char *dev, const char *addr, unsigned int prefix);
+/* Set a network device of the caller's namespace up, or down. */
 int rds_up(const char *dev);
+int rds_down(const char *dev);
+/*
+ * Have the kernel process a request of rtnetlink, which asks for an
+ * acknowledgment. Returns 0, or -1 with errno set.
+ */
+int rds_netlink(const struct nlmsghdr *request);
 int rds_sysctl_read(const char *name, char *buf, size_t size);
 int rds_sysctl_mode(const char *name);
 long rds_sysctl_get(const char *name);

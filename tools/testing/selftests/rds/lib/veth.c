@@ -50,30 +50,7 @@ static void link_close(struct link_request *req, struct rtattr *attr)
 	attr->rta_len = (char *)req + req->nlh.nlmsg_len - (char *)attr;
 }
 
-static int link_transact(struct link_request *req)
-{
-	struct {
-		struct nlmsghdr nlh;
-		struct nlmsgerr err;
-		char echo[sizeof(*req)];
-	} reply;
-	int ret = -1;
-	int fd;
-
-	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	if (fd < 0)
-		return -1;
-	if (send(fd, req, req->nlh.nlmsg_len, 0) >= 0 &&
-	    recv(fd, &reply, sizeof(reply), 0) >= 0) {
-		errno = -reply.err.error;
-		ret = errno ? -1 : 0;
-	}
-	close(fd);
-	return ret;
-}
-
-/* Create a pair of devices of the same name, one here and one in @peer_ns. */
-static int link_make(int peer_ns)
+int veth_join(int peer_ns)
 {
 	struct link_request req = {
 		.nlh.nlmsg_len = NLMSG_LENGTH(sizeof(req.ifi)),
@@ -94,7 +71,7 @@ static int link_make(int peer_ns)
 	link_close(&req, peer);
 	link_close(&req, data);
 	link_close(&req, info);
-	return link_transact(&req);
+	return rds_netlink(&req.nlh);
 }
 
 static int set_up_end(const char *ipv4, const char *ipv6)
@@ -119,7 +96,7 @@ int veth_setup(void)
 	if (near_ns < 0 || rds_netns())
 		return -1;
 	far_ns = own_ns();
-	if (far_ns < 0 || veth_back() || link_make(far_ns) || veth_cross() ||
+	if (far_ns < 0 || veth_back() || veth_join(far_ns) || veth_cross() ||
 	    set_up_end(VETH_FAR_IPV4, VETH_FAR_IPV6) ||
 	    rds_address_on(VETH_DEV, VETH_FAR_IPV4_2, VETH_PREFIX_IPV4) ||
 	    rds_address_on(VETH_DEV, VETH_FAR_IPV6_2, VETH_PREFIX_IPV6) ||

@@ -24,6 +24,11 @@
 #define VETH_PREFIX_IPV4	24
 #define VETH_PREFIX_IPV6	64
 
+/*
+ * Create a pair of devices, both called VETH_DEV: one in the caller's namespace
+ * and one in @peer_ns.
+ */
+int veth_join(int peer_ns);
 /* Create the far namespace. An earlier one is forgotten. */
 int veth_setup(void);
 /* Move the caller to the far namespace, and back to the near one. */

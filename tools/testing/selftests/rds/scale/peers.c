@@ -4,16 +4,14 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <net/if.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -21,10 +19,13 @@
 
 #include "peer.h"
 #include "peers.h"
+#include "rds_test.h"
 #include "steer.h"
+#include "veth.h"
 #include "wire.h"
 
 #define FAR		"10.2.0.2"
+#define PREFIX		16
 #define LOW_NET		"10.1.0.0/16"
 #define HIGH_NET	"10.3.0.0/16"
 #define DARK_LOW_NET	"10.1.255.0/24"
@@ -57,7 +58,7 @@ struct peers {
 	int plain;
 	int wake;		/* an eventfd: there is a command */
 	bool down;
-	pid_t tid;
+	bool ready;
 	pthread_t thread;
 
 	struct tally tally;
@@ -176,13 +177,8 @@ static void open_listener(struct peers *peers)
 
 static void set_link(bool up)
 {
-	struct ifreq ifr = { .ifr_name = "veth1" };
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	ifr.ifr_flags = up ? IFF_UP : 0;
-	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &ifr))
+	if (up ? rds_up(VETH_DEV) : rds_down(VETH_DEV))
 		die("the peers' link");
-	close(fd);
 }
 
 static void go_down(struct peers *peers)
@@ -245,27 +241,18 @@ static void redial(struct peers *peers)
 			peer_dial(&peers->all[i]);
 }
 
-/* @command may contain the ID of the thread of the peers as %d. */
-static void run(const char *command, pid_t tid)
+static void run_all(const char *const *commands)
 {
-	char text[128];
-
-	snprintf(text, sizeof(text), command, tid);
-	if (system(text)) {
-		fprintf(stderr, "failed: %s\n", text);
-		exit(1);
+	for (; *commands; commands++) {
+		if (system(*commands)) {
+			fprintf(stderr, "failed: %s\n", *commands);
+			exit(1);
+		}
 	}
-}
-
-static void run_all(const char *const *commands, pid_t tid)
-{
-	while (*commands)
-		run(*commands++, tid);
 }
 
 /* In this namespace, any address of these networks is local. */
 static const char *const make_far[] = {
-	"ip link set lo up",
 	"ip route add local " LOW_NET " dev lo",
 	"ip route add local " HIGH_NET " dev lo",
 	"ip route add blackhole " DARK_LOW_NET " table local",
@@ -276,27 +263,36 @@ static const char *const make_far[] = {
 };
 
 static const char *const make_near[] = {
-	"ip link add veth0 type veth peer name veth1 netns %d",
-	"ip addr add " PEERS_HOST "/16 dev veth0",
-	"ip link set veth0 up",
-	"nsenter --net=/proc/%d/ns/net ip addr add " FAR "/16 dev veth1",
-	"nsenter --net=/proc/%d/ns/net ip link set veth1 up",
 	"ip route add " LOW_NET " via " FAR,
 	"ip route add " HIGH_NET " via " FAR,
 	NULL
 };
 
+static int set_up_end(const char *addr)
+{
+	return rds_up(VETH_DEV) || rds_address_on(VETH_DEV, addr, PREFIX);
+}
+
+/* Move this thread to a namespace that is joined to that of the program. */
+static void leave(void)
+{
+	int near = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+
+	if (near < 0 || rds_netns() || veth_join(near) || set_up_end(FAR))
+		die("a network namespace for the peers");
+	close(near);
+}
+
 static void settle_in(struct peers *peers)
 {
-	if (unshare(CLONE_NEWNET))
-		die("a network namespace for the peers");
-	run_all(make_far, 0);
+	leave();
+	run_all(make_far);
 	if (steer_start(&peers->steer, WIRE_TCP_PORT))
 		die("BPF at the look-up of sockets");
 	open_listener(peers);
 	peers->plain = listen_at(PLAIN_PORT);
 	pthread_mutex_lock(&peers->lock);
-	peers->tid = gettid();
+	peers->ready = true;
 	pthread_cond_signal(&peers->changed);
 	pthread_mutex_unlock(&peers->lock);
 }
@@ -376,10 +372,12 @@ static void allow_files(unsigned int nr)
 static void join(struct peers *peers)
 {
 	pthread_mutex_lock(&peers->lock);
-	while (!peers->tid)
+	while (!peers->ready)
 		pthread_cond_wait(&peers->changed, &peers->lock);
 	pthread_mutex_unlock(&peers->lock);
-	run_all(make_near, peers->tid);
+	if (set_up_end(PEERS_HOST))
+		die("the link to the peers");
+	run_all(make_near);
 }
 
 static void make_peers(struct peers *peers, unsigned int nr)
