@@ -86,14 +86,14 @@ tap_await() {
 	TAP_ASIDE=()
 }
 
-# tap_results WHERE: read the programs' output in TAP, and print their results as
-# results of this stage, named after where they come from. A line "# program
-# NAME" precedes the output of a program, and "# status STATUS [BEGIN END]"
-# follows it, with times in seconds. Without these lines, all is the output of
-# one program. If a program stopped early, one more failure is reported. Returns
-# non-zero if anything failed.
+# tap_results WHERE [PROGRAM...]: read the programs' output in TAP, and print
+# their results as results of this stage, named after where they come from. A
+# line "# program NAME" precedes the output of a program, and "# status STATUS
+# [BEGIN END]" follows it, with times in seconds. Without these lines, all is the
+# output of one program. If a program stopped early, or if a PROGRAM was not run,
+# one more failure is reported. Returns non-zero if anything failed.
 tap_results() {
-	awk -v where="$1" '
+	awk -v where="$1" -v expected="${*:2}" '
 	function result(good, text) {
 		print (good ? "ok - " : "not ok - ") name ": " text
 		fflush()
@@ -119,6 +119,7 @@ tap_results() {
 		if (running && tagged)
 			ended("unknown")
 		tagged = 1
+		begun[$3]
 		name = where " " $3
 		plan = seen = bad = 0
 		running = 1
@@ -140,6 +141,12 @@ tap_results() {
 	END {
 		if (running)
 			ended(tagged ? "unknown" : 0)
+		nr = split(expected, programs, " ")
+		for (i = 1; i <= nr; i++) {
+			name = where " " programs[i]
+			if (!(programs[i] in begun))
+				result(0, "was not run")
+		}
 		exit failed > 0
 	}
 	'
@@ -147,11 +154,13 @@ tap_results() {
 
 # tap_from WHERE WHAT COMMAND...: run COMMAND, which prints the input of
 # tap_results. One more result reports whether COMMAND, called WHAT, succeeded.
+# The programs named in TAP_PROGRAMS, if it is set, must be run.
 tap_from() {
 	local where=$1 what=$2 status=0
 
 	shift 2
-	{ "$@" || status=$?; } > >(tap_results "$where") 2>&1
+	# shellcheck disable=SC2086 # several words
+	{ "$@" || status=$?; } > >(tap_results "$where" ${TAP_PROGRAMS-}) 2>&1
 	wait "$!" || TAP_FAILED=$((TAP_FAILED + 1))
 	tap_is "$where: $what ended well" 0 "$status"
 }
