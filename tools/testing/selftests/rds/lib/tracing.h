@@ -95,4 +95,10 @@ traced(const char *event, const char *ends, const char *format, ...)
 	return found;
 }
 
+/* If RDS_VARIANTS has no variant of a fixture, its tests run without one. */
+#define NEED_VARIANT() do {						\
+	if (!variant)							\
+		SKIP(return, "RDS_VARIANTS has no variant of this");	\
+} while (0)
+
 #endif /* RDS_TRACING_H */
