@@ -20,7 +20,7 @@ static char buf[LARGEST];
 FIXTURE(ib_trace) {
 	int a, b;
 	struct rds_name a_name, b_name;
-	bool has_device;
+	rds_tos_t tos;
 	char a_to_b[96];	/* the addresses, as events show them */
 	char b_to_a[96];
 };
@@ -69,6 +69,12 @@ static int await_bound(const char *addr)
 	return -1;
 }
 
+/* If the interface is deleted, the RDMA device is removed, too. */
+static int remove_device(void)
+{
+	return if_nametoindex(DEV) ? system("ip link del " DEV) : 0;
+}
+
 FIXTURE_SETUP(ib_trace)
 {
 	if (!variant)
@@ -80,7 +86,7 @@ FIXTURE_SETUP(ib_trace)
 	ASSERT_EQ(0, roce_setup());
 	ASSERT_EQ(0, roce_enter());
 	ASSERT_EQ(0, trace_begin("rds_ib"));
-	self->has_device = true;
+	ASSERT_EQ(0, remove_device());
 	ASSERT_EQ(0, system("ip link add " DEV " type dummy"));
 	ASSERT_EQ(0, rds_up(DEV));
 	ASSERT_EQ(0, system("rdma link add " RDMA_DEV " type rxe netdev " DEV));
@@ -94,7 +100,6 @@ FIXTURE_SETUP(ib_trace)
 	self->b_name = rds_sockname(self->b);
 }
 
-/* If the interface is deleted, the RDMA device is removed, too. */
 FIXTURE_TEARDOWN(ib_trace)
 {
 	if (!variant)
@@ -102,8 +107,7 @@ FIXTURE_TEARDOWN(ib_trace)
 	trace_end();
 	close(self->a);
 	close(self->b);
-	if (self->has_device && if_nametoindex(DEV))
-		EXPECT_EQ(0, system("ip link del " DEV));
+	EXPECT_EQ(0, remove_device());
 }
 
 static bool works(FIXTURE_DATA(ib_trace) *self, size_t len)
@@ -131,9 +135,33 @@ static long read_far(FIXTURE_DATA(ib_trace) *self, uint64_t cookie, size_t len)
 	return ERR(sendmsg(self->a, &msg.hdr, 0));
 }
 
+/*
+ * Have socket a use a connection that does not exist yet. Those that a test, or
+ * a run of this program, has used remain in the initial namespace, and either
+ * end may dial them when the device is there again.
+ */
+static bool use_new_connection(FIXTURE_DATA(ib_trace) *self)
+{
+	static struct rds6_info_path path[512];
+	struct in6_addr addr = rds_addr6(&self->a_name);
+	socklen_t i, len = sizeof(path);
+	bool used[256] = { true };
+
+	if (getsockopt(self->a, SOL_RDS, RDS6_INFO_PATHS, path, &len) < 0)
+		return false;
+	for (i = 0; i < len / sizeof(*path); i++)
+		if (!memcmp(&path[i].laddr, &addr, sizeof(addr)))
+			used[path[i].tos] = true;
+	while (used[self->tos])
+		if (!++self->tos)
+			return false;
+	return !ioctl(self->a, SIOCRDSSETTOS, &self->tos);
+}
+
 TEST_F(ib_trace, a_connection_is_made)
 {
 	NEED_VARIANT();
+	ASSERT_TRUE(use_new_connection(self));
 	ASSERT_TRUE(works(self, 3));
 	EXPECT_TRUE(traced("rds_ib_cm_event", self->a_to_b,
 			   "qp=0 event=ADDR_RESOLVED .*state=RESOLVING"));
@@ -144,17 +172,19 @@ TEST_F(ib_trace, a_connection_is_made)
 	EXPECT_TRUE(traced("rds_ib_cm_event", self->a_to_b,
 			   "qp=[1-9].* event=ESTABLISHED .*state=DIALING"));
 	EXPECT_TRUE(traced("rds_ib_state", self->a_to_b,
-			   "tos=0 qp=0 IDLE -> RESOLVING"));
+			   "tos=%u qp=0 IDLE -> RESOLVING", self->tos));
 	EXPECT_TRUE(traced("rds_ib_state", self->a_to_b,
-			   "tos=0 qp=[1-9].* RESOLVING -> DIALING"));
+			   "tos=%u qp=[1-9].* RESOLVING -> DIALING",
+			   self->tos));
 	EXPECT_TRUE(traced("rds_ib_state", self->a_to_b,
-			   "tos=0 qp=[1-9].* DIALING -> UP"));
+			   "tos=%u qp=[1-9].* DIALING -> UP", self->tos));
 	EXPECT_TRUE(traced("rds_ib_state", self->b_to_a,
-			   "tos=0 qp=0 IDLE -> OFFERED"));
+			   "tos=%u qp=0 IDLE -> OFFERED", self->tos));
 	EXPECT_TRUE(traced("rds_ib_state", self->b_to_a,
-			   "tos=0 qp=[1-9].* OFFERED -> ACCEPTING"));
+			   "tos=%u qp=[1-9].* OFFERED -> ACCEPTING",
+			   self->tos));
 	EXPECT_TRUE(traced("rds_ib_state", self->b_to_a,
-			   "tos=0 qp=[1-9].* ACCEPTING -> UP"));
+			   "tos=%u qp=[1-9].* ACCEPTING -> UP", self->tos));
 }
 
 TEST_F(ib_trace, a_work_request_fails)
