@@ -259,6 +259,21 @@ TEST_F(ib_trace, the_sender_stalls)
 			   "qp=[1-9].* limited=0 credits=.* slots=[1-9]"));
 }
 
+/* The message takes more receive buffers than a connection begins with. */
+TEST_F(ib_trace, the_sender_has_no_credit)
+{
+	NEED_VARIANT();
+	ASSERT_TRUE(use_new_connection(self));
+	ASSERT_EQ(0, rds_sysctl_set("ib/flow_control", "1"));
+	rds_sndbuf(self->a, 2 * LARGEST);
+	EXPECT_TRUE(works(self, LARGEST));
+	EXPECT_EQ(0, rds_sysctl_set("ib/flow_control", "0"));
+	EXPECT_TRUE(traced("rds_ib_tx_stall", self->a_to_b,
+			   "qp=[1-9].* limited=1 credits=[01] slots=[1-9]"));
+	EXPECT_TRUE(traced("rds_ib_tx_unstall", self->a_to_b,
+			   "qp=[1-9].* limited=1 credits=[1-9].* slots="));
+}
+
 TEST_F(ib_trace, a_device_comes_and_goes)
 {
 	static char memory[4096] __attribute__((aligned(4096)));

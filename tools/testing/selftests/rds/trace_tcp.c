@@ -45,6 +45,10 @@ FIXTURE_VARIANT(tcp_trace) {
 	bool near_is_low;
 	const char *near, *far;
 	const char *shown_near, *shown_far;
+	/* More addresses below those of the two ends */
+	const char *crowd;
+	const char *shown_crowd;
+	unsigned int prefix;
 };
 
 FIXTURE_VARIANT_ADD(tcp_trace, tcp_ipv4) {
@@ -53,6 +57,9 @@ FIXTURE_VARIANT_ADD(tcp_trace, tcp_ipv4) {
 	.far = VETH_FAR_IPV4,
 	.shown_near = "::ffff:" VETH_NEAR_IPV4,
 	.shown_far = "::ffff:" VETH_FAR_IPV4,
+	.crowd = "10.0.0.%u",
+	.shown_crowd = "::ffff:10.0.0.1",
+	.prefix = VETH_PREFIX_IPV4,
 };
 
 FIXTURE_VARIANT_ADD(tcp_trace, tcp_ipv6) {
@@ -60,6 +67,9 @@ FIXTURE_VARIANT_ADD(tcp_trace, tcp_ipv6) {
 	.far = VETH_FAR_IPV6,
 	.shown_near = VETH_NEAR_IPV6,
 	.shown_far = VETH_FAR_IPV6,
+	.crowd = "fd00::%x",
+	.shown_crowd = "fd00::1",
+	.prefix = VETH_PREFIX_IPV6,
 };
 
 static void __attribute__((constructor)) choose_variants(void)
@@ -259,6 +269,118 @@ TEST_F(tcp_trace, a_peer_makes_too_many_connections)
 			   "reason=peer-limit err=0"));
 	for (i = 0; i < 12; i++)
 		close(fd[i]);
+}
+
+/* As many peers with as many connections as a namespace may not have pending */
+#define CROWD		33
+#define CROWD_PATHS	8
+
+/* Pending connections without a header end after 5 s. */
+#define CROWD_MS	4500
+
+static int join_crowd(const FIXTURE_VARIANT(tcp_trace) *variant, char *addr,
+		      size_t size, unsigned int number)
+{
+	snprintf(addr, size, variant->crowd, number);
+	return rds_address_on(VETH_DEV, addr, variant->prefix);
+}
+
+TEST_F(tcp_trace, a_namespace_has_too_many_connections)
+{
+	int fd[CROWD * CROWD_PATHS];
+	unsigned int i;
+	char addr[32];
+	long start;
+
+	NEED_VARIANT();
+	ASSERT_EQ(0, AT(false, join_crowd(variant, addr, sizeof(addr),
+					  CROWD + 1)));
+	start = now_ms();
+	for (i = 0; i < CROWD * CROWD_PATHS; i++) {
+		if (i % CROWD_PATHS == 0)
+			ASSERT_EQ(0, AT(true, join_crowd(variant, addr,
+							 sizeof(addr),
+							 i / CROWD_PATHS + 1)));
+		fd[i] = AT(true, raw_connect(rds_name(addr, 0), self->a_name,
+					     PEER_PORT + i % CROWD_PATHS));
+		ASSERT_LE(0, fd[i]);
+	}
+	if (now_ms() - start > CROWD_MS)
+		SKIP(return, "The first connection may have ended already");
+	EXPECT_TRUE(traced("rds_tcp_pending_end",
+			   from(self->high, variant->shown_crowd, PEER_PORT),
+			   "reason=full err=0"));
+	for (i = 0; i < CROWD * CROWD_PATHS; i++)
+		close(fd[i]);
+}
+
+/* Dial as a peer that sends an empty message. */
+static int dial_and_send(FIXTURE_DATA(tcp_trace) *self,
+			 const FIXTURE_VARIANT(tcp_trace) *variant,
+			 struct __test_metadata *_metadata, unsigned int port)
+{
+	struct header hdr = raw_header(1, 0, &self->a_name);
+	int fd = dial(self, variant, _metadata, port);
+
+	EXPECT_EQ(sizeof(hdr), write(fd, &hdr, sizeof(hdr)));
+	return fd;
+}
+
+/* The ends agree on one path, and a connection is for another. */
+TEST_F(tcp_trace, a_connection_is_for_no_path)
+{
+	int fd;
+
+	NEED_VARIANT();
+	ASSERT_EQ(0, AT(false, rds_sysctl_set("tcp/max_paths", "1")));
+	ASSERT_EQ(3, rds_sendto(self->b, "abc", 3, 0, &self->a_name));
+	ASSERT_EQ(3, rds_recv(self->a, buf, sizeof(buf)));
+	fd = dial_and_send(self, variant, _metadata, PEER_PORT + 5);
+	EXPECT_TRUE(traced("rds_tcp_pending_end",
+			   from(self->high, self->low, PEER_PORT + 5),
+			   "reason=no-path err=-111"));
+	close(fd);
+}
+
+/*
+ * A peer that sends no handshake has one path. While that is in use, another
+ * connection waits.
+ */
+TEST_F(tcp_trace, no_path_takes_a_connection_in_time)
+{
+	int first, second;
+
+	NEED_VARIANT();
+	first = dial_and_send(self, variant, _metadata, PEER_PORT);
+	ASSERT_EQ(0, rds_recv(self->a, buf, sizeof(buf)));
+	second = dial_and_send(self, variant, _metadata, PEER_PORT + 8);
+	sleep(10);
+	EXPECT_TRUE(traced("rds_tcp_pending_end",
+			   from(self->high, self->low, PEER_PORT + 8),
+			   "reason=late err=0 age_ms=[0-9]{5,}"));
+	close(first);
+	close(second);
+}
+
+/* The listener may have the connection still. */
+TEST_F(tcp_trace, a_namespace_goes_away)
+{
+	int first, second;
+
+	NEED_VARIANT();
+	first = dial_and_send(self, variant, _metadata, PEER_PORT);
+	ASSERT_EQ(0, rds_recv(self->a, buf, sizeof(buf)));
+	second = dial_and_send(self, variant, _metadata, PEER_PORT + 8);
+	close(self->a);
+	self->a = -1;
+	if (!variant->near_is_low)
+		ASSERT_EQ(0, veth_cross());
+	veth_forget();
+	EXPECT_TRUE(traced("rds_tcp_(refuse|pending_end)",
+			   from(self->high, self->low, PEER_PORT + 8),
+			   "reason=stopped err=0"));
+	close(first);
+	close(second);
 }
 
 /* Send messages until the peer does not read any more. */

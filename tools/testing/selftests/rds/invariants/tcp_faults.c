@@ -6,6 +6,7 @@
  * Steps of our code are made to fail. Needs CONFIG_FAIL_FUNCTION.
  */
 #include "faults.h"
+#include "tracing.h"
 #include "wire.h"
 
 #define MANY 1000000
@@ -94,6 +95,20 @@ TEST_F(wire, i16_connection_lost_while_there_is_no_memory)
 		EXPECT_TRUE(rds_silent(self->b));
 		EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
 	}
+}
+
+TEST_F(wire, receiver_without_memory_is_traced)
+{
+	ASSERT_EQ(0, trace_begin("rds_tcp"));
+	ASSERT_TRUE(fail_at(&steps[0], 1));
+	send_one(_metadata, self, 0);
+	receive_one(_metadata, self, 0);
+	EXPECT_TRUE(fail_no_more());
+	EXPECT_TRUE(traced("rds_tcp_rx_pause", ".*",
+			   "path=[0-7] .* state=ESTABLISHED err=-12 unread="));
+	EXPECT_TRUE(traced("rds_tcp_rx_resume", ".*",
+			   "path=[0-7] .* state=ESTABLISHED err=0 unread="));
+	trace_end();
 }
 
 TEST_HARNESS_MAIN

@@ -6,13 +6,17 @@
 #ifndef RDS_TRACING_H
 #define RDS_TRACING_H
 
-#include "harness.h"
-
+#include <errno.h>
 #include <fcntl.h>
 #include <regex.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define TRACING		"/sys/kernel/tracing"
 #define INSTANCE	TRACING "/instances/rds_selftest"
