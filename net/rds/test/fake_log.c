@@ -136,6 +136,43 @@ const char *fake_ops(struct fake *fake, bool failed, char *buf, size_t size)
 	return buf;
 }
 
+/* Format the messages of the path with number @index, and its maps; or, if
+ * @index is negative, the messages of all paths. @mark returns what follows the
+ * number of a message.
+ */
+static const char *fake_list(struct fake *fake, int index,
+			     const char *(*mark)(const struct fake_call *call),
+			     char *buf, size_t size)
+{
+	const struct fake_call *call;
+	size_t pos = 0;
+	unsigned int i;
+
+	buf[0] = '\0';
+	spin_lock(&fake->lock);
+	for (i = 0; i < fake->nr_calls; i++) {
+		call = &fake->calls[i];
+		if (call->ret < 0 || (index >= 0 && call->index != index))
+			continue;
+		if (call->op == FAKE_MAP && index >= 0)
+			pos += scnprintf(buf + pos, size - pos, "%sM",
+					 pos ? " " : "");
+		if (call->op != FAKE_XMIT)
+			continue;
+		pos += scnprintf(buf + pos, size - pos, "%s%llu%s%s",
+				 pos ? " " : "", call->seq, mark(call),
+				 call->flags & RDS_FLAG_RETRANSMITTED ?
+				 "r" : "");
+	}
+	spin_unlock(&fake->lock);
+	return buf;
+}
+
+static const char *fake_ack_mark(const struct fake_call *call)
+{
+	return call->flags & RDS_FLAG_ACK_REQUIRED ? "a" : "";
+}
+
 /**
  * fake_sent() - Format the messages that the transport has taken
  * @fake: the transport
@@ -147,25 +184,7 @@ const char *fake_ops(struct fake *fake, bool failed, char *buf, size_t size)
  */
 const char *fake_sent(struct fake *fake, char *buf, size_t size)
 {
-	const struct fake_call *call;
-	size_t pos = 0;
-	unsigned int i;
-
-	buf[0] = '\0';
-	spin_lock(&fake->lock);
-	for (i = 0; i < fake->nr_calls; i++) {
-		call = &fake->calls[i];
-		if (call->op != FAKE_XMIT || call->ret < 0)
-			continue;
-		pos += scnprintf(buf + pos, size - pos, "%s%llu%s%s",
-				 pos ? " " : "", call->seq,
-				 call->flags & RDS_FLAG_ACK_REQUIRED ?
-				 "a" : "",
-				 call->flags & RDS_FLAG_RETRANSMITTED ?
-				 "r" : "");
-	}
-	spin_unlock(&fake->lock);
-	return buf;
+	return fake_list(fake, -1, fake_ack_mark, buf, size);
 }
 
 static const char *fake_kind(const struct fake_call *call)
@@ -191,26 +210,5 @@ static const char *fake_kind(const struct fake_call *call)
 const char *fake_said(struct fake *fake, unsigned int index, char *buf,
 		      size_t size)
 {
-	const struct fake_call *call;
-	size_t pos = 0;
-	unsigned int i;
-
-	buf[0] = '\0';
-	spin_lock(&fake->lock);
-	for (i = 0; i < fake->nr_calls; i++) {
-		call = &fake->calls[i];
-		if (call->index != index || call->ret < 0)
-			continue;
-		if (call->op == FAKE_MAP)
-			pos += scnprintf(buf + pos, size - pos, "%sM",
-					 pos ? " " : "");
-		if (call->op != FAKE_XMIT)
-			continue;
-		pos += scnprintf(buf + pos, size - pos, "%s%llu%s%s",
-				 pos ? " " : "", call->seq, fake_kind(call),
-				 call->flags & RDS_FLAG_RETRANSMITTED ?
-				 "r" : "");
-	}
-	spin_unlock(&fake->lock);
-	return buf;
+	return fake_list(fake, index, fake_kind, buf, size);
 }
