@@ -125,6 +125,12 @@ static void restart_resets_duplicates(struct kunit *test)
 	rig_deliver(test, row->seq, RIG_PEER_PORT, RIG_PORT, 5, row->flags);
 	rig_recv(test, sock, &got);
 	KUNIT_EXPECT_EQ(test, got.ret, row->dropped ? -EAGAIN : 5);
+
+	/* If the message was accepted, it counts as the last one received. */
+	rig_deliver(test, row->seq - 1, RIG_PEER_PORT, RIG_PORT, 5,
+		    RDS_FLAG_RETRANSMITTED);
+	rig_recv(test, sock, &got);
+	KUNIT_EXPECT_EQ(test, got.ret, -EAGAIN);
 }
 
 /*
