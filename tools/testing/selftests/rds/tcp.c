@@ -305,7 +305,7 @@ TEST_F(tcp, socket_records_ipv4_form)
 
 	ASSERT_EQ(1, inet_pton(AF_INET, VETH_NEAR_IPV4, &near));
 	ASSERT_EQ(1, inet_pton(AF_INET, VETH_FAR_IPV4, &far));
-	ASSERT_TRUE(pair_warm_up(VETH_NEAR_IPV4, VETH_FAR_IPV4));
+	ASSERT_TRUE(veth_warm_up(VETH_NEAR_IPV4, VETH_FAR_IPV4));
 	ASSERT_TRUE(works(self->a, self->b));
 	ASSERT_TRUE(await_established(self, self->a, 0));
 	memset(all, 0xa5, sizeof(all));

@@ -50,19 +50,6 @@ static void __attribute__((constructor)) rds_enter_netns(void)
 	exit(KSFT_FAIL);
 }
 
-/*
- * Check whether to run @variant. If RDS_VARIANTS is set, it lists the variants
- * to run, with a comma before and after each.
- */
-static inline bool rds_wants_variant(const char *variant)
-{
-	const char *variants = getenv("RDS_VARIANTS");
-	char name[64];
-
-	snprintf(name, sizeof(name), ",%s,", variant);
-	return !variants || strstr(variants, name);
-}
-
 /* Remove the variants of @fixture for which @wants returns false. */
 static inline void rds_choose_variants(struct __fixture_metadata *fixture,
 				       bool (*wants)(const char *variant))

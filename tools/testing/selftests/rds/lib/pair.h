@@ -16,9 +16,7 @@
 #include "harness.h"
 #include "roce.h"
 #include "veth.h"
-
-#include <poll.h>
-#include <sys/wait.h>
+#include "watch.h"
 
 FIXTURE(pair) {
 	const FIXTURE_VARIANT(pair) *variant;
@@ -152,68 +150,6 @@ static inline int pair_far_sysctl(FIXTURE_DATA(pair) *self, const char *name,
 }
 
 /*
- * Bring up the paths, and let their congestion maps arrive, before the tests.
- * Otherwise these may arrive in the middle of a test that counts messages or
- * maps.
- */
-static inline bool pair_warm_up(const char *near, const char *far)
-{
-	int a = rds_bound(near, 0);
-	int b = veth_far_bound(far, 0);
-	struct rds_name name = rds_sockname(b);
-	bool up;
-
-	up = rds_sendto(a, NULL, 0, 0, &name) == 0 && rds_arrived(b) &&
-	     veth_paths_up(a, b);
-	close(a);
-	close(b);
-	return up;
-}
-
-static inline bool pair_set_up_wire(void)
-{
-	if (veth_setup())
-		return false;
-	if (rds_wants_variant("tcp_ipv4") &&
-	    !pair_warm_up(VETH_NEAR_IPV4, VETH_FAR_IPV4))
-		return false;
-	return !rds_wants_variant("tcp_ipv6") ||
-	       pair_warm_up(VETH_NEAR_IPV6, VETH_FAR_IPV6);
-}
-
-/* Send a message each way. The congestion maps arrive before the messages. */
-static inline bool pair_warm_up_device(const char *near, const char *far)
-{
-	int a = rds_bound(near, 0);
-	int b = rds_bound(far, 0);
-	struct rds_name a_name = rds_sockname(a);
-	struct rds_name b_name = rds_sockname(b);
-	bool up;
-
-	up = rds_sendto(a, NULL, 0, 0, &b_name) == 0 && rds_arrived(b) &&
-	     rds_sendto(b, NULL, 0, 0, &a_name) == 0 && rds_arrived(a);
-	close(a);
-	close(b);
-	return up;
-}
-
-/* Warm up in a child process, which may stay in the namespace of the device. */
-static inline bool pair_set_up_device(void)
-{
-	int status = -1;
-	pid_t pid;
-
-	if (roce_setup())
-		return false;
-	pid = fork();
-	if (!pid)
-		_exit(roce_enter() ||
-		      !pair_warm_up_device(ROCE_NEAR_IPV4, ROCE_FAR_IPV4) ||
-		      !pair_warm_up_device(ROCE_NEAR_IPV6, ROCE_FAR_IPV6));
-	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
-}
-
-/*
  * Check whether to run this program over RDMA devices. On a slow kernel,
  * RDS_RDMA_PROGRAMS lists the programs to run, with a comma before and after
  * each.
@@ -240,9 +176,9 @@ static inline bool pair_wants(const char *variant)
 static void __attribute__((constructor)) pair_enter_netns(void)
 {
 	rds_choose_variants(&_pair_fixture_object, pair_wants);
-	if (!pair_set_up_wire())
+	if (!veth_connect())
 		perror("Cannot connect two network namespaces by RDS over TCP");
-	else if (pair_wants_device() && !pair_set_up_device())
+	else if (pair_wants_device() && !roce_connect())
 		perror("Cannot connect an RDMA device to itself by RDS");
 	else
 		return;
@@ -284,92 +220,31 @@ static inline void pair_move(struct __test_metadata *_metadata,
 	pair_open(_metadata, self, variant);
 }
 
-/*
- * Open a socket that can test whether a port is congested. Its send buffer is
- * full of a message to an address of no host. If the port is congested, a send
- * fails with -ENOBUFS. If it is not, the send fails with -EAGAIN because the
- * send buffer is full. So the test never sends a message.
- */
-static inline int pair_watch(const FIXTURE_DATA(pair) *self)
-{
-	struct rds_name nobody = rds_name(self->variant->stranger, 4000);
-	static char fill[8192];
-	int fd = rds_bound(self->variant->a, 0);
-
-	rds_sndbuf(fd, sizeof(fill));
-	if (rds_sendto(fd, fill, sizeof(fill), 0, &nobody) == sizeof(fill))
-		return fd;
-	close(fd);
-	return -1;
-}
-
-static inline bool pair_answers(int fd, const char *host)
-{
-	struct rds_name name = rds_name(host, 0);
-	char byte;
-
-	return rds_sendto(fd, NULL, 0, 0, &name) == 0 &&
-	       recv(fd, &byte, 1, 0) == 0;
-}
-
-/*
- * Wait for the congestion maps that are still on their way. If both ends are in
- * one namespace, the connection of an address to itself also delivers its map,
- * from both of its ends. It may deliver an old map after another connection has
- * delivered a newer one. A connection delivers a map before any message that is
- * sent later. So ping both addresses, which may belong to one host, and wait
- * for the pongs. If an address does not answer, because it does not read at
- * present, it delivers no map either.
- */
-static inline bool pair_await_maps(const FIXTURE_VARIANT(pair) *variant)
-{
-	static const struct timeval patience = { .tv_sec = 2 };
-	int fd = rds_bound(variant->b, 0);
-
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
-				 sizeof(patience)))
-		return false;
-	if (pair_answers(fd, variant->a))
-		pair_answers(fd, variant->b);
-	close(fd);
-	return true;
-}
-
 static inline bool pair_await_port(FIXTURE_DATA(pair) *self,
-				   const struct rds_name *name, int wanted)
+				   const struct rds_name *name, bool congested)
 {
-	struct pollfd told = { .events = POLLIN };
-	unsigned int left;
+	const FIXTURE_VARIANT(pair) *variant = self->variant;
 
-	if (!self->variant->wire)
+	if (!variant->wire)
 		return true;
 	if (self->watch < 0)
-		self->watch = pair_watch(self);
-	for (left = 30000; left; left--) {
-		if (ERR(rds_sendto(self->watch, "x", 1, MSG_DONTWAIT, name)) ==
-		    wanted)
-			break;
-		usleep(1000);
-	}
-	/* Sockets are notified a moment after the change becomes visible. */
-	told.fd = self->watch;
-	poll(&told, 1, 30);
-	return left &&
-	       (self->variant->apart || pair_await_maps(self->variant));
+		self->watch = watch_open(variant->a, variant->stranger);
+	return watch_await(self->watch, name, congested) &&
+	       (variant->apart || watch_await_maps(variant->a, variant->b));
 }
 
 /* Wait until socket a's end knows that a port of the other end is congested. */
 static inline bool pair_await_full(FIXTURE_DATA(pair) *self,
 				   const struct rds_name *name)
 {
-	return pair_await_port(self, name, -ENOBUFS);
+	return pair_await_port(self, name, true);
 }
 
 /* Wait until socket a's end knows that the port is no longer congested. */
 static inline bool pair_await_free(FIXTURE_DATA(pair) *self,
 				   const struct rds_name *name)
 {
-	return pair_await_port(self, name, -EAGAIN);
+	return pair_await_port(self, name, false);
 }
 
 FIXTURE_SETUP(pair)

@@ -68,6 +68,15 @@ bool rds_name_eq(const struct rds_name *a, const struct rds_name *b)
 	return a->len == b->len && !memcmp(&a->ss, &b->ss, a->len);
 }
 
+bool rds_wants_variant(const char *variant)
+{
+	const char *variants = getenv("RDS_VARIANTS");
+	char name[64];
+
+	snprintf(name, sizeof(name), ",%s,", variant);
+	return !variants || strstr(variants, name);
+}
+
 static int sysctl_open(const char *name, int flags)
 {
 	char path[128];

@@ -61,6 +61,12 @@ struct in6_addr rds_addr6(const struct rds_name *name);
 /* The state UP in &struct rds6_info_path */
 #define PATH_UP		3
 
+/*
+ * Check whether to run @variant of a test. If RDS_VARIANTS is set, it lists the
+ * variants to run, with a comma before and after each.
+ */
+bool rds_wants_variant(const char *variant);
+
 /* Network namespaces, addresses, sysctls */
 int rds_netns(void);
 int rds_initial_netns(void);

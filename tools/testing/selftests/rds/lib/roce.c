@@ -6,6 +6,7 @@
 #include <net/if.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "rds_test.h"
@@ -85,4 +86,35 @@ int roce_setup(void)
 		ret = -1;
 	close(home);
 	return ret;
+}
+
+static bool exchange_messages(const char *near, const char *far)
+{
+	int a = rds_bound(near, 0);
+	int b = rds_bound(far, 0);
+	struct rds_name a_name = rds_sockname(a);
+	struct rds_name b_name = rds_sockname(b);
+	bool up;
+
+	up = rds_sendto(a, NULL, 0, 0, &b_name) == 0 && rds_arrived(b) &&
+	     rds_sendto(b, NULL, 0, 0, &a_name) == 0 && rds_arrived(a);
+	close(a);
+	close(b);
+	return up;
+}
+
+/* A child process sends, because it may stay in the namespace of the device. */
+bool roce_connect(void)
+{
+	int status = -1;
+	pid_t pid;
+
+	if (roce_setup())
+		return false;
+	pid = fork();
+	if (!pid)
+		_exit(roce_enter() ||
+		      !exchange_messages(ROCE_NEAR_IPV4, ROCE_FAR_IPV4) ||
+		      !exchange_messages(ROCE_NEAR_IPV6, ROCE_FAR_IPV6));
+	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
 }

@@ -7,6 +7,8 @@
 #ifndef RDS_ROCE_H
 #define RDS_ROCE_H
 
+#include <stdbool.h>
+
 /* The names and addresses that scripts/vm/run --rdma rxe uses */
 #define ROCE_DEV	"roce0"
 #define ROCE_RDMA_DEV	"rxe0"
@@ -28,5 +30,10 @@
 int roce_setup(void);
 /* Move the caller to the namespace of the device. */
 int roce_enter(void);
+/*
+ * Set up the device, and send a message each way by both address families. The
+ * congestion maps arrive before the messages, not in the middle of a test.
+ */
+bool roce_connect(void);
 
 #endif /* RDS_ROCE_H */

@@ -174,3 +174,28 @@ bool veth_paths_up(int near, int far)
 	}
 	return false;
 }
+
+bool veth_warm_up(const char *near, const char *far)
+{
+	int a = rds_bound(near, 0);
+	int b = veth_far_bound(far, 0);
+	struct rds_name name = rds_sockname(b);
+	bool up;
+
+	up = rds_sendto(a, NULL, 0, 0, &name) == 0 && rds_arrived(b) &&
+	     veth_paths_up(a, b);
+	close(a);
+	close(b);
+	return up;
+}
+
+bool veth_connect(void)
+{
+	if (veth_setup())
+		return false;
+	if (rds_wants_variant("tcp_ipv4") &&
+	    !veth_warm_up(VETH_NEAR_IPV4, VETH_FAR_IPV4))
+		return false;
+	return !rds_wants_variant("tcp_ipv6") ||
+	       veth_warm_up(VETH_NEAR_IPV6, VETH_FAR_IPV6);
+}

@@ -44,5 +44,16 @@ int veth_far_bound(const char *addr, unsigned int port);
  * both ends have received congestion maps.
  */
 bool veth_paths_up(int near, int far);
+/*
+ * Bring up the paths between an address of each end, and let their congestion
+ * maps arrive. Otherwise these may arrive in the middle of a test that counts
+ * messages or maps.
+ */
+bool veth_warm_up(const char *near, const char *far);
+/*
+ * Create the far namespace, and warm up the variants tcp_ipv4 and tcp_ipv6, as
+ * far as they are to be run.
+ */
+bool veth_connect(void);
 
 #endif /* RDS_VETH_H */
