@@ -63,8 +63,7 @@ static struct meeting meeting = { .me = 'a', .my_life = 1, .peer_life = 1 };
 static struct report report = { .groups = groups };
 static unsigned int sockets = 4, messages = 2000, life = 1, limit = 20;
 static unsigned int total, largest = MESSAGE_MAX;
-static bool returns, whole, lends, acked;
-static int transport = RDS_TRANS_NONE;
+static bool returns, whole, lends, acked, ib;
 static double seconds = 2;
 
 /* The time of the last progress, and of the last message received */
@@ -78,6 +77,21 @@ static uint64_t now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * SECOND + ts.tv_nsec;
+}
+
+static void set_me(char *text)
+{
+	meeting.me = *text;
+}
+
+static void set_dir(char *text)
+{
+	meeting.dir = text;
+}
+
+static void set_seconds(char *text)
+{
+	seconds = atof(text);
 }
 
 static void add_group(char *text)
@@ -95,82 +109,68 @@ static void add_group(char *text)
 	report.count++;
 }
 
+/* What an option does: it calls a function, or sets a number or a flag. */
+static const struct {
+	const char *name;
+	void (*call)(char *text);
+	unsigned int *number;
+	bool *flag;
+} settings[] = {
+	{ "me", .call = set_me },
+	{ "dir", .call = set_dir },
+	{ "group", .call = add_group },
+	{ "sockets", .number = &sockets },
+	{ "messages", .number = &messages },
+	{ "seconds", .call = set_seconds },
+	{ "life", .number = &life },
+	{ "returns", .flag = &returns },
+	{ "lends", .flag = &lends },
+	{ "acked", .flag = &acked },
+	{ "whole", .flag = &whole },
+	{ "largest", .number = &largest },
+	{ "ib", .flag = &ib },
+	{ "limit", .number = &limit },
+};
+
+#define SETTINGS (sizeof(settings) / sizeof(*settings))
+
+static void apply(unsigned int i, char *text)
+{
+	if (settings[i].call)
+		settings[i].call(text);
+	else if (settings[i].number)
+		*settings[i].number = atoi(text);
+	else
+		*settings[i].flag = true;
+}
+
+static void usage(void)
+{
+	fputs(help, stderr);
+	exit(2);
+}
+
 static void parse(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "me", required_argument, NULL, 'm' },
-		{ "dir", required_argument, NULL, 'd' },
-		{ "group", required_argument, NULL, 'g' },
-		{ "sockets", required_argument, NULL, 's' },
-		{ "messages", required_argument, NULL, 'n' },
-		{ "seconds", required_argument, NULL, 't' },
-		{ "life", required_argument, NULL, 'l' },
-		{ "returns", no_argument, NULL, 'r' },
-		{ "whole", no_argument, NULL, 'w' },
-		{ "lends", no_argument, NULL, 'z' },
-		{ "acked", no_argument, NULL, 'a' },
-		{ "largest", required_argument, NULL, 'b' },
-		{ "ib", no_argument, NULL, 'i' },
-		{ "limit", required_argument, NULL, 'x' },
-		{}
-	};
+	struct option options[SETTINGS + 1] = {};
+	unsigned int i;
 	int option;
 
+	for (i = 0; i < SETTINGS; i++) {
+		options[i].name = settings[i].name;
+		options[i].has_arg = settings[i].flag ? no_argument :
+							required_argument;
+		options[i].val = i;
+	}
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		switch (option) {
-		case 'm':
-			meeting.me = *optarg;
-			break;
-		case 'd':
-			meeting.dir = optarg;
-			break;
-		case 'g':
-			add_group(optarg);
-			break;
-		case 's':
-			sockets = atoi(optarg);
-			break;
-		case 'n':
-			messages = atoi(optarg);
-			break;
-		case 't':
-			seconds = atof(optarg);
-			break;
-		case 'l':
-			life = atoi(optarg);
-			break;
-		case 'r':
-			returns = true;
-			break;
-		case 'w':
-			whole = true;
-			break;
-		case 'z':
-			lends = true;
-			break;
-		case 'a':
-			acked = true;
-			break;
-		case 'b':
-			largest = atoi(optarg);
-			break;
-		case 'i':
-			transport = RDS_TRANS_IB;
-			break;
-		case 'x':
-			limit = atoi(optarg);
-			break;
-		default:
-			fputs(help, stderr);
-			exit(2);
-		}
+		if (option == '?')
+			usage();
+		apply(option, optarg);
 	}
 	if (!meeting.dir || !report.count || optind < argc || !sockets ||
 	    largest < sizeof(struct message) || largest > MESSAGE_MAX ||
-	    sockets > STREAM_SOCKETS || !life || life > STREAM_LIVES) {
-		fputs(help, stderr);
-		exit(2);
-	}
+	    sockets > STREAM_SOCKETS || !life || life > STREAM_LIVES)
+		usage();
 }
 
 static void open_stream(struct group *group, unsigned int i)
@@ -186,7 +186,8 @@ static void open_stream(struct group *group, unsigned int i)
 	stream->whole = whole;
 	stream->lends = lends;
 	stream->total = total;
-	stream_open(stream, STREAM_PORT + number, transport);
+	stream_open(stream, STREAM_PORT + number,
+		    ib ? RDS_TRANS_IB : RDS_TRANS_NONE);
 }
 
 static void open_streams(void)
@@ -381,7 +382,7 @@ static struct {
 /* Over InfiniBand not all peers acknowledge the last messages. */
 static bool all_acked(void)
 {
-	return acked || transport != RDS_TRANS_IB;
+	return acked || !ib;
 }
 
 /* Count the messages that have not been acknowledged, or have not been sent. */
