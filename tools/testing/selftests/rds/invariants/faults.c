@@ -16,13 +16,6 @@
 static char payload[5 * PAGE];
 static char room[8 * PAGE];
 
-static void scene_init(struct scene *scene, FIXTURE_DATA(loop) *self)
-{
-	*scene = (struct scene) {
-		.a = self->a, .b = self->b, .b_name = self->b_name,
-	};
-}
-
 static long run_socket(struct scene *scene)
 {
 	scene->fd = rds_socket();
@@ -34,18 +27,10 @@ static bool verify_socket(struct scene *scene, long ret)
 	return ret || !close(scene->fd);
 }
 
-TEST_F(loop, i19_socket)
-{
-	static const struct faulty_call call = {
-		.run = run_socket, .verify = verify_socket,
-	};
-	struct scene scene;
-
-	ASSERT_TRUE(faults_setup());
-	scene_init(&scene, self);
-	EXPECT_TRUE(sweep(&scene, &call, 1));
-	EXPECT_LT(0, scene.failures);
-}
+static const struct faulty_call socket_call = {
+	.run = run_socket,
+	.verify = verify_socket,
+};
 
 /* Use a new address, so that everything has to be created. */
 static void prepare_fresh_name(struct scene *scene)
@@ -75,19 +60,11 @@ static bool verify_bind(struct scene *scene, long ret)
 	return ok;
 }
 
-TEST_F(loop, i19_bind)
-{
-	static const struct faulty_call call = {
-		.prepare = prepare_bind, .run = run_bind,
-		.verify = verify_bind,
-	};
-	struct scene scene;
-
-	ASSERT_TRUE(faults_setup());
-	scene_init(&scene, self);
-	EXPECT_TRUE(sweep(&scene, &call, 1));
-	EXPECT_LT(0, scene.failures);
-}
+static const struct faulty_call bind_call = {
+	.prepare = prepare_bind,
+	.run = run_bind,
+	.verify = verify_bind,
+};
 
 static long run_send(struct scene *scene)
 {
@@ -110,25 +87,11 @@ static void prepare_send(struct scene *scene)
 	scene->name = scene->b_name;
 }
 
-TEST_F(loop, i19_send)
-{
-	static const struct faulty_call call = {
-		.prepare = prepare_send, .run = run_send,
-		.verify = verify_send,
-	};
-	static const size_t sizes[] = { 0, 64, PAGE, 5 * PAGE };
-	struct scene scene;
-	unsigned int i;
-
-	ASSERT_TRUE(faults_setup());
-	rds_fill(payload, sizeof(payload), 1);
-	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		scene_init(&scene, self);
-		scene.len = sizes[i];
-		EXPECT_TRUE(sweep(&scene, &call, 1)) TH_LOG("%zu", sizes[i]);
-		EXPECT_LT(0, scene.failures);
-	}
-}
+static const struct faulty_call send_call = {
+	.prepare = prepare_send,
+	.run = run_send,
+	.verify = verify_send,
+};
 
 /* Each time to a receiver to which this socket has never sent */
 static void prepare_first_send(struct scene *scene)
@@ -148,21 +111,11 @@ static bool verify_first_send(struct scene *scene, long ret)
 	return ok;
 }
 
-TEST_F(loop, cve_2021_45480_first_send)
-{
-	static const struct faulty_call call = {
-		.prepare = prepare_first_send, .run = run_send,
-		.verify = verify_first_send,
-	};
-	struct scene scene;
-
-	ASSERT_TRUE(faults_setup());
-	rds_fill(payload, sizeof(payload), 1);
-	scene_init(&scene, self);
-	scene.len = 100;
-	EXPECT_TRUE(sweep(&scene, &call, 1));
-	EXPECT_LT(0, scene.failures);
-}
+static const struct faulty_call first_send = {
+	.prepare = prepare_first_send,
+	.run = run_send,
+	.verify = verify_first_send,
+};
 
 static unsigned char target[PAGE] __attribute__((aligned(PAGE)));
 
@@ -198,34 +151,17 @@ static long run_send_cmsg(struct scene *scene)
 	return ERR(sendmsg(scene->a, &msg.hdr, MSG_DONTWAIT));
 }
 
-TEST_F(loop, i19_send_with_operations)
+static bool begin_operations(struct scene *scene)
 {
-	static const struct faulty_call call = {
-		.run = run_send_cmsg, .verify = verify_send,
-	};
-	static const int options[] = {
-		RDS_CMSG_RDMA_ARGS, RDS_CMSG_RDMA_DEST, RDS_CMSG_RDMA_MAP,
-		RDS_CMSG_ATOMIC_FADD, RDS_CMSG_ATOMIC_CSWP,
-		RDS_CMSG_MASKED_ATOMIC_FADD, RDS_CMSG_MASKED_ATOMIC_CSWP,
-	};
-	struct scene scene;
-	unsigned int i;
-
-	ASSERT_TRUE(faults_setup());
-	rds_fill(payload, sizeof(payload), 1);
-	scene_init(&scene, self);
-	scene.len = 100;
-	ASSERT_EQ(0, rds_get_mr(self->b, target, PAGE, RDS_RDMA_READWRITE,
-				&scene.cookie));
-	ASSERT_EQ(0, rds_get_mr(self->a, target, PAGE, 0, &scene.own));
-	for (i = 0; i < ARRAY_SIZE(options); i++) {
-		scene.option = options[i];
-		EXPECT_TRUE(sweep(&scene, &call, 1))
-			TH_LOG("cmsg %d", scene.option);
-	}
-	EXPECT_LT(0, scene.failures);
-	EXPECT_TRUE(rds_silent(self->a));
+	return !rds_get_mr(scene->b, target, PAGE, RDS_RDMA_READWRITE,
+			   &scene->cookie) &&
+	       !rds_get_mr(scene->a, target, PAGE, 0, &scene->own);
 }
+
+static const struct faulty_call send_operation = {
+	.run = run_send_cmsg,
+	.verify = verify_send,
+};
 
 static void zcopy_on(struct scene *scene)
 {
@@ -265,24 +201,11 @@ static bool verify_zcopy(struct scene *scene, long ret)
 	       run_recv_completion(scene) == -EAGAIN;
 }
 
-TEST_F(loop, cve_2026_43502_send_from_user_memory)
-{
-	static const struct faulty_call call = {
-		.prepare = zcopy_on, .run = run_zcopy, .verify = verify_zcopy,
-	};
-	static const size_t sizes[] = { 64, PAGE, 5 * PAGE };
-	struct scene scene;
-	unsigned int i;
-
-	ASSERT_TRUE(faults_setup());
-	rds_fill(payload, sizeof(payload), 1);
-	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		scene_init(&scene, self);
-		scene.len = sizes[i];
-		EXPECT_TRUE(sweep(&scene, &call, 1)) TH_LOG("%zu", sizes[i]);
-		EXPECT_LT(0, scene.failures);
-	}
-}
+static const struct faulty_call send_zcopy = {
+	.prepare = zcopy_on,
+	.run = run_zcopy,
+	.verify = verify_zcopy,
+};
 
 static void prepare_completion(struct scene *scene)
 {
@@ -299,21 +222,11 @@ static bool verify_completion(struct scene *scene, long ret)
 	       run_recv_completion(scene) == -EAGAIN;
 }
 
-TEST_F(loop, i9_receive_completions)
-{
-	static const struct faulty_call call = {
-		.prepare = prepare_completion, .run = run_recv_completion,
-		.verify = verify_completion,
-	};
-	struct scene scene;
-
-	ASSERT_TRUE(faults_setup());
-	rds_fill(payload, sizeof(payload), 1);
-	scene_init(&scene, self);
-	scene.len = 100;
-	EXPECT_TRUE(sweep(&scene, &call, 1));
-	EXPECT_LT(0, scene.failures);
-}
+static const struct faulty_call receive_completions = {
+	.prepare = prepare_completion,
+	.run = run_recv_completion,
+	.verify = verify_completion,
+};
 
 static void prepare_recv(struct scene *scene)
 {
@@ -343,29 +256,21 @@ static bool verify_recv(struct scene *scene, long ret)
 	       rds_silent(scene->b);
 }
 
-TEST_F(loop, i19_receive)
+/* With all the control messages that a message can have */
+static bool begin_receive(struct scene *scene)
 {
-	static const struct faulty_call call = {
-		.prepare = prepare_recv, .run = run_recv,
-		.verify = verify_recv,
-	};
 	struct rds_rx_trace_so so = { .rx_traces = 3, { 0, 1, 2 } };
-	static const size_t sizes[] = { 0, 64, 5 * PAGE };
-	struct scene scene;
-	unsigned int i;
 
-	ASSERT_TRUE(faults_setup());
-	rds_fill(payload, sizeof(payload), 1);
-	ASSERT_EQ(0, rds_set(self->b, SOL_SOCKET, SO_TIMESTAMP, 1));
-	ASSERT_EQ(0, setsockopt(self->b, SOL_RDS, SO_RDS_MSG_RXPATH_LATENCY,
-				&so, sizeof(so)));
-	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		scene_init(&scene, self);
-		scene.len = sizes[i];
-		EXPECT_TRUE(sweep(&scene, &call, 1)) TH_LOG("%zu", sizes[i]);
-		EXPECT_LT(0, scene.failures);
-	}
+	return !rds_set(scene->b, SOL_SOCKET, SO_TIMESTAMP, 1) &&
+	       !setsockopt(scene->b, SOL_RDS, SO_RDS_MSG_RXPATH_LATENCY, &so,
+			   sizeof(so));
 }
+
+static const struct faulty_call receive_message = {
+	.prepare = prepare_recv,
+	.run = run_recv,
+	.verify = verify_recv,
+};
 
 static long run_info(struct scene *scene)
 {
@@ -376,23 +281,16 @@ static long run_info(struct scene *scene)
 	return ret == -ENOPROTOOPT ? 0 : ret;
 }
 
-TEST_F(loop, i19_lists)
+/* The list of received messages has one. */
+static bool begin_lists(struct scene *scene)
 {
-	static const struct faulty_call call = { .run = run_info };
-	struct scene scene;
-
-	ASSERT_TRUE(faults_setup());
-	scene_init(&scene, self);
-	scene.len = 100;
-	prepare_recv(&scene);
-	for (scene.option = RDS_INFO_FIRST; scene.option <= RDS_INFO_LAST;
-	     scene.option++) {
-		EXPECT_TRUE(sweep(&scene, &call, 1))
-			TH_LOG("list %d", scene.option);
-	}
-	EXPECT_LT(0, scene.failures);
-	rds_drain(self->b);
+	prepare_recv(scene);
+	return true;
 }
+
+static const struct faulty_call get_list = {
+	.run = run_info,
+};
 
 static long run_options(struct scene *scene)
 {
@@ -415,49 +313,76 @@ static long run_options(struct scene *scene)
 	return 0;
 }
 
-TEST_F(loop, i19_options)
+static const struct faulty_call set_options = {
+	.run = run_options,
+};
+
+/* A case: a call, and what it is made with */
+FIXTURE_VARIANT(loop) {
+	const struct faulty_call *call;
+	bool (*begin)(struct scene *scene);	/* before the first call */
+	size_t len;		/* of the message */
+	int option;		/* of getsockopt(), or a control message */
+	int last;		/* option; 0: there is only one */
+};
+
+#define CASE(name, ...) \
+	FIXTURE_VARIANT_ADD(loop, name) { .call = __VA_ARGS__ }
+
+CASE(i19_socket, &socket_call);
+CASE(i19_bind, &bind_call);
+CASE(i19_send_empty, &send_call, .len = 0);
+CASE(i19_send_small, &send_call, .len = 64);
+CASE(i19_send_page, &send_call, .len = PAGE);
+CASE(i19_send_pages, &send_call, .len = 5 * PAGE);
+CASE(cve_2021_45480_first_send, &first_send, .len = 100);
+
+#define OPERATION(type) \
+	&send_operation, begin_operations, .len = 100, .option = type
+
+CASE(i19_send_rdma, OPERATION(RDS_CMSG_RDMA_ARGS));
+CASE(i19_send_dest, OPERATION(RDS_CMSG_RDMA_DEST));
+CASE(i19_send_map, OPERATION(RDS_CMSG_RDMA_MAP));
+CASE(i19_send_fadd, OPERATION(RDS_CMSG_ATOMIC_FADD));
+CASE(i19_send_cswp, OPERATION(RDS_CMSG_ATOMIC_CSWP));
+CASE(i19_send_masked_fadd, OPERATION(RDS_CMSG_MASKED_ATOMIC_FADD));
+CASE(i19_send_masked_cswp, OPERATION(RDS_CMSG_MASKED_ATOMIC_CSWP));
+
+CASE(cve_2026_43502_zerocopy_small, &send_zcopy, .len = 64);
+CASE(cve_2026_43502_zerocopy_page, &send_zcopy, .len = PAGE);
+CASE(cve_2026_43502_zerocopy_pages, &send_zcopy, .len = 5 * PAGE);
+CASE(i9_receive_completions, &receive_completions, .len = 100);
+
+CASE(i19_receive_empty, &receive_message, begin_receive, .len = 0);
+CASE(i19_receive_small, &receive_message, begin_receive, .len = 64);
+CASE(i19_receive_pages, &receive_message, begin_receive, .len = 5 * PAGE);
+
+#define LISTS \
+	&get_list, begin_lists, .len = 100, \
+	.option = RDS_INFO_FIRST, .last = RDS_INFO_LAST
+
+CASE(i19_lists, LISTS);
+CASE(i19_options, &set_options);
+
+TEST_F(loop, each_failure_is_clean)
 {
-	static const struct faulty_call call = { .run = run_options };
-	struct scene scene;
+	struct scene scene = {
+		.a = self->a, .b = self->b, .b_name = self->b_name,
+		.len = variant->len, .option = variant->option,
+	};
 
 	ASSERT_TRUE(faults_setup());
-	scene_init(&scene, self);
-	EXPECT_TRUE(sweep(&scene, &call, 1));
-	EXPECT_LT(0, scene.failures);
-	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
-}
-
-#define CONNECTIONS 60
-
-/* A path that cannot come up without memory comes up later. */
-TEST_F(loop, i19_connection_made_by_a_worker)
-{
-	struct scene scene;
-	int fd[CONNECTIONS];
-	unsigned int i;
-
-	ASSERT_TRUE(faults_setup());
-	scene_init(&scene, self);
 	rds_fill(payload, sizeof(payload), 1);
-	ASSERT_TRUE(write_file(FAULT("failslab/task-filter"), "Y"));
-	ASSERT_TRUE(write_file(FAULT("failslab/times"), "100"));
-	ASSERT_TRUE(write_file(FAULT("failslab/probability"), "30"));
-	for (i = 0; i < CONNECTIONS; i++) {
-		prepare_fresh_name(&scene);
-		fd[i] = rds_socket();
-		ASSERT_EQ(0, rds_bind(fd[i], scene.name));
-		ASSERT_TRUE(mark_workers("1"));
-		EXPECT_EQ(64, rds_sendto(self->a, payload, 64, 0,
-					 &scene.name));
-	}
-	EXPECT_TRUE(mark_workers("0"));
-	ASSERT_TRUE(write_file(FAULT("failslab/probability"), "0"));
-	ASSERT_TRUE(write_file(FAULT("failslab/times"), "0"));
-	for (i = 0; i < CONNECTIONS; i++) {
-		EXPECT_EQ(64, rds_recv(fd[i], room, sizeof(room)));
-		EXPECT_TRUE(rds_silent(fd[i]));
-		close(fd[i]);
-	}
+	if (variant->begin)
+		ASSERT_TRUE(variant->begin(&scene));
+	do {
+		EXPECT_TRUE(sweep(&scene, variant->call, 1))
+			TH_LOG("option %d", scene.option);
+	} while (scene.option++ < variant->last);
+	EXPECT_LT(0, scene.failures);
+	EXPECT_TRUE(rds_silent(self->a));
+	rds_drain(self->b);
+	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
 }
 
 TEST_HARNESS_MAIN

@@ -1,12 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * As faults.c, for objects that are set up once: a network namespace, and the
- * modules
+ * As faults.c, for objects that are set up once: connections, a network
+ * namespace, and the modules
  */
 #include "sweep.h"
 
 #include <sched.h>
 #include <sys/syscall.h>
+
+#define CONNECTIONS 60
+
+/* A path that cannot come up without memory comes up later. */
+TEST_F(loop, i19_connection_made_by_a_worker)
+{
+	struct rds_name name = rds_name("127.1.0.0", 4000);
+	char sent[64] = {}, received[2 * sizeof(sent)];
+	int fd[CONNECTIONS];
+	unsigned int i;
+
+	ASSERT_TRUE(faults_setup());
+	ASSERT_TRUE(write_file(FAULT("failslab/task-filter"), "Y"));
+	ASSERT_TRUE(write_file(FAULT("failslab/times"), "100"));
+	ASSERT_TRUE(write_file(FAULT("failslab/probability"), "30"));
+	for (i = 0; i < CONNECTIONS; i++) {
+		name.in.sin_addr.s_addr = htonl(0x7f010001 + i);
+		fd[i] = rds_socket();
+		ASSERT_EQ(0, rds_bind(fd[i], name));
+		ASSERT_TRUE(mark_workers("1"));
+		EXPECT_EQ(64, rds_sendto(self->a, sent, 64, 0, &name));
+	}
+	EXPECT_TRUE(mark_workers("0"));
+	ASSERT_TRUE(write_file(FAULT("failslab/probability"), "0"));
+	ASSERT_TRUE(write_file(FAULT("failslab/times"), "0"));
+	for (i = 0; i < CONNECTIONS; i++) {
+		EXPECT_EQ(64, rds_recv(fd[i], received, sizeof(received)));
+		EXPECT_TRUE(rds_silent(fd[i]));
+		close(fd[i]);
+	}
+}
 
 /* Count the allocations and copies of a call when none fails. */
 static long count_faults(struct scene *scene, const struct faulty_call *call)
