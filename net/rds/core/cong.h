@@ -92,11 +92,11 @@ u64 rds_cong_bits_update(unsigned long *bits, const void *new, bool late);
  */
 static inline u32 rds_cong_ver(const struct rds_cong_map *map)
 {
-	u32 gen = atomic_read(&map->cm_ver);
+	u32 ver = atomic_read(&map->cm_ver);
 
 	/* Pairs with the order of change and count in rds_cong_publish(). */
 	smp_rmb();
-	return gen;
+	return ver;
 }
 
 /**

@@ -61,7 +61,7 @@ static bool rds_cong_hit(struct rds_sock *rs, u64 freed)
 	return hit;
 }
 
-static void rds_cong_tell_socks(struct rds_net *rn, u64 freed)
+static void rds_cong_notify_socks(struct rds_net *rn, u64 freed)
 {
 	struct rds_sock *rs;
 
@@ -88,7 +88,7 @@ static void rds_cong_changed(struct rds_cong_map *map, u64 freed)
 	if (wq_has_sleeper(&map->cm_waitq))
 		wake_up_all(&map->cm_waitq);
 	if (!list_empty(&rn->rn_cong_socks))
-		rds_cong_tell_socks(rn, freed);
+		rds_cong_notify_socks(rn, freed);
 }
 
 static void rds_cong_flag_conn(struct rds_conn *conn)
@@ -176,7 +176,7 @@ bool rds_cong_wait_begin(struct rds_sock *rs, struct rds_cong_map *map,
 	return rds_cong_test(map, port);
 }
 
-static bool rds_cong_has_news(const struct rds_sock *rs)
+static bool rds_cong_has_change(const struct rds_sock *rs)
 {
 	if (READ_ONCE(rs->rs_cong.sg_monitor))
 		return READ_ONCE(rs->rs_cong.sg_notify);
@@ -223,23 +223,23 @@ __poll_t rds_cong_poll(struct rds_sock *rs, __poll_t asked)
 {
 	struct rds_net *rn = rs->rs_rn;
 	__poll_t mask = 0;
-	int gen;
+	int ver;
 
-	if (!rds_cong_has_news(rs) ||
+	if (!rds_cong_has_change(rs) ||
 	    !(asked & (EPOLLIN | EPOLLRDNORM | EPOLLWRBAND)))
 		return 0;
 
 	spin_lock_bh(&rn->rn_cong_lock);
-	gen = atomic_read(&rn->rn_cong_ver);
+	ver = atomic_read(&rn->rn_cong_ver);
 	if (rs->rs_cong.sg_monitor) {
 		if (rs->rs_cong.sg_notify)
 			mask = EPOLLIN | EPOLLRDNORM;
-	} else if (rs->rs_cong.sg_track != gen) {
+	} else if (rs->rs_cong.sg_track != ver) {
 		mask = EPOLLIN | EPOLLRDNORM | EPOLLWRBAND;
 		if (rs->rs_cong.sg_seen)
 			WRITE_ONCE(rs->rs_cong.sg_told, true);
 		else
-			WRITE_ONCE(rs->rs_cong.sg_track, gen);
+			WRITE_ONCE(rs->rs_cong.sg_track, ver);
 	}
 	spin_unlock_bh(&rn->rn_cong_lock);
 	return mask;

@@ -164,7 +164,7 @@ bool rds_conn_has_room_for_peer(struct rds_net *rn,
 				const struct in6_addr *faddr)
 	__must_hold(&rn->rn_lock)
 {
-	struct rds_unused all = {}, kin = {}, *crowd;
+	struct rds_unused all = {}, of_peer = {}, *counted;
 	bool full = rds_conn_is_full(rn);
 	unsigned int max = RDS_UNUSED_MAX;
 	struct rds_conn *conn;
@@ -176,22 +176,22 @@ bool rds_conn_has_room_for_peer(struct rds_net *rn,
 			continue;
 		rds_unused_add(&all, conn);
 		if (ipv6_addr_equal(&conn->c_key.faddr, faddr))
-			rds_unused_add(&kin, conn);
+			rds_unused_add(&of_peer, conn);
 	}
-	crowd = &all;
-	if (kin.nr >= RDS_UNUSED_OF_PEER) {
-		crowd = &kin;
+	counted = &all;
+	if (of_peer.nr >= RDS_UNUSED_OF_PEER) {
+		counted = &of_peer;
 		max = RDS_UNUSED_OF_PEER;
 	}
-	if (crowd->nr < max && !full)
+	if (counted->nr < max && !full)
 		return true;
 
-	if (crowd->oldest)
-		WRITE_ONCE(crowd->oldest->c_evicted, true);
+	if (counted->oldest)
+		WRITE_ONCE(counted->oldest->c_evicted, true);
 	rds_conn_reap_later(rn);
 	if (full)
 		rds_stat_inc(rn, conn_refused_net);
-	return !full && crowd->nr < 2 * max && all.nr < 2 * RDS_UNUSED_MAX;
+	return !full && counted->nr < 2 * max && all.nr < 2 * RDS_UNUSED_MAX;
 }
 
 /* If a connection keeps no state worth remembering, it may be destroyed when it
@@ -199,7 +199,7 @@ bool rds_conn_has_room_for_peer(struct rds_net *rn,
  * destroyed while connected. If it is to be forgotten, it may always be
  * destroyed.
  */
-static bool rds_conn_is_forsaken(const struct rds_conn *conn)
+static bool rds_conn_is_reapable(const struct rds_conn *conn)
 {
 	const struct rds_cpath *cp;
 	unsigned int i;
@@ -248,15 +248,15 @@ static void rds_conn_set_dead(struct rds_conn *conn, bool dead)
  * references: the second check sees that. If it has not queued a message, it
  * finds the path dead, and looks the connection up again.
  */
-static bool rds_conn_take_forsaken(struct rds_conn *conn)
+static bool rds_conn_take_reapable(struct rds_conn *conn)
 	__must_hold(&conn->c_rn->rn_lock)
 {
 	lockdep_assert_held(&conn->c_rn->rn_lock);
 
-	if (!rds_conn_is_forsaken(conn))
+	if (!rds_conn_is_reapable(conn))
 		return false;
 	rds_conn_set_dead(conn, true);
-	if (rds_conn_is_forsaken(conn)) {
+	if (rds_conn_is_reapable(conn)) {
 		rds_conn_remove(conn);
 		/* The peer must not take the next connection for this one. */
 		if (conn->c_forgotten)
@@ -274,13 +274,13 @@ static void rds_conn_reap_work(struct work_struct *work)
 					  struct rds_net, rn_reap);
 	const struct rds_conn_ops *ops;
 	struct rds_conn *conn, *next;
-	LIST_HEAD(forsaken);
+	LIST_HEAD(reapable);
 	bool unborn = false;
 
 	mutex_lock(&rn->rn_lock);
 	list_for_each_entry_safe(conn, next, &rn->rn_conn_list, c_item) {
-		if (rds_conn_take_forsaken(conn))
-			list_add_tail(&conn->c_reap_item, &forsaken);
+		if (rds_conn_take_reapable(conn))
+			list_add_tail(&conn->c_reap_item, &reapable);
 		else if (rds_conn_is_unborn(conn))
 			unborn = true;
 	}
@@ -288,7 +288,7 @@ static void rds_conn_reap_work(struct work_struct *work)
 	if (unborn)
 		rds_conn_sweep_later(rn);
 
-	list_for_each_entry_safe(conn, next, &forsaken, c_reap_item) {
+	list_for_each_entry_safe(conn, next, &reapable, c_reap_item) {
 		list_del(&conn->c_reap_item);
 		ops = conn->c_key.trans->conn;
 		rds_conn_destroy(conn, conn->c_forgotten ?

@@ -219,8 +219,8 @@ static noinline int rds_mr_publish(struct rds_sock *rs, struct rds_mr *mr,
 
 ALLOW_ERROR_INJECTION(rds_mr_publish, ERRNO);
 
-static int rds_mr_tell(const struct rds_get_mr_args *args,
-		       rds_rdma_cookie_t cookie)
+static int rds_mr_store_cookie(const struct rds_get_mr_args *args,
+			       rds_rdma_cookie_t cookie)
 {
 	u64 __user *to = u64_to_user_ptr(args->cookie_addr);
 
@@ -268,7 +268,7 @@ int rds_mr_register(struct rds_sock *rs, const struct rds_get_mr_args *args,
 	}
 
 	/* The table owns the region: another task may have freed it already. */
-	ret = rds_mr_tell(args, *cookie);
+	ret = rds_mr_store_cookie(args, *cookie);
 	if (ret)
 		rds_mr_free(rs, *cookie);
 	return ret;

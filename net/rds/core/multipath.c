@@ -456,29 +456,29 @@ bool rds_mp_wait(const struct rds_conn *conn)
 static void rds_mp_learn(struct rds_cpath *cp)
 {
 	struct rds_conn *conn = cp->cp_conn;
-	bool news, turn;
+	bool has_frame, turn;
 
 	mutex_lock(&conn->c_mp_lock);
 	/* A frame counts only while its connection is UP. If the connection is
 	 * being shut down, rds_mp_apply_last() handles the frame.
 	 */
-	news = rds_cpath_state(cp) == RDS_PATH_UP &&
-	       test_and_clear_bit(RDS_PF_HANDSHAKE, &cp->cp_flags);
+	has_frame = rds_cpath_state(cp) == RDS_PATH_UP &&
+		    test_and_clear_bit(RDS_PF_HANDSHAKE, &cp->cp_flags);
 	/* Clear the flag first: another frame may arrive, and set it again,
 	 * while this one is processed.
 	 */
-	turn = news && test_and_clear_bit(RDS_PF_RX_TURN, &cp->cp_flags);
-	if (news)
+	turn = has_frame && test_and_clear_bit(RDS_PF_RX_TURN, &cp->cp_flags);
+	if (has_frame)
 		rds_mp_apply(cp);
 	if (turn)
 		set_bit(RDS_PF_RX, &cp->cp_flags);
 	rds_mp_check_barrier(cp);
 	rds_probe_queue_replies(cp);
-	if (news && !test_bit(RDS_PF_REPLY_NOW, &cp->cp_flags))
+	if (has_frame && !test_bit(RDS_PF_REPLY_NOW, &cp->cp_flags))
 		rds_probe_offer_again(conn);
 	mutex_unlock(&conn->c_mp_lock);
 
-	if (news && cp->cp_trans->conn->accept_again)
+	if (has_frame && cp->cp_trans->conn->accept_again)
 		cp->cp_trans->conn->accept_again(cp->cp_pub.net);
 }
 

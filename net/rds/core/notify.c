@@ -195,10 +195,10 @@ static int rds_note_put(struct msghdr *msg, const struct rds_note *note)
 }
 
 /* Report notes as long as there is room. If this fails, the caller restores
- * those on @told, and they are reported again: nothing is lost.
+ * those on @reported, and they are reported again: nothing is lost.
  */
-static int rds_notes_tell(struct rds_sock *rs, struct msghdr *msg,
-			  struct list_head *told)
+static int rds_notes_report(struct rds_sock *rs, struct msghdr *msg,
+			    struct list_head *reported)
 {
 	struct rds_note *note;
 	int ret;
@@ -212,18 +212,18 @@ static int rds_notes_tell(struct rds_sock *rs, struct msghdr *msg,
 			rds_notes_put_back(rs, note);
 			return ret;
 		}
-		list_add_tail(&note->nt_item, told);
+		list_add_tail(&note->nt_item, reported);
 	} while (rds_note_has_room(msg));
 	return 0;
 }
 
 /* Put the notes back at the front of the list, in order. */
-static void rds_notes_restore(struct rds_sock *rs, struct list_head *told)
+static void rds_notes_restore(struct rds_sock *rs, struct list_head *reported)
 {
-	if (list_empty(told))
+	if (list_empty(reported))
 		return;
 	spin_lock_bh(&rs->rs_lock);
-	list_splice_init(told, &rs->rs_notes);
+	list_splice_init(reported, &rs->rs_notes);
 	spin_unlock_bh(&rs->rs_lock);
 	rds_sock_wake_readers(rs);
 }
@@ -246,18 +246,18 @@ int rds_notes_put(struct rds_sock *rs, struct msghdr *msg, bool peek)
 {
 	struct rds_note *note, *next;
 	unsigned int nr = 0;
-	LIST_HEAD(told);
+	LIST_HEAD(reported);
 	int ret;
 
-	ret = rds_notes_tell(rs, msg, &told);
-	if (!ret && list_empty(&told))
+	ret = rds_notes_report(rs, msg, &reported);
+	if (!ret && list_empty(&reported))
 		return 0;
 	if (ret || peek) {
-		rds_notes_restore(rs, &told);
+		rds_notes_restore(rs, &reported);
 		return ret ?: 1;
 	}
 
-	list_for_each_entry_safe(note, next, &told, nt_item) {
+	list_for_each_entry_safe(note, next, &reported, nt_item) {
 		kfree(note);
 		nr++;
 	}

@@ -103,8 +103,8 @@ static struct rds_user_op *rds_op_alloc(unsigned int pages)
 /* Attach an operation to a message, and set up the notification. Without a note
  * the socket is never notified. Takes over the operation, also on failure.
  */
-static int rds_op_give(struct rds_user_op *uo, struct rds_sock *rs,
-		       struct rds_message *msg, u64 flags, u64 token)
+static int rds_op_attach(struct rds_user_op *uo, struct rds_sock *rs,
+			 struct rds_message *msg, u64 flags, u64 token)
 {
 	uo->uo_always = flags & RDS_RDMA_NOTIFY_ME;
 	if (uo->uo_always || READ_ONCE(rs->rs_recverr)) {
@@ -121,13 +121,13 @@ static int rds_op_give(struct rds_user_op *uo, struct rds_sock *rs,
 }
 
 /* The context that gets the socket posts the note, if there is one to post. */
-static void rds_op_tell(struct rds_user_op *uo, bool tells, int status)
+static void rds_op_notify(struct rds_user_op *uo, bool post, int status)
 {
 	struct rds_sock *rs = xchg(&uo->uo_rs, NULL);
 
 	if (!rs)
 		return;
-	if (tells && uo->uo_note)
+	if (post && uo->uo_note)
 		rds_note_post(rs, uo->uo_note, status);
 	else
 		rds_note_free(rs, uo->uo_note);
@@ -231,8 +231,9 @@ static struct rds_user_op *rds_op_build(const struct rds_iovec *vec,
 	return ERR_PTR(ret);
 }
 
-static void rds_op_aim(struct rds_op *op, rds_rdma_cookie_t cookie, u64 addr,
-		       u64 flags, const struct rds_message *msg)
+static void rds_op_set_target(struct rds_op *op, rds_rdma_cookie_t cookie,
+			      u64 addr, u64 flags,
+			      const struct rds_message *msg)
 {
 	op->op_key = rds_mr_cookie_key(cookie);
 	op->op_addr = addr + rds_mr_cookie_off(cookie);
@@ -297,10 +298,10 @@ int rds_op_add_rdma(struct rds_sock *rs, struct rds_message *msg,
 		return PTR_ERR(uo);
 
 	uo->uo_op.op_kind = write ? RDS_OP_WRITE : RDS_OP_READ;
-	rds_op_aim(&uo->uo_op, args->cookie, args->remote_vec.addr,
-		   args->flags, msg);
+	rds_op_set_target(&uo->uo_op, args->cookie, args->remote_vec.addr,
+			  args->flags, msg);
 	rds_op_put_exthdrs(msg, &uo->uo_op);
-	return rds_op_give(uo, rs, msg, args->flags, args->user_token);
+	return rds_op_attach(uo, rs, msg, args->flags, args->user_token);
 }
 
 static void rds_op_set_atomic(struct rds_op *op, int type,
@@ -357,15 +358,15 @@ int rds_op_add_atomic(struct rds_sock *rs, struct rds_message *msg,
 	if (IS_ERR(uo))
 		return PTR_ERR(uo);
 	rds_op_set_atomic(&uo->uo_op, type, args);
-	rds_op_aim(&uo->uo_op, args->cookie, args->remote_addr, args->flags,
-		   msg);
+	rds_op_set_target(&uo->uo_op, args->cookie, args->remote_addr,
+			  args->flags, msg);
 	ret = rdma->atomic_check(sock_net(&rs->rs_sk), &rs->rs_bound.ip,
 				 rs->rs_bound.ifindex, uo->uo_op.op_kind);
 	if (ret) {
 		rds_op_free(&uo->uo_op);
 		return ret;
 	}
-	return rds_op_give(uo, rs, msg, args->flags, args->user_token);
+	return rds_op_attach(uo, rs, msg, args->flags, args->user_token);
 }
 
 static bool rds_op_end(struct rds_user_op *uo, int from, int status)
@@ -373,7 +374,7 @@ static bool rds_op_end(struct rds_user_op *uo, int from, int status)
 	if (cmpxchg(&uo->uo_state, from, RDS_OP_ENDING) != from)
 		return false;
 	uo->uo_status = status;
-	rds_op_tell(uo, uo->uo_always || status != RDS_RDMA_SUCCESS, status);
+	rds_op_notify(uo, uo->uo_always || status != RDS_RDMA_SUCCESS, status);
 	/* A context that sees DONE also sees the status, and the notification
 	 * has been posted. Pairs with the acquire in rds_op_state().
 	 */
@@ -537,7 +538,7 @@ void rds_op_finish(struct rds_message *msg)
  */
 void rds_op_forget(struct rds_message *msg)
 {
-	rds_op_tell(to_user_op(msg->m_op), false, 0);
+	rds_op_notify(to_user_op(msg->m_op), false, 0);
 }
 
 /**
@@ -581,6 +582,6 @@ void rds_op_free(struct rds_op *op)
 {
 	struct rds_user_op *uo = to_user_op(op);
 
-	rds_op_tell(uo, false, 0);
+	rds_op_notify(uo, false, 0);
 	rds_pin_release_later(&uo->uo_pin, &uo->uo_work);
 }

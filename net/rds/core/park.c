@@ -70,7 +70,7 @@ void rds_park_init(struct rds_park *pk)
 /* Check whether the peer's map is reliable enough to park messages: see the top
  * of this file.
  */
-static bool rds_park_is_heeded(const struct rds_cpath *cp)
+static bool rds_park_trusts_map(const struct rds_cpath *cp)
 {
 	return !rds_cpath_can(cp, RDS_CAP_LOOPBACK) &&
 	       (!rds_cpath_can(cp, RDS_CAP_HANDSHAKE) ||
@@ -99,7 +99,7 @@ bool rds_park_wants(struct rds_cpath *cp, const struct rds_message *msg)
 	    xa_load(&pk->pk_ports, ntohs(msg->m_dport)))
 		return true;
 	return unlikely(rds_cong_test(map, msg->m_dport)) &&
-	       msg->m_ticket >= pk->pk_from && rds_park_is_heeded(cp);
+	       msg->m_ticket >= pk->pk_from && rds_park_trusts_map(cp);
 }
 
 static struct rds_parked *rds_park_get(struct rds_park *pk, unsigned int port)

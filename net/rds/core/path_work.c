@@ -55,7 +55,7 @@ static bool rds_path_dials(const struct rds_cpath *cp)
  */
 static bool rds_path_is_wanted(const struct rds_cpath *cp)
 {
-	const struct rds_cpath *index;
+	const struct rds_cpath *other;
 	unsigned int i;
 
 	if (!list_empty_careful(&cp->cp_tx.pt_queue))
@@ -64,8 +64,8 @@ static bool rds_path_is_wanted(const struct rds_cpath *cp)
 		return false;
 
 	for (i = 1; i < RDS_MAX_PATHS; i++) {
-		index = rds_conn_path(cp->cp_conn, i);
-		if (index && !list_empty_careful(&index->cp_tx.pt_queue))
+		other = rds_conn_path(cp->cp_conn, i);
+		if (other && !list_empty_careful(&other->cp_tx.pt_queue))
 			return true;
 	}
 	return false;

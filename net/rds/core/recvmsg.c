@@ -42,8 +42,8 @@ static size_t rds_recv_zcopy_size(const struct msghdr *msg)
 /* Completions that do not fit would be truncated and lost, so they are not
  * reported.
  */
-static bool rds_recv_may_tell_zcopy(const struct rds_sock *rs,
-				    const struct msghdr *msg)
+static bool rds_recv_may_report_zcopy(const struct rds_sock *rs,
+				      const struct msghdr *msg)
 {
 	return rds_zcopy_pending(rs) && msg->msg_control &&
 	       msg->msg_controllen >= rds_recv_zcopy_size(msg);
@@ -53,7 +53,7 @@ static bool rds_recv_ready(const struct rds_sock *rs, const struct msghdr *msg)
 {
 	return !list_empty_careful(&rs->rs_recv_queue) ||
 	       READ_ONCE(rs->rs_cong.sg_notify) || rds_notes_pending(rs) ||
-	       rds_recv_may_tell_zcopy(rs, msg);
+	       rds_recv_may_report_zcopy(rs, msg);
 }
 
 /* Readers are woken one at a time. Room to write must not use up the wakeup of
@@ -205,8 +205,8 @@ static int rds_recv_put_latency(struct rds_sock *rs, struct msghdr *msg,
 /* Completions are rare, so this stays out of the path of ordinary messages.
  * Returns 1 if a completion was reported, 0 if there was none, or an errno.
  */
-static noinline int rds_recv_tell_zcopy(struct rds_sock *rs,
-					struct msghdr *msg, bool peek)
+static noinline int rds_recv_report_zcopy(struct rds_sock *rs,
+					  struct msghdr *msg, bool peek)
 {
 	struct rds_zcopy_told told;
 	int ret;
@@ -228,9 +228,9 @@ static noinline int rds_recv_tell_zcopy(struct rds_sock *rs,
 static int rds_recv_put_zcopy(struct rds_sock *rs, struct msghdr *msg,
 			      bool peek)
 {
-	if (likely(!rds_recv_may_tell_zcopy(rs, msg)))
+	if (likely(!rds_recv_may_report_zcopy(rs, msg)))
 		return 0;
-	return rds_recv_tell_zcopy(rs, msg, peek);
+	return rds_recv_report_zcopy(rs, msg, peek);
 }
 
 /* If the message carries the cookie of an MR of the peer, report the cookie. */

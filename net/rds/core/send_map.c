@@ -195,10 +195,10 @@ void rds_path_map_acked(struct rds_path *path)
 {
 	struct rds_cpath *cp = to_cpath(path);
 	struct rds_conn *conn = cp->cp_conn;
-	u32 gen = READ_ONCE(cp->cp_map.pm_ver);
+	u32 ver = READ_ONCE(cp->cp_map.pm_ver);
 
-	if ((s32)(gen - READ_ONCE(conn->c_map_acked_ver)) > 0)
-		WRITE_ONCE(conn->c_map_acked_ver, gen);
+	if ((s32)(ver - READ_ONCE(conn->c_map_acked_ver)) > 0)
+		WRITE_ONCE(conn->c_map_acked_ver, ver);
 	WRITE_ONCE(cp->cp_map.pm_out, false);
 	/* Pairs with the one in rds_send_put_map_off(). */
 	smp_mb();

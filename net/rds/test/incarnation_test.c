@@ -56,7 +56,7 @@ static void paths_wait_for_handshake(struct kunit *test)
 {
 	const struct start_row *row = test->param_value;
 	struct socket *sock = paths_accepted(test, 0);
-	struct rds_cpath *index;
+	struct rds_cpath *path3;
 	unsigned int i;
 
 	rig_fake(test)->legacy_paths = 8;
@@ -75,7 +75,7 @@ static void paths_wait_for_handshake(struct kunit *test)
 	paths_drop_all(test);
 	fake_forget(rig_fake(test));
 
-	index = rig_nth_cpath(test, 3);
+	path3 = rig_nth_cpath(test, 3);
 	KUNIT_EXPECT_EQ(test, 0, paths_offer(test, 3));
 	rig_expect_said(test, 3, "M");
 	reinit_completion(&stands);
@@ -85,8 +85,8 @@ static void paths_wait_for_handshake(struct kunit *test)
 	KUNIT_EXPECT_NE(test, 0,
 			wait_for_completion_timeout(&stands, 20 * HZ));
 	rig_probe_only(test, 0, 1, &rig_new_8_restarted);
-	rds_path_kick(&index->cp_pub, RDS_KICK_SEND);
-	settle_path(index);
+	rds_path_kick(&path3->cp_pub, RDS_KICK_SEND);
+	settle_path(path3);
 	rig_expect_said(test, 3, "M");
 
 	complete(&go_on);

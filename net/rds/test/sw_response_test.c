@@ -181,7 +181,7 @@ static void one_more_is_too_much(struct kunit *test)
 	expect_responses(test, 0);
 }
 
-static struct kunit_case sw_job_cases[] = {
+static struct kunit_case sw_response_cases[] = {
 	KUNIT_CASE(responses_go_before_messages),
 	KUNIT_CASE(endless_requests_block_nothing),
 	KUNIT_CASE(slow_transport_gives_all_a_turn),
@@ -190,11 +190,11 @@ static struct kunit_case sw_job_cases[] = {
 	{}
 };
 
-static struct kunit_suite sw_job_suite = {
+static struct kunit_suite sw_response_suite = {
 	.name		= "rds_sw_response",
 	.init		= rig_init_one_path,
 	.exit		= rig_exit,
-	.test_cases	= sw_job_cases,
+	.test_cases	= sw_response_cases,
 };
 
-kunit_test_suite(sw_job_suite);
+kunit_test_suite(sw_response_suite);
