@@ -37,7 +37,7 @@ static inline bool rds_addr_is_local_v6(struct net *net,
  * @addr: the address; IPv4 in its mapped form
  * @ifindex: scope of a link-local address, otherwise ignored
  *
- * Context: Any context; must not sleep.
+ * Context: Any context; does not sleep.
  * Return: true if it is.
  */
 static inline bool rds_addr_is_local(struct net *net,

@@ -173,11 +173,12 @@ struct rds_incoming {
  *
  * The transport borrows the message during data_ops.xmit(). The payload stays
  * unchanged until rds_path_ack() covers @m_seq, unless the sender cancels the
- * message. If the transport must rely on the payload after xmit() returns, or
- * needs it for longer, it takes a reference: by rds_message_get(), or on the
- * pages. If the pages are the sender's (%RDS_PAYLOAD_USER), a reference on them
- * is not enough: the transport takes one on @m_ubuf, too. It must not give such
- * pages to a reader on this host, only a copy of them.
+ * message. If the transport needs the payload beyond that ack, or after xmit()
+ * has returned even if the message is canceled, it takes a reference: by
+ * rds_message_get(), or on the pages. If the pages are the sender's
+ * (%RDS_PAYLOAD_USER), a reference on them is not enough: the transport takes
+ * one on @m_ubuf, too. It must not give such pages to a reader on this host,
+ * only a copy of them.
  */
 struct rds_message {
 	u64			m_seq;

@@ -34,8 +34,8 @@ struct rds_transport;
  * @RDS_DROP_PROTOCOL: the peer broke the protocol, or named another path for
  *	this connection than the one that took it
  * @RDS_DROP_OVERSIZED: the peer announced a message longer than allowed
- * @RDS_DROP_IDLE: no socket uses the connection, and it was disconnected, or
- *	room is needed for others
+ * @RDS_DROP_IDLE: no socket uses the connection, and it was disconnected, never
+ *	came UP, or has to make room for others
  * @RDS_DROP_UNREGISTER: the transport is being unloaded
  * @RDS_DROP_NET_EXIT: the network namespace is going away
  * @RDS_DROP_NO_MEMORY: there is no memory for a request of the peer
@@ -124,15 +124,17 @@ struct rds_conn_request {
 
 /**
  * enum rds_offer_event - what happens to an offer of a path
- * @RDS_OFFER_KEPT: the transport keeps a connection that the peer has made. A
- *	newer one replaces the one that it has kept so far
+ * @RDS_OFFER_KEPT: the transport keeps a connection that the peer has made. It
+ *	replaces the one that the transport has kept so far
  * @RDS_OFFER_GONE: the transport does not keep it any more
  * @RDS_OFFER_TAKEN: path_connect() takes it
- * @RDS_OFFER_OVERTAKEN: the peer has accepted our dial, so the offer is not
- *	needed. Does not apply if the path no longer waits for that connection
+ * @RDS_OFFER_OVERTAKEN: the peer has accepted the connection that we dialed,
+ *	so the offer is not needed. Does not apply if the path no longer waits
+ *	for the connection that we dialed
  * @RDS_OFFER_PLACED: private: core has placed an offer on the path
  * @RDS_OFFER_CLAIMED: private: the path begins to connect by an offer
- * @RDS_OFFER_RETURNED: private: but it was dropped before it could
+ * @RDS_OFFER_RETURNED: private: after %RDS_OFFER_CLAIMED, the path was dropped
+ *	before it took the offer
  * @RDS_OFFER_ENDED: private: the connection or attempt of the path has ended
  * @RDS_OFFER_EVENTS: private: number of events
  */
@@ -169,7 +171,7 @@ enum rds_kick {
  * @ops_lost: the peer is not the same as before. A key that the former peer
  *	gave out may belong to other memory now
  * @acked: the peer received all messages up to this sequence number before it
- *	lost the connection; 0 if it does not say
+ *	lost the connection; 0 if the transport does not know
  */
 struct rds_path_resume {
 	bool	rx_restarts;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The contract between the RDS core and its transports, and nothing else: here
- * the operations that core calls, in path.h, message.h and rdma.h the objects
+ * The contract between the RDS core and its transports. This file has the
+ * operations that core calls; path.h, message.h and rdma.h have the objects
  * that both sides see.
  *
  * Core owns sockets, connections, paths, messages and their sequence numbers.
@@ -107,8 +107,9 @@ struct rds_conn_ops {
 	 * Without %RDS_CAP_MULTIPATH, an offer may arrive at any time and
 	 * replaces the one that is kept already. The transport guards the kept
 	 * offer by a lock of its own, and reports each change of it by
-	 * rds_path_offer_event() under that lock. With %RDS_CAP_MULTIPATH, core
-	 * itself knows when it has placed an offer.
+	 * rds_path_offer_event() under that lock. With %RDS_CAP_MULTIPATH, the
+	 * transport reports only %RDS_OFFER_TAKEN. Core records the other
+	 * changes itself, because it has placed the offer.
 	 *
 	 * Context: Process context. The namespace's connection mutex is held.
 	 * May run concurrently with any other op of the path except
@@ -148,8 +149,8 @@ struct rds_conn_ops {
 	 * peer has sent and we have acknowledged, and wait for acks that are
 	 * under way, for a bounded time. With @abort, shut down at once.
 	 *
-	 * Do not sleep until the peer has done its part: other paths need the
-	 * thread. Return how long to wait instead. The path then stays
+	 * Do not wait for the peer inside this op, because other paths need the
+	 * thread. Instead, return how long core is to wait. The path then stays
 	 * DISCONNECTING, and core calls this op again when the time has passed
 	 * or the transport calls rds_path_kick(), whichever comes first.
 	 *

@@ -49,12 +49,12 @@ enum rds_wire_flag {
  * struct rds_header - header of every message or fragment
  * @h_sequence: sequence number of the message on its path, from 1; 0 if the
  *	message is unnumbered
- * @h_ack: last sequence number received in order (RC transports only)
+ * @h_ack: last sequence number received in order (RDMA devices only)
  * @h_len: bytes of payload of the whole message
  * @h_sport: port of the sending socket
  * @h_dport: port of the receiving socket
  * @h_flags: bits of enum rds_wire_flag
- * @h_credit: receive credits granted (RC transports only)
+ * @h_credit: receive credits granted (RDMA devices only)
  * @h_padding: zero
  * @h_csum: Internet checksum of the header, or 0 if there is none
  * @h_exthdr: extension headers, see enum rds_exthdr_type
