@@ -14,8 +14,9 @@
  *
  * - Before the peer has sent a handshake frame, path 0 takes one connection,
  *   and all others wait.
- * - A connection for a path that is not known yet waits. Its messages carry the
- *   sequence numbers of one path, so it must not change the path later.
+ * - A connection waits if it is not known yet which path it is for. Its
+ *   messages carry the sequence numbers of one path, so it must not move to
+ *   another path later.
  * - A connection for a path that is in use waits. A probe on the connection in
  *   use finds out whether the peer still has that connection.
  * - A connection for a path other than 0 waits while path 0 is UP and the
@@ -33,11 +34,12 @@
  * higher address, its offer is kept until our own attempt has ended. Otherwise
  * our attempt is dropped for the offer.
  *
- * It is not enough always to drop our attempt when an offer arrives: the peer
- * may read our request when its own connection is UP already. It then assumes
- * that we have lost that connection, because a request beside a connection
- * means that. We assume the same of the peer, except if it made its request
- * before it accepted the connection that we dialed.
+ * Dropping our attempt whenever an offer arrives would not be enough. The peer
+ * may read our request when the connection that it has dialed is UP already. A
+ * request for a path that is UP means that the sender of the request has lost
+ * the connection in use, so the peer would drop it. We draw the same conclusion
+ * from a request of the peer, except if the peer made it before it accepted the
+ * connection that we dialed.
  *
  * A connection of an address to itself has both ends on this host. The accepted
  * end belongs to the passive connection.
@@ -105,7 +107,7 @@ static struct rds_conn *rds_accept_conn(struct rds_net *rn,
 
 	lockdep_assert_held(&rn->rn_lock);
 
-	/* Its connections are being destroyed, or have been destroyed. */
+	/* The connections of @trans are being destroyed, or have been. */
 	if (!rds_transport_is_registered(trans))
 		return ERR_PTR(-ESHUTDOWN);
 	if (key.passive && !rds_accept_is_our_own(rn, &key))
@@ -182,7 +184,8 @@ static int rds_accept_place_unnamed(const struct rds_conn *conn,
 }
 
 /* The two ends have not agreed on this path. The peer may have accepted our
- * offer, and may be about to say so on path 0. Then the connection waits.
+ * offer, and may be about to announce that on path 0. Then the connection
+ * waits.
  */
 static int rds_accept_unagreed(const struct rds_conn *conn, u8 named)
 {

@@ -3,8 +3,8 @@
  * Connections: the state that all traffic between two addresses shares.
  *
  * There is one connection for each local address, peer, transport, type of
- * service and scope, and all sockets share it. It is looked up under RCU, and
- * created and destroyed under rn_lock. References are held by
+ * service and scope, and all sockets share it. It is looked up under RCU. It is
+ * created, and removed from the table, under rn_lock. References are held by
  *
  * - the table, until rds_conn_destroy_all() or the reaper takes that reference
  *   over;
@@ -19,15 +19,17 @@
  *
  * conn_table.c creates and looks up connections; conn_destroy.c destroys them.
  *
- * If the peer has made a connection, and no local socket has used it, the
- * connection has no state worth keeping. It is destroyed when it is
- * disconnected (conn_reap.c). So is a connection that was created for a local
- * socket and was never UP, once no socket and no message refers to it. Other
- * connections with a wire stay until their peer is forgotten
- * (rds_conn_forget()), or their namespace or transport goes away: the sequence
- * number expected next from the peer is what reveals a duplicate. On loopback
- * there is nothing to remember, so idle connections may be destroyed to make
- * room.
+ * conn_reap.c destroys connections that have no state worth keeping:
+ *
+ * - a connection that the peer has made and no local socket has used, when it
+ *   is disconnected;
+ * - a connection that was created for a local socket and was never UP, when no
+ *   socket and no message refers to it any more;
+ * - an idle connection on loopback, if room is needed for others.
+ *
+ * Any other connection stays until its peer is forgotten (rds_conn_forget()),
+ * or its namespace or transport goes away: the sequence number expected next
+ * from the peer is what reveals a duplicate.
  *
  * Locks: c_mp_lock > rn_lock (both sleep) > cp_xmit_lock (of loopback) >
  * cp_lock; rn_lock > cm_lock.

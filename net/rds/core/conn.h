@@ -56,9 +56,9 @@ enum rds_fan {
  * @c_rn: the namespace
  * @c_uid: the user for whom it was created; invalid if it was created for a
  *	peer. Does not change while the connection is in the table
- * @c_refs: references of the table, sockets that use it, messages, unread
- *	messages that count in @c_rx_held, queued work items, and the loopback
- *	path that delivers on it
+ * @c_refs: references of the table, the sockets that use the connection,
+ *	messages, unread messages that count in @c_rx_held, queued work items,
+ *	and the loopback path that delivers on it
  * @c_lcong: congestion map of our address
  * @c_fcong: congestion map of the peer's ports
  * @c_cong_item: on the list of @c_lcong, if the peer is to be sent that map
@@ -73,11 +73,13 @@ enum rds_fan {
  *	jiffies; 0 if none has
  * @c_rx_held: bytes of memory held by unread messages that arrived for a port
  *	which was congested already
- * @c_evicted: it is to be destroyed although it is connected
- * @c_forgotten: likewise, even if a local socket has used it
+ * @c_evicted: the connection is to be destroyed although it is connected,
+ *	unless a local socket uses it first
+ * @c_forgotten: it is to be destroyed in any case, even if a local socket has
+ *	used it
  * @c_gen: our generation number, as announced to the peer
- * @c_epoch: our epoch: tells this connection from earlier and later ones with
- *	the same key, see handshake.c
+ * @c_epoch: our epoch: distinguishes this connection from earlier and later
+ *	ones with the same key, see handshake.c
  * @c_npaths: number of paths that messages are spread over; a power of two.
  *	Written under @c_mp_lock; when it grows, also under cp_lock of
  *	@c_fan_path
@@ -87,7 +89,8 @@ enum rds_fan {
  * @c_has_handshake: @c_peer_hs is valid
  * @c_npaths_offered: number of paths in our last handshake frame; also stored
  *	without @c_mp_lock
- * @c_npaths_offered_in_use: that frame said that they are in use; likewise
+ * @c_npaths_offered_in_use: that frame announced them as in use; also stored
+ *	without @c_mp_lock
  * @c_npaths_wanted: number of paths that are in use, at either end; 1 until
  *	there are more
  * @c_fan: how far the spreading of messages has come
@@ -176,9 +179,10 @@ static inline struct rds_cpath *rds_conn_path(const struct rds_conn *conn,
  * rds_cpath_asks_acks() - Check whether messages carry requests for acks
  * @cp: the path
  *
- * A transport with %RDS_CAP_SELF_ACKED needs no requests. There, a peer that
- * runs this implementation still makes use of them. Other implementations have
- * never seen them there.
+ * A transport with %RDS_CAP_SELF_ACKED needs no requests. On such a transport,
+ * a peer that runs this implementation acknowledges less often if it is not
+ * asked (tcp/recv.c), so it gets requests. Other implementations do not expect
+ * them on such a transport, and get none.
  *
  * Context: Any context.
  * Return: true if messages on the path may carry RDS_FLAG_ACK_REQUIRED.

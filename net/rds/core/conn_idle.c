@@ -4,7 +4,7 @@
  * reaper, which destroys them (conn_reap.c).
  *
  * A connection with a wire that local sockets have used, but that was never UP,
- * is abandoned when only the table and its own probes refer to it. Then no
+ * is abandoned when only the table and core's own probes refer to it. Then no
  * socket caches it, no message waits on it, and no work item of its paths is
  * queued. A path's work item checks this before it dials again. The reaper
  * looks for abandoned connections that no work item dials. It runs

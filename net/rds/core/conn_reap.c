@@ -155,7 +155,7 @@ static void rds_unused_add(struct rds_unused *all, struct rds_conn *conn)
  *
  * If a limit is reached, mark the oldest unused connection for eviction and
  * schedule the reaper. The new connection is allowed meanwhile, up to twice the
- * limit on unused connections. If rds_conn_is_full(), it is not allowed.
+ * limit on unused connections. It is not allowed if rds_conn_is_full().
  *
  * Context: Process context. rn_lock is held.
  * Return: true if the peer may make another connection.
@@ -194,10 +194,10 @@ bool rds_conn_has_room_for_peer(struct rds_net *rn,
 	return !full && counted->nr < 2 * max && all.nr < 2 * RDS_UNUSED_MAX;
 }
 
-/* If a connection keeps no state worth remembering, it may be destroyed when it
- * is disconnected. If no local socket has used it and it is evicted, it may be
- * destroyed while connected. If it is to be forgotten, it may always be
- * destroyed.
+/* Check whether a connection may be destroyed. If it keeps no state worth
+ * remembering, it must be disconnected. If it is to make room and no local
+ * socket has used it, it may be connected. If it is to be forgotten, it may be
+ * destroyed in any case.
  */
 static bool rds_conn_is_reapable(const struct rds_conn *conn)
 {

@@ -79,7 +79,9 @@ static int rds_conn_get_maps(struct rds_conn *conn)
 	return 0;
 }
 
-/* Hash the two addresses. Both ends compute the same value. */
+/* Hash the two addresses. Both ends compute the same value, if both hosts have
+ * the same byte order.
+ */
 static u32 rds_conn_hash(const struct rds_conn_key *key, bool is_lower)
 {
 	const struct in6_addr *lower = is_lower ? &key->laddr : &key->faddr;

@@ -14,7 +14,7 @@
  *   implementation sends the frame at once;
  * - if the peer runs another implementation and announces a generation number,
  *   until its handshake frame has arrived on path 0, as it sends none on other
- *   paths. It may have restarted, with this path connected right after path 0;
+ *   paths. It may have restarted, and connected this path right after path 0;
  * - if the peer is not known yet and this is not the path's first connection,
  *   until its handshake frame has arrived on this connection;
  * - if we dialed, and the peer runs another implementation or is not known,

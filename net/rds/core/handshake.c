@@ -27,7 +27,7 @@
 
 /* We follow the rules for sequence numbers and duplicates without exception. */
 #define RDS_CAP_BIT_STRICT	0x01
-/* We execute RDMA requests in software, see sw_request.c. */
+/* We execute RDMA requests in software, see sw_response.c. */
 #define RDS_CAP_BIT_SW_RDMA	0x02
 #define RDS_CAP_BITS		(RDS_CAP_BIT_STRICT | RDS_CAP_BIT_SW_RDMA)
 

@@ -4,10 +4,11 @@
  *
  * By default such peers are offered one path (multipath.c). If
  * net.rds.tcp.legacy_multipath is set, they are offered more, at the operator's
- * risk: they send handshake frames on path 0 only, do not indicate which probe
- * a reply belongs to, and send changes of their congestion map on any path. The
- * code in this file has an effect only then. It cannot be exact, and does what
- * is possible.
+ * risk: such peers send handshake frames on path 0 only, do not indicate which
+ * probe a reply belongs to, and send changes of their congestion map on any
+ * path. The code in this file has an effect only then. As the peer does not
+ * announce enough for exact decisions, this code relies on time limits and
+ * assumptions.
  */
 #include "conn.h"
 #include "legacy.h"
@@ -26,8 +27,9 @@
  * @first: path 0
  * @at: set to the time of the last reply, which shows this, in jiffies
  *
- * A peer that does not know it takes another path for the first one, or stops
- * accepting connections. The reply to the barrier probe proves that it knows.
+ * A peer that does not know it takes a connection for another path to be one
+ * for path 0, or stops accepting connections. The reply to the barrier probe
+ * proves that the peer knows.
  *
  * Context: Any.
  * Return: true if the peer knows; false otherwise.
@@ -94,7 +96,7 @@ bool rds_legacy_is_past_barrier(struct rds_cpath *cp)
  * @conn: the connection
  *
  * A map that frees a congested port may be overtaken by an older map that marks
- * it. To send one message in spite of the mark is always allowed.
+ * it. Sending one message in spite of the mark is always allowed.
  *
  * Context: Any.
  * Return: the limit in jiffies, after which the message is sent;

@@ -33,9 +33,9 @@
  *   number in each handshake frame, so a peer that has forgotten the connection
  *   learns it again. Once an end spreads its messages over more than one path,
  *   it continues to spread them over that number of paths.
- * - The number of a path: the peer's source ports may name its paths, which we
- *   learn only from its handshake frame. The first connection that we accepted
- *   then gets the path number that its port names.
+ * - The number of a path: only the handshake frame shows whether the peer's
+ *   source ports name its paths. If they do, the first connection that we have
+ *   accepted gets the path number that its port names.
  *
  * The first probe usually offers one path, because the peer is not known yet.
  * Two peers that recognize each other by such probes both send another probe,
@@ -442,7 +442,7 @@ static void rds_mp_check_barrier(struct rds_cpath *cp)
 }
 
 /**
- * rds_mp_wait() - Check whether a barrier must be looked at again
+ * rds_mp_wait() - Check whether a barrier is pending
  * @conn: the connection
  *
  * Context: Any.

@@ -3,9 +3,10 @@
  * Offers and duels.
  *
  * With RDS_CAP_MULTIPATH, core places offers, and only on a path that has none
- * (rds_accept_is_free()). So core reports that one is placed, and claims it
- * when the path's work item begins to connect. The transport may take an offer
- * before core has reported it as placed; that report is then ignored.
+ * (rds_accept_is_free()). So core itself applies RDS_OFFER_PLACED, and applies
+ * RDS_OFFER_CLAIMED when the path's work item begins to connect. If the
+ * transport takes an offer before core has applied RDS_OFFER_PLACED, that event
+ * then changes nothing.
  *
  * Any other transport tracks its offer under a lock of its own, and reports all
  * changes. A newer offer may replace the one that waits, or wait while the path

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Offers and duels, without side effects: what the events of an offer change,
- * and which connection is kept. Only path.c stores the state of an offer. See
- * accept.c for the rules.
+ * and which connection is kept. Only path.c and path_connect.c store the state
+ * of an offer. See accept.c for the rules.
  */
 #ifndef _RDS_CORE_OFFER_H
 #define _RDS_CORE_OFFER_H
@@ -12,11 +12,11 @@
 #include "path_state.h"
 
 /**
- * enum rds_offer_state - what a path has to do with connections of the peer
- * @RDS_OFFER_NONE: nothing
+ * enum rds_offer_state - which connections made by the peer a path has
+ * @RDS_OFFER_NONE: none
  * @RDS_OFFER_WAITS: the transport keeps a connection that the peer has made
  * @RDS_OFFER_IN_USE: the path uses a connection that the peer has made
- * @RDS_OFFER_NEXT_WAITS: both: the one kept is a newer one
+ * @RDS_OFFER_NEXT_WAITS: the path uses one, and the transport keeps a newer one
  * @RDS_OFFER_STATES: number of states
  */
 enum rds_offer_state {

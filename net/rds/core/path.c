@@ -20,7 +20,8 @@
  *
  * Locks: cp_xmit_lock (sleeps) > locks of the transport > cp_lock (bottom
  * halves off). cp_lock is a leaf: core calls no function of the transport under
- * it, so callbacks of the transport may change the state. A kick needs no lock.
+ * it, so callbacks of the transport may change the state. Only rds_mp_publish()
+ * holds the cp_lock of two paths at a time. A kick needs no lock.
  */
 #include "conn.h"
 
@@ -196,9 +197,10 @@ bool rds_cpath_offer_event(struct rds_cpath *cp, enum rds_offer_event event)
  * calls rds_path_connect_done() for a connection that it has dialed.
  *
  * Context: Any context. Takes cp_lock.
- * Return: true, except for %RDS_OFFER_OVERTAKEN: true if the path waits for the
- * connection that we dialed, and the transport refuses the offer; false if the
- * path does not wait any more. Then the offer stays, and a shutdown follows.
+ * Return: always true for events other than %RDS_OFFER_OVERTAKEN. For that
+ * event true if the path waits for the connection that we dialed; the transport
+ * then refuses the offer. False if the path does not wait for it any more; the
+ * offer then stays, and a shutdown follows.
  */
 bool rds_path_offer_event(struct rds_path *path, enum rds_offer_event event)
 {
@@ -231,16 +233,17 @@ static void rds_cpath_view_offer(const struct rds_cpath *cp,
  * rds_path_refuses_offer() - Check whether an offer is to be refused
  * @path: the path, of a transport without %RDS_CAP_MULTIPATH
  * @peer: the peer's request
- * @stuck: an end cannot drop its attempt before the attempt is answered
+ * @stuck: the transport cannot drop an attempt before the other end has
+ *	answered
  *
  * The transport calls this before it keeps an offer, under the lock that guards
  * the offer. A peer that makes a connection while the path is UP has normally
  * lost the one in use. But requests of peers are queued. If the peer sent its
  * request before it accepted our dial, it has not lost that connection.
  *
- * In a duel, a peer that has to give up its attempt for ours waits for our
- * answer if it is @stuck, and we would wait for the peer's. If we win the duel,
- * its attempt is refused at once.
+ * If @stuck, the two ends of a duel would wait for each other: the loser cannot
+ * drop its attempt before the winner has answered it. So if we win the duel,
+ * the peer's attempt is refused at once.
  *
  * Context: Any context. Takes cp_lock.
  * Return: true if the offer is to be refused.

@@ -83,9 +83,9 @@ enum rds_path_flag {
  *	what deliveries write
  * @cp_lock: guards the fields to @cp_park, and more in @cp_hs and @cp_dial; a
  *	leaf: also taken under the locks of a transport's socket
- * @cp_state: stored by rds_cpath_event() only; read without the lock
- * @cp_offer: what the path has to do with connections that the peer has made;
- *	read without the lock
+ * @cp_state: stored by path.c only; read without the lock
+ * @cp_offer: which connections made by the peer the path has; read without the
+ *	lock
  * @cp_dead: the connection is being destroyed; nothing may be queued
  * @cp_tx: messages to send
  * @cp_park: messages that wait for a congested port

@@ -103,9 +103,9 @@ static void rds_path_reconnect(struct rds_cpath *cp)
 		rds_cpath_connect_later(cp);
 }
 
-/* Returns false if the transport needs more time: path_shutdown() is called
- * again later. Until then all other steps have to wait, because data of the old
- * connection is still being delivered.
+/* Returns false if the transport needs more time; the next run of the work item
+ * calls path_shutdown() again. Until then all other steps have to wait, because
+ * data of the old connection is still being delivered.
  */
 static bool rds_path_shut_down(struct rds_cpath *cp)
 {
@@ -152,8 +152,8 @@ static bool rds_path_shut_down(struct rds_cpath *cp)
  * %RDS_EV_SHUTDOWN_DONE. A sender that comes later finds the path DOWN. From
  * %RDS_EV_DROP to %RDS_EV_SHUTDOWN_DONE the path's work item does not touch the
  * transport. If an attempt to connect was planned while the path was UP
- * already, the work item has left %RDS_PF_CONNECT set, and no sender kicks it.
- * So this function kicks it.
+ * already, %RDS_PF_CONNECT is still set, and senders therefore do not kick the
+ * work item. So this function kicks it.
  *
  * Context: Process context, may sleep. Takes the transmit lock.
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Handshake frames: probes and replies, how they are written, queued and
- * received. What follows from the content of a frame is in multipath.c; the
- * format is in handshake.c.
+ * received. multipath.c acts on the content of a frame; handshake.c has the
+ * format.
  *
  * Delivery records the content of a frame in the path under cp_lock, sets
  * RDS_PF_HANDSHAKE and kicks the path's work item. A peer that sends frames
@@ -103,8 +103,9 @@ void rds_probe_write_reply(struct rds_cpath *cp, struct rds_message *msg)
  * rds_probe_soon() - Schedule a probe
  * @cp: the path, UP
  *
- * Only a peer that runs our implementation understands unnumbered frames. If
- * the peer has lost the connection, its host responds with a reset.
+ * Only a peer that runs our implementation understands unnumbered frames, so
+ * any other peer gets a numbered probe. Either kind also tests the connection:
+ * if the peer has lost it, the peer's host responds with a reset.
  *
  * Context: Any context.
  */
@@ -133,10 +134,10 @@ static void rds_probe_add_offer(struct rds_handshake *hs,
 }
 
 /* Record on each path that the messages queued so far are not meant for the new
- * incarnation of the peer, from which @hs comes. While the connection is being
- * shut down, messages behind the handshake frame may be delivered, and sockets
- * may respond to them, before the work item acts on the frame. These responses
- * must not be flushed.
+ * incarnation of the peer, which has sent @hs. While the connection is being
+ * shut down, messages behind the handshake frame may be delivered before the
+ * work item acts on the frame. Sockets may respond to them at once, and these
+ * responses must not be flushed.
  */
 static void rds_probe_note_turn(struct rds_conn *conn,
 				const struct rds_handshake *hs)
@@ -234,8 +235,8 @@ static bool rds_probe_store(struct rds_cpath *cp,
  *	read on until the path's work item has acted on that and resumes it
  *
  * The check for duplicates is here, because it depends on the content of the
- * frame. A duplicate still updates what is known of the peer, but it completes
- * no probe of ours and gets no numbered reply.
+ * frame. A duplicate still updates the state of the peer, but it completes no
+ * probe of ours and gets no numbered reply.
  *
  * Context: Deliver context, serialized per path. Takes cp_lock.
  * Return: true if the frame is new; false if it is a duplicate.

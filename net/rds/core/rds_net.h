@@ -50,8 +50,9 @@ struct rds_sysctl {
  * @rn_net: the namespace
  * @rn_item: on the list of all namespaces; guarded by rds_nets_mutex
  * @rn_binds: bound sockets by address; see bind.c
- * @rn_lock: serializes the creation and destruction of connections
- * @rn_conns: connections by key; see conn.c
+ * @rn_lock: held while connections and paths are created, and while connections
+ *	leave the table
+ * @rn_conns: connections by key; see conn_table.c
  * @rn_conn_list: every connection; guarded by @rn_lock
  * @rn_loop_conns: number of loopback connections; guarded by @rn_lock
  * @rn_nr_conns: number of all connections; guarded by @rn_lock
@@ -67,7 +68,7 @@ struct rds_sysctl {
  * @rn_maps: congestion maps by address; see cong.c
  * @rn_sock_lock: guards @rn_socks
  * @rn_socks: every socket
- * @rn_cong_lock: guards @rn_cong_socks and the links on it
+ * @rn_cong_lock: guards @rn_cong_socks and &rds_sock.rs_cong of each socket
  * @rn_cong_socks: sockets that wait for a change of congestion
  * @rn_cong_ver: counts changes of congestion maps
  * @rn_npongs: pongs that have not been acknowledged

@@ -462,8 +462,8 @@ void rds_send_run(struct rds_cpath *cp)
  * @cp: the path; the caller holds a reference to its connection
  *
  * For the path's work item, which must not miss the event that it was kicked
- * for. The transport may just have told the current sender, by -EAGAIN, to wait
- * for that very kick.
+ * for. The transport may just have returned -EAGAIN to the current sender,
+ * which then leaves the rest to that very kick.
  *
  * Context: Process context, the path's work item, may sleep. No locks.
  */
