@@ -44,15 +44,15 @@ struct rds_cong_key {
  * @cm_rn: the namespace
  * @cm_refs: references of sockets bound to the address and of connections from
  *	or to it
- * @cm_ver: map version of a local map; counts changes of @cm_bits, each after
- *	it has been made
+ * @cm_ver: map version of a local map; counts the changes of @cm_bits. A change
+ *	is counted after it has been made
  * @cm_lock: guards @cm_conns and @cm_flagged_at, and serializes the maps that
  *	arrive from one peer
  * @cm_conns: connections whose peers receive this map, if it is a local one
  * @cm_flagged_at: when these connections were last flagged to send the map, in
  *	jiffies
  * @cm_waitq: senders, and paths with parked messages, that wait for a port;
- *	also senders that wait for the peer's handshake (sw_request.c)
+ *	also senders that wait for the peer's handshake (sw_admit.c)
  * @cm_bits: RDS_CONG_MAP_BITS in little-endian order; changed atomically
  */
 struct rds_cong_map {

@@ -4,7 +4,7 @@
  *
  * When a port fills up or drains, a bit of its address's local map changes.
  * Every connection from that address is then flagged, and the work item of its
- * path 0 sends the whole map. A second change before that costs nothing. The
+ * path 0 sends the whole map. Changes before the map is sent go with it. The
  * connections are flagged at most once per jiffy. A path that has sent a map in
  * this jiffy checks by itself, in the next one, whether there is a newer map
  * (send_map.c).
@@ -28,8 +28,8 @@
  *   Sending to a congested port does less harm than waiting forever for a free
  *   one.
  *
- * When the peer may have read the first map of a path other than 0 late, our
- * newest map is sent again on path 0 (rds_cong_make_good()).
+ * If the peer may have read the first map of another path late, path 0 sends
+ * our newest map again (rds_cong_make_good()).
  *
  * Locks: rs_recv_lock > cm_lock; rs_recv_lock > rn_cong_lock. All are taken
  * with bottom halves disabled.

@@ -19,8 +19,8 @@ void rds_cong_make_good(struct rds_cpath *cp);
  * rds_cong_send_again() - Note that a socket sends again
  * @rs: the socket
  *
- * If the socket has met ENOBUFS, poll() no longer needs to report a change so
- * that the socket sends again.
+ * If an earlier send has failed with ENOBUFS, poll() need not prompt the socket
+ * to send again any more.
  *
  * Context: Process context. May take rn_cong_lock.
  */

@@ -5,10 +5,11 @@
  * The receive queue of a socket never refuses a message. If it becomes too
  * long, the port is marked congested instead (recv_queue.c), and the peer is to
  * send no more. Messages that arrive for a congested port all the same count in
- * c_rx_held of their connection until they are freed. If they hold several
- * times as much as net.rds.rx_held_max, the transport reads the path no
- * further. When the messages hold less than half of the limit, all paths of the
- * connection that were stopped are read again.
+ * c_rx_held of their connection until they are freed. If they hold more than
+ * net.rds.rx_held_max, or a multiple of that for some peers, the transport
+ * stops reading the path. When the messages hold less than half of
+ * net.rds.rx_held_max, all paths of the connection that were stopped are read
+ * again.
  *
  * No lock: c_rx_held and RDS_PF_RX_STOPPED are atomic. The context that clears
  * the flag resumes the path.
@@ -101,7 +102,9 @@ static bool rds_rx_hold_stop(struct rds_cpath *cp)
 	return true;
 }
 
-/* Return the multiple of rds_rx_held_max() that unread messages may hold. */
+/* Return the multiple of rds_rx_held_max() that unread messages may hold. It is
+ * 1 if a peer of another implementation has been notified.
+ */
 static long rds_rx_hold_factor(const struct rds_conn *conn,
 			       const struct rds_sock *rs)
 {

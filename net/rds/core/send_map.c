@@ -4,10 +4,10 @@
  *
  * A map is sent whole, from a snapshot, so that changes meanwhile do not tear
  * it. The next map is sent after the peer has acknowledged the last one, and
- * not in the jiffy in which the last snapshot was taken. Changes before that
- * cost nothing (RDS_PF_CONG_LATER). One message is sent between two maps, if
- * any may be sent. So a user who makes a port congested and free again all the
- * time does not block the messages of other users.
+ * not in the jiffy in which the last snapshot was taken. All changes before
+ * that go with the next map (RDS_PF_CONG_LATER). One message is sent between
+ * two maps, if any may be sent. So a user who makes a port congested and free
+ * again all the time does not block the messages of other users.
  *
  * A change of the map flags the paths at most once a jiffy. Changes that were
  * not flagged for that reason are found here: after each map the path's work
