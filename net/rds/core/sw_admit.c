@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Software RDMA: whether an operation may be sent over a connection. The peer's
- * handshake tells, so sendmsg() waits for it, for a limited time.
+ * Software RDMA: whether an operation may be sent over a connection. That
+ * depends on what the peer's handshake announces, so sendmsg() waits for the
+ * handshake, for a limited time.
  */
 #include <linux/wait.h>
 #include <net/sock.h>
@@ -60,8 +61,8 @@ static int rds_sw_await_handshake(struct rds_conn *conn, long *timeo)
  * @timeo: how long to wait for the peer's handshake frame, in jiffies; the time
  *	spent is subtracted
  *
- * If the peer is not there, or there was no time to wait for its handshake
- * frame, assume that it supports software RDMA.
+ * If no handshake frame of the peer arrives in this time, or the caller does
+ * not wait, assume that the peer supports software RDMA.
  *
  * Context: Process context, may sleep.
  * Return: 0 if it does; -EOPNOTSUPP if it does not; -EINTR or -ERESTARTSYS if a

@@ -11,7 +11,7 @@
 #include "sw_mr.h"
 
 /* Copy all local pages of an operation to or from @iter. Returns false if @iter
- * is shorter or a copy fails.
+ * is shorter than the pages or a copy fails.
  */
 static bool rds_sw_copy(const struct rds_op *op, struct iov_iter *iter,
 			bool to_iter)

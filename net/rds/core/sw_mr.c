@@ -224,7 +224,8 @@ EXPORT_SYMBOL_RDS_KUNIT(rds_sw_compute);
  * @op: the operation, with its peer address and operands
  * @old: set to the value before
  *
- * The operation is also atomic with respect to programs on this host.
+ * The operation is also atomic with respect to programs on this host, unless
+ * the kernel emulates 64-bit atomics by locks (CONFIG_GENERIC_ATOMIC64).
  *
  * Context: Any context.
  * Return: true if it is done; false if it is not allowed.

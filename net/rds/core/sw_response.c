@@ -7,13 +7,13 @@
  * remains to be sent. A read is done when its response is built, one at a time.
  * So a peer can never make us hold more than one payload that was read.
  *
- * A peer that has more than RDS_SW_RESPONSES unanswered requests, because it
- * does not take the responses, breaks the protocol and loses the connection. So
- * does a peer that responds to no request of ours. Responses are sent ahead of
- * messages, but take turns with them.
+ * If a peer has more than RDS_SW_RESPONSES unanswered requests, because it does
+ * not take the responses, it breaks the protocol, and the connection is
+ * dropped. The same happens if a response of the peer matches no request of
+ * ours. Responses are sent ahead of messages, but take turns with them.
  *
- * Nothing that a peer sends is trusted except the key, and the key only as far
- * as sw_mr.c allows.
+ * Nothing that a peer sends is trusted. The key of a request gives access only
+ * as far as sw_mr.c allows.
  */
 #include <linux/slab.h>
 #include <linux/uio.h>
