@@ -4,8 +4,7 @@
  *
  * Lookups run under RCU, in deliver context. A lookup takes a reference only if
  * the socket still has one. Sockets are freed after an RCU grace period
- * (SOCK_RCU_FREE). Sockets are inserted in process context, so that the table
- * can grow. A socket leaves the table only when it is closed.
+ * (SOCK_RCU_FREE). A socket leaves the table only when it is closed.
  */
 #include <linux/jhash.h>
 #include <linux/random.h>

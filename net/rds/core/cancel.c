@@ -39,8 +39,8 @@ static void rds_send_cancel_on_path(struct rds_message *msg)
 		trace_rds_msg_drop(&cp->cp_pub, msg, RDS_MSG_CANCELED);
 	} else if (msg->m_on_path) {
 		/* Detach the message from its socket. A socket keeps its
-		 * namespace alive, and its end must not depend on when the
-		 * transport is destroyed.
+		 * namespace alive. When the namespace ends must not depend on
+		 * when the transport has finished with the message.
 		 */
 		rs = msg->m_rs;
 		msg->m_rs = NULL;

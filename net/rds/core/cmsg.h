@@ -20,8 +20,8 @@
  * @dest: contents of RDS_CMSG_RDMA_DEST
  * @cookie: contents of RDS_CMSG_ZCOPY_COOKIE
  *
- * The two errors are kept apart because sendmsg() makes other checks between
- * them.
+ * The two errors are kept apart because sendmsg() makes other checks after the
+ * first and before the second.
  */
 struct rds_send_cmsgs {
 	u32			seen;

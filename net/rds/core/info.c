@@ -89,7 +89,7 @@ static void rds_info_path(struct rds_cpath *cp, struct rds_info_iter *iter)
 	record.tos = cp->cp_pub.tos;
 
 	spin_lock_bh(&cp->cp_lock);
-	/* For user space, 4 is the state RESETTING of stock peers. */
+	/* In stock RDS, 4 is the state RESETTING, so ERROR is 5 for users. */
 	record.state = cp->cp_state == RDS_PATH_ERROR ? 5 : cp->cp_state;
 	record.drop_reason = cp->cp_dial.pd_drop_reason;
 	record.since_ms = jiffies_to_msecs(jiffies - cp->cp_dial.pd_since);

@@ -7,7 +7,8 @@
  * The table of its socket, indexed by key, owns the region. The context that
  * removes the region from the table, which happens once, ends it. That is
  * RDS_FREE_MR, close(), or, for a single-use region, the arrival of a message
- * which indicates that the peer has used it.
+ * which indicates that the peer has used it. If the device of a region is gone,
+ * a registration that gets the same key from another device ends the region.
  *
  * A region ends in this order: the transport stops the access of peers; the
  * pages are unpinned; they no longer count. This may sleep, so when a message

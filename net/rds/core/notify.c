@@ -92,7 +92,7 @@ void rds_note_free(struct rds_sock *rs, struct rds_note *note)
 }
 
 /**
- * rds_sock_wake_readers() - Wake all readers of a socket to report to them
+ * rds_sock_wake_readers() - Wake all readers of a socket, as a report is due
  * @rs: the socket; the caller has a reference
  *
  * All readers are woken, because those without room for the report go back to

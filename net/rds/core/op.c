@@ -19,9 +19,9 @@
  * message is sent again without it.
  *
  * User space is notified of an operation at most once. The context that takes
- * the reference to the socket from uo_rs decides about the notification: it is
- * posted when the operation ends, but not when the socket is closed, or when
- * sendmsg() fails after all.
+ * the reference to the socket from uo_rs decides about the notification. That
+ * context posts it when the operation ends, but not when the socket is closed
+ * or sendmsg() fails after all.
  */
 #include <linux/bvec.h>
 #include <linux/mm.h>
@@ -279,8 +279,8 @@ static struct rds_iovec *rds_op_read_vec(const struct rds_rdma_args *args)
  * accessible; -EINVAL if there is no local memory, if there is more of it than
  * the peer's range has, or if a piece is invalid; -EMSGSIZE if it is more than
  * RDS_MAX_MSG_SIZE; -ENOMEM if there is no memory, if the user may not lock
- * more memory, or if user space has not received too many notifications of the
- * socket.
+ * more memory, or if the socket has too many operations whose notification user
+ * space has not received.
  */
 int rds_op_add_rdma(struct rds_sock *rs, struct rds_message *msg,
 		    const struct rds_rdma_args *args)
@@ -472,7 +472,7 @@ bool rds_op_is_new(const struct rds_message *msg)
  *
  * Context: Any context.
  * Return: true if the operation has begun and is not known to be done, if it
- * has failed, or if it is done and there is no message besides it.
+ * has failed, or if it is done and no message follows it.
  */
 bool rds_op_is_lost(const struct rds_message *msg)
 {

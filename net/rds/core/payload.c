@@ -2,15 +2,16 @@
 /*
  * Payloads: the memory that holds the contents of a message.
  *
- * A payload records the kind of its memory. rds_payload_release() is the only
- * function that releases that memory, and relies on the record alone. It leaves
- * the payload empty, so a second release does nothing.
+ * A payload records the kind of its memory. rds_payload_release() releases that
+ * memory, and relies on the record alone. It leaves the payload empty, so a
+ * second release does nothing. Only rds_zcopy_copy() releases pages without it,
+ * when it replaces the pages of a user by copies.
  *
- * rds_payload_alloc_pages() allocates pages in pieces as large as are cheap to
- * get, because fewer pieces make large messages fast. The pages are charged to
- * the sender's memory cgroup. Each piece is counted as soon as it is allocated,
- * so a payload whose allocation fails halfway is released like any other. Pages
- * of a user are referenced, and counted as soon as they are.
+ * rds_payload_alloc_pages() allocates pages in pieces that are as large as is
+ * cheap, because fewer pieces make large messages fast. The pages are charged
+ * to the sender's memory cgroup. Each piece is counted as soon as it is
+ * allocated, so a payload whose allocation fails halfway is released like any
+ * other. Pages of a user are referenced, and counted as soon as they are.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -88,7 +89,7 @@ int rds_payload_alloc_pages(struct rds_payload *payload, struct bio_vec *bvec,
 }
 
 /**
- * rds_payload_copy_in_pages() - Fill a payload in pages from user memory
+ * rds_payload_copy_in_pages() - Fill a payload that is in pages
  * @payload: the payload
  * @from: the source; at least &rds_payload.len bytes
  *
@@ -111,12 +112,13 @@ int rds_payload_copy_in_pages(struct rds_payload *payload,
 }
 
 /**
- * rds_payload_copy_out_pages() - Copy a payload in pages to user memory
+ * rds_payload_copy_out_pages() - Copy a payload that is in pages
  * @payload: the payload
  * @len: number of bytes to copy, at most &rds_payload.len
  * @to: the destination
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep, if @to is user memory; any context
+ * otherwise.
  * Return: 0 on success; -EFAULT if fewer than @len bytes could be copied.
  */
 int rds_payload_copy_out_pages(const struct rds_payload *payload, u32 len,

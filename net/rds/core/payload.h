@@ -37,7 +37,7 @@ static inline void rds_payload_init_inline(struct rds_payload *payload,
 }
 
 /**
- * rds_payload_copy_in() - Fill a payload from user memory
+ * rds_payload_copy_in() - Fill a payload from user or kernel memory
  * @payload: the payload
  * @from: the source; at least &rds_payload.len bytes
  *
@@ -54,12 +54,13 @@ static inline int rds_payload_copy_in(struct rds_payload *payload,
 }
 
 /**
- * rds_payload_copy_out() - Copy a payload to user memory
+ * rds_payload_copy_out() - Copy a payload to user or kernel memory
  * @payload: the payload
  * @len: number of bytes to copy, at most &rds_payload.len
  * @to: the destination
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep, if @to is user memory; any context
+ * otherwise.
  * Return: 0 on success; -EFAULT if fewer than @len bytes could be copied.
  */
 static inline int rds_payload_copy_out(const struct rds_payload *payload,

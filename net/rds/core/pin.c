@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * User memory that a device reads or writes: memory regions, and the local side
- * of RDMA operations.
+ * User memory that a device, or core in software RDMA, reads or writes: memory
+ * regions, and the local side of RDMA operations.
  *
  * The pages may stay pinned for long, because a peer may be away for long. So
  * they are pinned with FOLL_LONGTERM, which moves them out of areas where pages
@@ -10,8 +10,8 @@
  * would no longer share the pages with the device after a write to them. The
  * pages count against the user's limit of locked memory.
  *
- * To release them may sleep. A context that cannot sleep leaves it to a work
- * item.
+ * Releasing the pages may sleep. A context that cannot sleep leaves it to a
+ * work item.
  */
 #include <linux/cred.h>
 #include <linux/error-injection.h>
@@ -38,7 +38,7 @@ struct rds_pin_late {
 
 #define RDS_PIN_USERS_BITS	6
 
-/* Indexed by a hash of the user, so that few users wait for another */
+/* Indexed by a hash of the user, so that users rarely wait for each other */
 static struct rds_pin_late rds_pin_users[1 << RDS_PIN_USERS_BITS];
 
 static struct rds_pin_late *rds_pin_late_of(const struct user_struct *user)
@@ -134,7 +134,7 @@ ALLOW_ERROR_INJECTION(rds_pin_add, ERRNO);
 
 /**
  * rds_pin_release() - Unpin pages and undo their charge
- * @pin: the pages, which no device accesses any more; holds none afterwards
+ * @pin: the pages, which are not accessed any more; holds none afterwards
  *
  * Context: Process context, may sleep.
  */

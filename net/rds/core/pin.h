@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Pinned user memory that devices access. */
+/* Pinned user memory that devices, or core in their place, access. */
 #ifndef _RDS_CORE_PIN_H
 #define _RDS_CORE_PIN_H
 
@@ -12,7 +12,7 @@ struct work_struct;
  * struct rds_pin - pinned user memory
  * @pn_account: the charge against the user's limit of locked memory
  * @pn_late: a work item releases the memory
- * @pn_writable: a device writes to the memory
+ * @pn_writable: the memory is also written to, not only read
  * @pn_nr: number of pages pinned so far
  * @pn_pages: the pages; the array belongs to the owner
  *

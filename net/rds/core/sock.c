@@ -4,12 +4,14 @@
  *
  * References to a socket: the file descriptor holds one. Each message that is
  * not yet acknowledged holds one, so that a late ack still finds the socket.
- * Each delivery holds one while it runs. Closing, step by step:
+ * Each delivery holds one until the socket is woken. So does each RDMA
+ * operation until it is decided whether to notify the socket (op.c), and each
+ * work item that ends a memory region (mr.c). Closing, step by step:
  *  1. Set rs_closed under rs_recv_lock: deliveries are refused. Drop the unread
  *     messages. The port no longer counts as congested.
- *  2. Remove the socket from the table of bound sockets. Not before step 1: the
- *     next socket bound to the port may be congested, and step 1 must not clear
- *     that.
+ *  2. Remove the socket from the table of bound sockets. From here on another
+ *     socket may be bound to the port and mark it as congested. Step 1 comes
+ *     first, so that it does not remove that mark.
  *  3. Cancel the messages that the socket has sent. A message that a transport
  *     is sending goes on, but no longer counts. User space receives no
  *     completion of any of them.
@@ -53,8 +55,9 @@ struct proto rds_proto = {
 };
 
 /* Unread messages are charged to a second socket, the account, which users
- * cannot reach. By SO_RESERVE_MEM, a user changes the charge of its socket
- * under another lock, and keeps a part of it reserved.
+ * cannot reach. They are not charged to the user's socket, because
+ * SO_RESERVE_MEM lets the user change the charge of that socket, under another
+ * lock, and keep a part of it reserved.
  */
 static struct proto rds_account_proto = {
 	.name			= "RDS account",

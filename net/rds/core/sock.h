@@ -16,7 +16,7 @@ struct rds_conn;
 struct rds_zcopy_queue;
 
 /**
- * struct rds_sock_cong - what a socket is told about congested ports
+ * struct rds_sock_cong - reports of congested ports to a socket
  * @sg_item: on &rds_net.rn_cong_socks while waiting for a change
  * @sg_monitor: explicit monitoring is on
  * @sg_seen: a send has failed with ENOBUFS; cleared when the socket sends
@@ -81,7 +81,7 @@ struct rds_sock_cong {
  * @rs_map_ver: version of @rs_map in which that bit was changed last
  * @rs_closed: no more messages may be queued
  *
- * @rs_cong: what the socket is told about congested ports
+ * @rs_cong: reports of congested ports to the socket
  *
  * @rs_zcopy: completions of sends from user memory, to be reported; NULL before
  *	the first such send, set once

@@ -99,7 +99,7 @@ static int rds_transport_choose(struct rds_sock *rs,
 
 /* Once the RDMA transport is loaded, each socket that is bound to an address of
  * an RDMA device uses it, and reaches only peers that use it, too. So only an
- * administrator may have it loaded.
+ * administrator may cause its module to be loaded.
  */
 static const struct rds_transport *rds_transport_wanted(unsigned int type)
 {

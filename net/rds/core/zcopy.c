@@ -3,10 +3,10 @@
  * Sending from user memory (MSG_ZEROCOPY), and reporting when it is free again.
  *
  * Each such send has one object, struct rds_zcopy. It begins with a ubuf_info.
- * Everything that may still read the memory holds a reference to that: the
- * message, and each packet that TCP has made of it. The references to the pages
- * themselves belong to the message's payload and to the packets, which put
- * them. When the last reference to the object is put, the memory no longer
+ * Everything that may still read the memory holds a reference to the ubuf_info:
+ * the message, and each packet that TCP has made of it. The references to the
+ * pages themselves belong to the message's payload and to the packets, which
+ * put them. When the last reference to the object is put, the memory no longer
  * counts as locked, and the cookie goes on the socket's queue, from which
  * recvmsg() reports it. So payload, packet and object have one owner each. The
  * object ends in one place, whether the message was acknowledged, canceled or
@@ -24,8 +24,8 @@
  * object then ends when the message is finished, because on loopback the
  * message itself stays until it is read.
  *
- * A packet may be parked in a queue of another namespace long after the socket,
- * its namespace and the connection are gone. So an object refers only to the
+ * A packet may stay in a queue of another namespace long after the socket, its
+ * namespace and the connection are gone. So an object refers only to the
  * queue, which forgets the socket when that is closed, and to the module.
  */
 #include <linux/module.h>
@@ -245,8 +245,8 @@ static int rds_zcopy_fill_user(struct rds_message *rm, struct msghdr *msg,
  * Context: Process context, may sleep.
  * Return: the message with one reference; call rds_zcopy_forget() if it is not
  * sent. -EFAULT if the memory is not accessible; -ENOMEM if there is no memory,
- * if the user may not lock more memory, or if too many completions of the
- * socket have not been received.
+ * if the user may not lock more memory, or if the socket has too many sends
+ * whose completion user space has not received.
  */
 struct rds_message *rds_zcopy_message(struct rds_sock *rs, struct msghdr *msg,
 				      size_t len, u32 cookie)
