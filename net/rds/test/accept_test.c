@@ -74,11 +74,14 @@ struct second_row {
 	u8			first;
 	u8			second;
 	enum since		since;
-	/* The response to a probe is a reset if the peer has lost the
-	 * connection.
+	/* The probe that core sends, if it does not know whether the peer
+	 * still has the first connection. A peer that has lost it responds with
+	 * a reset.
 	 */
 	const char		*said;
-	/* Messages that go before the next handshake frame arrives */
+	/* Messages sent on the second connection before a handshake frame has
+	 * arrived there
+	 */
 	unsigned int		sent;
 };
 
@@ -114,8 +117,8 @@ static unsigned long time_of(struct kunit *test, enum since since)
 	return 0;
 }
 
-/* The second connection waits for the end of the first one, which lets it ask
- * again, and then becomes the same path.
+/* The second connection waits until the first one has ended. Core then calls
+ * accept_again(), and the same path takes the second connection.
  */
 static void second_waits_while_up(struct kunit *test)
 {

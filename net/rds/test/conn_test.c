@@ -55,7 +55,7 @@ static void abandoned_goes(struct kunit *test)
 	expect_abandoned_one_to_go(test, 0);
 }
 
-/* A probe of RDS itself waits there, but does not keep the connection. */
+/* A probe of core waits on the path, but does not keep the connection. */
 static void abandoned_with_paths_goes(struct kunit *test)
 {
 	expect_abandoned_one_to_go(test,

@@ -301,8 +301,8 @@ static void send_beside(struct rds_path *path)
 }
 
 /* The reaper takes down a loopback path that looks idle, concurrently with the
- * path's work item. A message that arrives meanwhile, when this end plans no
- * attempt to connect, must not be left behind.
+ * path's work item. A message that is queued meanwhile, while no attempt to
+ * connect is planned, must not be left behind.
  */
 static void send_while_idle_path_is_shut_down(struct kunit *test)
 {

@@ -9,7 +9,7 @@
 #include "../core/path.h"
 #include "rig_peer.h"
 
-/* Rdma ops that a transport must not have */
+/* RDMA ops that lack a required one, so that the registration fails */
 static void *map_nothing(struct net *net, const struct in6_addr *laddr,
 			 int ifindex, const struct rds_mr_memory *mem, u32 *key)
 {

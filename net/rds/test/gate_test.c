@@ -188,9 +188,9 @@ static void ours_that_is_silent(struct kunit *test)
 	rig_expect_said(test, 0, "M 0p M 0p");
 }
 
-/* Such a peer sends numbered handshake frames, and so do we: a probe follows
- * the retransmitted message. A probe with an old sequence number goes first. If
- * the peer remembers us, it already has that number.
+/* A peer of kind RIG_NEW sends numbered handshake frames, and so do we: a probe
+ * follows the retransmitted message. A probe with an old sequence number goes
+ * first. If the peer remembers us, it already has that number.
  */
 static void new_repeats_handshake(struct kunit *test)
 {
@@ -225,7 +225,9 @@ static void new_without_handshake(struct kunit *test)
 	rig_expect_said(test, 0, "M 1pr 2r 3p");
 }
 
-/* Such a peer announces nothing that tells it from a former incarnation. */
+/* A peer of kind RIG_OLD announces nothing that tells it from a former
+ * incarnation.
+ */
 static void old_without_handshake(struct kunit *test)
 {
 	up_again(test, &old);
@@ -244,8 +246,8 @@ static void unknown_needs_handshake(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, strstr(rig_said(test, 0), "2r"));
 }
 
-/* If each of two ends waited for the other, neither would get a handshake
- * frame.
+/* If each end waited for the handshake frame of the other, neither would send
+ * one.
  */
 static void probe_does_not_wait_for_unknown(struct kunit *test)
 {

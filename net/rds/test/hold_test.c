@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Messages that no socket reads, net/rds/core/{deliver,incoming}.c: when a
+ * Messages that no socket reads, net/rds/core/{deliver,rx_hold}.c: when a
  * transport must stop reading a path, and when it may read on.
  */
 #include "../core/cong.h"

@@ -120,8 +120,8 @@ static void limit_desc(const struct limit_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(limits, limits, limit_desc);
 
-/* The dialing end first makes its offer, the accepting end first receives the
- * peer's. The result is the same.
+/* The dialing end first records what it advertises itself; the accepting end
+ * first records what the peer advertises. The result is the same.
  */
 static void limit_holds(struct kunit *test)
 {

@@ -21,8 +21,8 @@
 /* Longest time that a step may take on a slow machine */
 #define PATIENCE	(20 * HZ)
 
-/* Timeout for a work request that never completes. Its caller waits for so
- * long twice: for the completion, and for the flush.
+/* Timeout for a work request that never completes. Its caller waits for that
+ * time twice: for the completion, and for the flush.
  */
 #define STUCK		HZ
 

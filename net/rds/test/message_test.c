@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Messages to wire headers and back: net/rds/core/{message,incoming}.c. */
+/* Messages to wire headers and back: include/net/rds/message.h. */
 #include <kunit/test.h>
 #include <net/rds/transport.h>
 

@@ -134,7 +134,8 @@ bool paths_receive(struct kunit *test, unsigned int index, u64 seq)
  * @test: the test
  * @peer: content of the frame
  *
- * All paths but the one with the barrier still wait for the barrier.
+ * All paths but the one that carries the barrier probe still wait for the reply
+ * to that probe.
  */
 void paths_handshake(struct kunit *test, const struct rig_peer *peer)
 {

@@ -74,8 +74,8 @@ static void restart_flushes(struct kunit *test)
 /* A message that arrives after those with sequence numbers 2 and 5 */
 struct receive_row {
 	const char		*name;
-	/* It arrives on another connection, where the peer has announced this
-	 * in a probe, or nothing.
+	/* It arrives on the next connection. If @peer is not NULL, a probe with
+	 * this content and sequence number has arrived there before.
 	 */
 	bool			reconnected;
 	const struct rig_peer	*peer;

@@ -46,9 +46,11 @@ struct rig_peer {
 extern const struct rig_peer rig_ours_1;
 extern const struct rig_peer rig_ours_8;
 extern const struct rig_peer rig_ours_uses_8;
-extern const struct rig_peer rig_restarted;	/* rig_ours_1 and rig_ours_8 */
+/* The same peer after a restart */
+extern const struct rig_peer rig_restarted;
 extern const struct rig_peer rig_restarted_8;
-extern const struct rig_peer rig_forgetful;	/* has lost the connection */
+/* The same peer after it has forgotten the connection */
+extern const struct rig_peer rig_forgetful;
 extern const struct rig_peer rig_new_1;
 extern const struct rig_peer rig_new_8;
 extern const struct rig_peer rig_new_8_restarted;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Contents of software RDMA frames: net/rds/core/sw_frame.c. */
+/*
+ * Contents of software RDMA frames, and results of atomic operations:
+ * net/rds/core/{sw_frame,sw_mr}.c.
+ */
 #include <kunit/test.h>
 
 #include "../core/sw_frame.h"

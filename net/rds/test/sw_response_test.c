@@ -8,7 +8,7 @@
 #include "../core/sw_request.h"
 #include "rig_peer.h"
 
-/* ONE response is in hand, and up to WAITING more may wait. */
+/* Limits: ONE response is in hand, and up to WAITING more may wait. */
 #define WAITING		(4 * RDS_SW_DEPTH)
 #define ONE		1U
 
