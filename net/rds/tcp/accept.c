@@ -34,8 +34,8 @@
 
 #define RDS_TCP_MAX_PENDING	256
 
-/* How long a pending connection may wait without a valid header, and how long
- * it may wait for a path
+/* How long after it was accepted a connection may be pending, in jiffies:
+ * without a valid header, and with one
  */
 #define RDS_TCP_SILENT_AGE	(5 * HZ)
 #define RDS_TCP_VALID_AGE	(30 * HZ)
@@ -96,9 +96,9 @@ static bool rds_tcp_is_same_peer(const struct rds_conn_request *a,
 	       a->ifindex == b->ifindex;
 }
 
-/* Make room for one more. A peer does not need more than one pending connection
- * for each path. If it has more, drop its oldest. Otherwise, if the namespace
- * is full, drop the oldest without a valid header, or else the oldest of all.
+/* Make room for one more pending connection. A peer needs at most one for each
+ * path. If it has more, drop its oldest one. Otherwise, if the namespace is
+ * full, drop the oldest one without a valid header, or else the oldest of all.
  */
 static void rds_tcp_make_room(struct rds_tcp_net *tn,
 			      const struct rds_conn_request *peer)
@@ -235,9 +235,9 @@ static bool rds_tcp_pending_is_second(struct rds_tcp_pending *pa)
 	return false;
 }
 
-/* Find a path for a pending connection. Returns why the connection must be
- * dropped, with the error in @err; or RDS_TCP_END_NONE if it has been taken or
- * may wait.
+/* Find a path for a pending connection. Returns RDS_TCP_END_NONE if a path has
+ * taken it or it may wait. Otherwise returns the reason to drop it, with the
+ * error in @err.
  */
 static enum rds_tcp_end rds_tcp_pending_place(struct rds_tcp_pending *pa,
 					      int *err)

@@ -15,8 +15,8 @@
 #include <net/net_namespace.h>
 #include <net/tcp.h>
 
-/* Since 6.14, and in some earlier stable kernels, a kernel socket itself holds
- * the memory of its namespace. Holding it twice does no harm.
+/* Since 6.14, and in some earlier stable kernels, the kernel makes each kernel
+ * socket hold the memory of its namespace. Holding it twice does no harm.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
 #define RDS_TCP_SOCK_KEEPS_NET	1
@@ -49,7 +49,7 @@ static inline void rds_tcp_net_drop(struct net *net)
 #define rds_tcp_skb_readable(skb)	true
 #endif
 
-/* Since 6.5, sendmsg() splices pages. Before, each page takes one call. */
+/* Since 6.5, one call splices all pages. Before, each page takes one call. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 static inline int rds_tcp_splice(struct sock *sk, const struct bio_vec *bvec,
 				 unsigned int nr, size_t skip, size_t len,

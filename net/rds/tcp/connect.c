@@ -3,7 +3,7 @@
  * Connecting.
  *
  * Of two peers, the one with the lower address dials. The one with the higher
- * address dials on path 0 only, to be noticed: the lower one resets that
+ * address only knocks: it dials on path 0, and the lower one resets that
  * attempt and dials itself. The source port of a connection identifies the
  * path, see sport.h.
  *
@@ -22,8 +22,9 @@
 /* Source ports tried in one attempt, at most */
 #define RDS_TCP_BIND_TRIES	64
 
-/* An attempt to connect fails after 3 seconds. When a peer comes back, it
- * notices a new attempt sooner than the next SYN of an old one.
+/* With one retry, an attempt to connect fails after 3 seconds. A peer that
+ * comes back receives the SYN of a new attempt sooner than the next one of an
+ * old attempt.
  */
 #define RDS_TCP_SYN_RETRIES	1
 

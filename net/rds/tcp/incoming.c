@@ -4,9 +4,9 @@
  *
  * The payload of a small message is copied to the memory behind its structure.
  * A large message holds references to the pages of the packets that it arrived
- * in until it is freed; the packets themselves are not kept. If a packet holds
- * much more memory than payload, its payload is copied in any case. Otherwise a
- * peer that sends one byte at a time could make us hold a page for each byte.
+ * in, until it is freed; the packets themselves are not kept. If a packet holds
+ * much more memory than payload, its payload is copied nevertheless. Otherwise
+ * a peer that sends one byte at a time could make us hold a page for each byte.
  */
 #include <linux/error-injection.h>
 #include <linux/module.h>
@@ -18,7 +18,9 @@
 #include "compat.h"
 #include "tcp.h"
 
-/* A packet that holds more than this many times its payload is copied. */
+/* The payload of a packet is copied if the packet holds more memory than this
+ * many times the length of its data.
+ */
 #define RDS_TCP_TRUESIZE_MAX	4
 
 /* Minimum that an unread message is charged for, in bytes */
@@ -417,7 +419,7 @@ int rds_tcp_incoming_add(struct rds_tcp_incoming *ti, const struct sk_buff *skb,
 ALLOW_ERROR_INJECTION(rds_tcp_incoming_add, ERRNO_NULL);
 
 /**
- * rds_tcp_incoming_holds() - Get the memory that a message holds so far
+ * rds_tcp_incoming_holds() - Get how much memory a message holds so far
  * @ti: the message
  *
  * Context: Deliver context.

@@ -197,8 +197,8 @@ module_exit(rds_tcp_exit);
 
 MODULE_DESCRIPTION("RDS: TCP transport");
 MODULE_LICENSE("GPL");
-/* The RDS modules of the kernel have no version. If ours had none either, DKMS
- * would take the two for the same.
+/* The RDS modules of the kernel have no version. If this one had none either,
+ * DKMS would take the two for the same.
  */
 MODULE_VERSION("0.1.0");
 MODULE_ALIAS("rds-transport-2");

@@ -9,8 +9,9 @@
  * If a message is incomplete at the end of a run of the receiver, its path is
  * put on the list tn_partials with the memory that the message holds. The count
  * is updated when the message grows. A message that is read in a single run is
- * never listed. The length that a header announces costs no memory. It is not
- * counted, except for the RDS_TCP_PARTIAL_STEP that the count may run ahead.
+ * never listed. What counts is the memory that a message holds, not the length
+ * that its header announces. But the count may run ahead of the memory by
+ * RDS_TCP_PARTIAL_STEP.
  *
  * If all listed messages together hold more than the limit, the connection with
  * the message that grows most slowly is dropped. Above a quarter of the limit,
@@ -61,7 +62,7 @@ static unsigned long rds_tcp_partial_age(const struct rds_tcp_path *tp)
 	return jiffies - tp->tp_partial_since + 1;
 }
 
-/* Find the message that holds the least memory for its age. */
+/* Find the path whose message holds the least memory for its age. */
 static struct rds_tcp_path *rds_tcp_partial_slowest(struct rds_tcp_net *tn)
 	__must_hold(&tn->tn_partial_lock)
 {

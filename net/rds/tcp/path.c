@@ -71,8 +71,8 @@ enum rds_drop_reason rds_tcp_reason(const struct sock *sk, bool was_up)
  * @sk: its socket, locked
  *
  * Context: Softirq or process context.
- * Return: true; false if the connection must not be used, because it is the
- * peer who dials. Our attempt has notified the peer.
+ * Return: true; false if the connection must not be used, because the peer is
+ * the end that dials. Our attempt has served as a knock.
  */
 bool rds_tcp_established(struct rds_tcp_path *tp, struct sock *sk)
 {
@@ -94,8 +94,8 @@ static void rds_tcp_dropped(struct rds_tcp_path *tp,
 	rds_path_drop(tp->tp_path, reason);
 }
 
-/* Once core is notified, it may use the path or shut it down. So a notification
- * must be the last action.
+/* Once core is notified that the path is up or dropped, it may use the path or
+ * shut it down. So that notification must be the last action.
  */
 static void rds_tcp_state_changed(struct rds_tcp_path *tp, struct sock *sk)
 {
@@ -222,9 +222,9 @@ bool rds_tcp_discard(struct rds_tcp_path *tp, bool late)
 	return true;
 }
 
-/* Check whether there is nothing more to wait for. If the peer has made another
- * connection, it has finished with this one. If no local socket has used the
- * connection, no local user depends on it.
+/* Check whether an orderly shutdown has nothing more to wait for. If the peer
+ * has made another connection for the path, it has finished with this one. If
+ * no local socket has used the connection, no local user depends on it.
  */
 static bool rds_tcp_is_over(const struct rds_tcp_path *tp,
 			    const struct sock *sk)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The parts of struct rds_tcp_path, by what they are for */
+/* The parts of struct rds_tcp_path that send, receive and shut down */
 #ifndef _RDS_TCP_PATH_PARTS_H
 #define _RDS_TCP_PATH_PARTS_H
 

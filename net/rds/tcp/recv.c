@@ -16,11 +16,11 @@
  * needs to call the receiver.
  *
  * When the receive queue has been read to its end, TCP acknowledges at once,
- * because most programs answer only at that point. For RDS this would mean an
+ * because most programs reply only at that point. For RDS this would mean an
  * ack for each message. A peer that runs this implementation sets
  * RDS_FLAG_ACK_REQUIRED in a message when it waits for the ack. Once it has
- * done so on a connection, other messages are acknowledged at every second
- * packet only, or by TCP's delayed ack.
+ * done so on a connection, only every second packet without such a message is
+ * acknowledged at once; TCP's delayed ack covers the others.
  */
 #include <linux/slab.h>
 #include <net/tcp.h>
@@ -28,7 +28,7 @@
 #include "tcp.h"
 #include "trace.h"
 
-/* Packets read in a row without an immediate ack, if none was requested */
+/* Packets read in a row without an immediate ack, if no ack was requested */
 #define RDS_TCP_QUIET_MAX	1
 
 /* Frames read in one run, so that other work gets its turn */
@@ -138,9 +138,9 @@ static bool rds_tcp_rx_end(struct rds_tcp_rx *rx)
 	return true;
 }
 
-/* Have TCP delay its ack if the peer does not wait for it. When the receive
- * queue has been read to its end, TCP acknowledges at once only if one of the
- * flags is set.
+/* Have TCP delay its ack if the peer does not wait for it. At the end of the
+ * receive queue, TCP acknowledges at once only if one of the two flags that are
+ * cleared here is set.
  */
 static void rds_tcp_rx_quiet(struct rds_tcp_rx *rx)
 {
@@ -191,8 +191,8 @@ static int rds_tcp_rx_actor(read_descriptor_t *desc, struct sk_buff *skb,
 	return done;
 }
 
-/* @err: -ENOMEM if there is no memory; -ENOBUFS if core does not want more, and
- * the receiver waits for rds_tcp_rx_resume().
+/* @err: -ENOMEM if there is no memory; -ENOBUFS if core has requested to stop,
+ * and the receiver waits for rds_tcp_rx_resume().
  */
 static void rds_tcp_rx_pause(struct rds_tcp_path *tp, struct sock *sk, int err)
 {

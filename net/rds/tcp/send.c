@@ -11,18 +11,20 @@
  * spliced. Core passes the message to xmit() again until TCP has taken all of
  * it.
  *
- * A payload in the sender's own pages is sent with MSG_ZEROCOPY. If the packets
- * are received on this host, without a wire between, the stack then gives the
- * receiver a copy. Such a payload is done when the last packet that refers to
- * it is freed, not when it is acknowledged.
+ * A payload in the sender's own pages is sent with MSG_ZEROCOPY, if the device
+ * computes checksums. If such packets are received on this host, without a wire
+ * in between, the stack gives the receiver a copy. The pages are free again
+ * when the last packet that refers to them is freed, not when the payload is
+ * acknowledged.
  *
  * The mark of a message is the position in the stream where it ends.
  * SOCK_NOSPACE stays set, so TCP calls rds_tcp_write_space() for every ack. We
  * pass the acknowledged position to core, which compares it with the marks.
  *
- * The fields tp_tx_* and the batch belong to the holder of the path's transmit
- * lock. The TCP socket lock is taken for each operation on TCP. Releasing it
- * may deliver data that has been received meanwhile.
+ * The path's transmit lock guards the fields of tp_tx that describe what has
+ * been passed to us, among them the batch (path_parts.h). The TCP socket lock
+ * is taken for each operation on TCP. Releasing it may deliver data that has
+ * been received meanwhile.
  */
 #include <net/tcp.h>
 
@@ -32,7 +34,7 @@
 
 #define RDS_TCP_MSG_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL)
 
-/* TCP must call rds_tcp_write_space() for acks only, not for what we send. So
+/* TCP must call rds_tcp_write_space() when acks arrive, not when we send. So
  * clear SOCK_NOSPACE while we hold the lock. Acks that arrive meanwhile are
  * processed when the lock is released, and the bit is set again by then.
  */
@@ -53,8 +55,9 @@ static void rds_tcp_tx_unlock(struct rds_tcp_path *tp, struct sock *sk, int ret)
 	release_sock(sk);
 }
 
-/* TCP has taken nothing. If the send buffer is full, TCP notifies us when it
- * has room: return -EAGAIN. Otherwise memory is short: have core try again.
+/* Choose the errno if TCP has taken nothing. If the send buffer is full, TCP
+ * notifies us when there is room: return -EAGAIN. Otherwise memory is short:
+ * return -ENOMEM, so that core tries again.
  */
 static int rds_tcp_tx_full(struct rds_tcp_path *tp, struct sock *sk)
 {
@@ -170,9 +173,10 @@ static int rds_tcp_tx_pages(struct rds_tcp_path *tp, struct sock *sk,
 	return 0;
 }
 
-/* If the device does not compute the checksum, have TCP copy the payload. The
- * sender may write to its pages at any time, which would invalidate a checksum
- * computed by software. That would harm other senders, which share the stream.
+/* Send the rest of a payload in the sender's own pages. If the device does not
+ * compute checksums, have TCP copy the payload. The sender may write to its
+ * pages at any time, which would invalidate a checksum computed by software.
+ * That would harm other senders, which share the stream.
  */
 static int rds_tcp_tx_user(struct rds_tcp_path *tp, struct sock *sk,
 			   const struct rds_message *msg, int flags)
@@ -338,11 +342,10 @@ int rds_tcp_xmit_cong_map(struct rds_path *path, const void *map)
 
 /*
  * The peer has answered a probe of its closed window, so it is alive: restart
- * the user timeout. TCP has already set the timer of the next probe to at most
- * the rest of that timeout. If the rest was the full timeout, the timer finds
- * the timeout expired before it sends a probe, and TCP drops the connection. So
- * have the next probe sent after at most half of the timeout. The socket is
- * locked.
+ * the user timeout. TCP has already set the timer of the next probe, perhaps to
+ * the full user timeout. When that timer fires, the user timeout has expired,
+ * too, and TCP drops the connection instead of sending the probe. So have the
+ * next probe sent after at most half of the user timeout. The socket is locked.
  */
 static void rds_tcp_probe_answered(struct sock *sk)
 {
@@ -363,7 +366,7 @@ static void rds_tcp_probe_answered(struct sock *sk)
  * @sk: the socket
  *
  * Context: Any context; the result is exact if the socket is locked.
- * Return: true if the peer has acknowledged all that TCP was given.
+ * Return: true if the peer has acknowledged all data that we gave to TCP.
  */
 bool rds_tcp_has_all_acked(const struct sock *sk)
 {

@@ -4,11 +4,11 @@
  * memory of their namespace.
  *
  * A kernel socket holds no counted reference to its namespace. So the namespace
- * goes away when its last process exits. But the socket may outlive it for a
- * while, because packets that refer to the socket wait in a queue of another
- * namespace. So the socket holds the memory of the namespace until it is
- * destroyed. Its destructor is code of this module, so the module waits for
- * all such sockets before it is unloaded.
+ * goes away when its last process exits. But the socket may outlive the
+ * namespace for a while, because packets that refer to the socket wait in a
+ * queue of another namespace. So the socket holds the memory of the namespace
+ * until the socket is destroyed. Its destructor is code of this module, so the
+ * module waits for all such sockets before it is unloaded.
  */
 #include <linux/wait.h>
 #include <net/ip.h>

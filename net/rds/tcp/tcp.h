@@ -2,11 +2,11 @@
 /*
  * RDS over TCP: declarations that the files of this directory share.
  *
- * Fields with the prefix tp_ belong to a path, with tt_, tr_ and te_ to a part
- * of one, with tn_ to a namespace, and with pa_ to a pending connection. A
- * pending connection is one that the peer has made and that no path has taken
- * yet. When core has found a path for it, it becomes an offer: it waits on the
- * list of that path.
+ * Prefixes of fields: tp_ for a path; tt_, tr_ and te_ for the parts of a path
+ * that send, receive and shut down; tn_ for a namespace; pa_ for a pending
+ * connection. A pending connection is one that the peer has made and that no
+ * path has taken yet. When core has found a path for it, it becomes an offer:
+ * it waits on the list of that path.
  *
  * Locks, outer before inner: the path's transmit lock (core's) > the TCP socket
  * lock > its sk_callback_lock, or tn_partial_lock. tn_lock > core's rn_lock >
@@ -67,16 +67,16 @@ struct rds_tcp_callbacks {
  * @tn_net: the namespace
  * @tn_listener: the listening socket; NULL if another program has the port, or
  *	while the namespace is going away
- * @tn_default: callbacks to restore when a path or a pending connection
- *	releases its socket
+ * @tn_default: callbacks to restore when a path, a pending connection or the
+ *	listener releases its socket
  * @tn_accept_work: accepts connections and handles the pending ones
  * @tn_lock: guards @tn_pending, @tn_npending and @tn_down
  * @tn_pending: pending connections, oldest first
  * @tn_npending: length of @tn_pending
  * @tn_flags: bit 0: pending connections that wait for a path may try again
  * @tn_down: no more pending connections are accepted
- * @tn_partial_lock: guards @tn_partials and @tn_partial_bytes; a leaf but for
- *	core's cp_lock
+ * @tn_partial_lock: guards @tn_partials and @tn_partial_bytes; the only lock
+ *	taken under it is core's cp_lock
  * @tn_partials: paths on which an incomplete message holds memory
  * @tn_partial_bytes: memory that those messages hold
  * @tn_stats: counters
