@@ -264,7 +264,7 @@ static enum rds_tcp_end rds_tcp_pending_place(struct rds_tcp_pending *pa,
 	return !ret || ret == -EAGAIN ? RDS_TCP_END_NONE : RDS_TCP_END_NO_PATH;
 }
 
-static unsigned long rds_tcp_pending_end(const struct rds_tcp_pending *pa)
+static unsigned long rds_tcp_pending_deadline(const struct rds_tcp_pending *pa)
 {
 	return pa->pa_born +
 	       (pa->pa_valid ? RDS_TCP_VALID_AGE : RDS_TCP_SILENT_AGE);
@@ -280,7 +280,8 @@ static void rds_tcp_pending_all_place(struct rds_tcp_net *tn)
 
 	lockdep_assert_held(&tn->tn_lock);
 	list_for_each_entry_safe(pa, next, &tn->tn_pending, pa_item) {
-		bool late = time_after_eq(jiffies, rds_tcp_pending_end(pa));
+		bool late = time_after_eq(jiffies,
+					  rds_tcp_pending_deadline(pa));
 
 		err = 0;
 		reason = pa->pa_valid ? RDS_TCP_END_LATE : RDS_TCP_END_SILENT;
@@ -308,7 +309,7 @@ static void rds_tcp_accept_rearm(struct rds_tcp_net *tn, long delay)
 	lockdep_assert_held(&tn->tn_lock);
 	list_for_each_entry(pa, &tn->tn_pending, pa_item)
 		delay = min_t(long, delay,
-			      rds_tcp_pending_end(pa) - jiffies);
+			      rds_tcp_pending_deadline(pa) - jiffies);
 	if (delay != LONG_MAX)
 		queue_delayed_work(rds_tcp_wq, &tn->tn_accept_work,
 				   max(delay, 0L));

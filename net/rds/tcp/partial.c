@@ -39,7 +39,7 @@
  */
 #define RDS_TCP_PARTIAL_STEP	(32U << 10)
 
-static u64 rds_tcp_partial_set(const struct rds_tcp_net *tn)
+static u64 rds_tcp_partial_own_limit(const struct rds_tcp_net *tn)
 {
 	u64 kb = READ_ONCE(tn->tn_sysctl.partial_max_kb);
 
@@ -53,8 +53,8 @@ static u64 rds_tcp_partial_set(const struct rds_tcp_net *tn)
  */
 static u64 rds_tcp_partial_limit(const struct rds_tcp_net *tn)
 {
-	return min(rds_tcp_partial_set(tn),
-		   rds_tcp_partial_set(rds_tcp_net(&init_net)));
+	return min(rds_tcp_partial_own_limit(tn),
+		   rds_tcp_partial_own_limit(rds_tcp_net(&init_net)));
 }
 
 static unsigned long rds_tcp_partial_age(const struct rds_tcp_path *tp)

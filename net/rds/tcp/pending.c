@@ -22,7 +22,7 @@ void rds_tcp_accept_soon(struct rds_tcp_net *tn)
 }
 
 /* The socket is locked, so the pending connection stays attached meanwhile. */
-static void rds_tcp_pending_news(struct sock *sk)
+static void rds_tcp_pending_event(struct sock *sk)
 {
 	struct rds_tcp_pending *pa = sk->sk_user_data;
 
@@ -43,8 +43,8 @@ void rds_tcp_pending_attach(struct rds_tcp_pending *pa)
 	lock_sock(sk);
 	write_lock_bh(&sk->sk_callback_lock);
 	sk->sk_user_data = pa;
-	sk->sk_data_ready = rds_tcp_pending_news;
-	sk->sk_state_change = rds_tcp_pending_news;
+	sk->sk_data_ready = rds_tcp_pending_event;
+	sk->sk_state_change = rds_tcp_pending_event;
 	write_unlock_bh(&sk->sk_callback_lock);
 	release_sock(sk);
 }
