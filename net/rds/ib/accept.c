@@ -4,9 +4,9 @@
  *
  * The CM handler checks the private data, and rejects an invalid request at
  * once. It queues all others, because finding a path takes locks that a handler
- * must not wait for. Owners that cannot sleep also queue the connections that
- * they want freed (path.c). Only the work item below takes connections from the
- * two lists, and it owns those that are on them.
+ * must not wait for. A second list, in path.c, has connections that are to be
+ * freed: their former owners could not sleep. The work item below owns the
+ * connections on the two lists, and is the only context that takes them off.
  */
 #include <linux/slab.h>
 #include <net/ipv6.h>

@@ -2,12 +2,14 @@
 /*
  * Acks, and advertised receive buffers, that are sent alone.
  *
- * Every header carries both, so a message that is sent anyway saves a SEND. One
- * ack is in flight at a time. What becomes due meanwhile goes with the next
- * ack, which the completion of the first one sends.
+ * Every header carries both, so a message that is sent anyway saves the SEND of
+ * an ack. One ack is in flight at a time. If another one becomes due meanwhile,
+ * the completion of the first one sends it.
  *
- * All of this is under ic_tx_lock. Once rds_ib_conn_free() has set ic_closing
- * under that lock, no ack is posted any more.
+ * ic_tx_lock guards ak_busy, ak_due, and posting an ack. It does not guard
+ * ak_said, which only decides whether a delayed ack is still needed. Once
+ * rds_ib_conn_free() has set ic_closing under that lock, no ack is posted any
+ * more.
  */
 #include "ib.h"
 #include "trace.h"
@@ -39,9 +41,10 @@ static void rds_ib_ack_done(struct ib_cq *cq, struct ib_wc *wc)
 
 /* A stock peer accepts an ack only if it is above the last one on the
  * connection, and applies it only to messages sent on that connection. If our
- * first ack covered what we received on earlier connections, the peer would
- * still send some of that again. It would then ignore the ack of it. So send
- * such a peer acks only of what has arrived on this connection.
+ * first ack covered messages of earlier connections, the peer would apply it to
+ * none of them, and still retransmit some on this connection. It would then
+ * ignore our ack of those, which is not above the first one. So send such a
+ * peer acks only of what has arrived on this connection.
  */
 static u64 rds_ib_ack_now(const struct rds_ib_conn *ic)
 {
@@ -55,7 +58,8 @@ static u64 rds_ib_ack_now(const struct rds_ib_conn *ic)
  * @ic: the connection
  *
  * Context: Softirq or process context. The header is about to be sent.
- * Return: the sequence number of the last message received.
+ * Return: the sequence number of the last message received; if the peer is a
+ * stock peer, of the last one received on this connection.
  */
 u64 rds_ib_ack_say(struct rds_ib_conn *ic)
 {
@@ -80,8 +84,8 @@ static void rds_ib_ack_work(struct work_struct *work)
  * @ic: the connection; it is not closing
  *
  * The sender keeps the message until it is acknowledged. If no other header has
- * carried the ack after a delay, the ack is sent alone. So there is not an ack
- * for each message, but there is one for the last.
+ * carried the ack after a delay, the ack is sent alone. So the last message is
+ * acknowledged soon, without an ack for each message before it.
  *
  * Context: Softirq or process context.
  */

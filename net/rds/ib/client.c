@@ -25,7 +25,9 @@
 #include "ib.h"
 #include "trace.h"
 
-/* Jiffies from the event that a port is up to the check of its connections */
+/* Delay from the event that a port is up to the check of the connections of its
+ * device, in jiffies
+ */
 #define RDS_IB_RENEW_DELAY	(HZ / 5)
 
 static bool rds_ib_device_usable(const struct ib_device *dev)
@@ -46,7 +48,9 @@ static void rds_ib_device_drop_all(struct rds_ib_device *d)
 	spin_unlock_bh(&d->dv_lock);
 }
 
-/* Runs a moment after a port has come up: its addresses may come later. */
+/* Runs a moment after a port has come up, because its addresses may come later
+ * than that event.
+ */
 static void rds_ib_device_renew(struct work_struct *work)
 {
 	struct rds_ib_device *d = container_of(to_delayed_work(work),

@@ -7,9 +7,9 @@
  *
  * The end that dials sets up its queues when the route is known. The end that
  * accepts does so when the path takes the offer. Both post receive buffers
- * before they send REQ or REP, so the first message finds one. The end that
- * dials holds deliveries back until it has read the REP: only the REP shows
- * whether the peer's sequence numbers start again.
+ * before they send REQ or REP, so the first message finds a buffer. The end
+ * that dials holds deliveries back until it has read the REP: only the REP
+ * shows whether the peer's sequence numbers start again.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -28,9 +28,10 @@
 #define RDS_IB_DIAL_TIMEOUT	(5 * HZ)
 #define RDS_IB_ACCEPT_TIMEOUT	(3 * HZ)
 
-/* Time until a packet is retransmitted: 4096 ns << 17, half a second. Together
- * with the number of retransmissions, it makes the device give the connection
- * up after 4 seconds. So a peer that is busy for a second is not lost.
+/* Time until a packet is retransmitted: 4096 ns << 17, half a second. With
+ * RDS_IB_RETRIES retransmissions, the device gives the connection up after
+ * about 4 seconds. So a peer that is busy for a second does not lose its
+ * connection.
  */
 #define RDS_IB_ACK_TIMEOUT	17
 
@@ -43,8 +44,8 @@
 /* Time that the peer waits if we have no receive buffer: code 10 is 0.32 ms */
 #define RDS_IB_RNR_TIMER	10
 
-/* With fewer retransmissions, each timeout is longer, so that the device gives
- * up after about the same time.
+/* If the peer allows fewer retransmissions, make each timeout longer, so that
+ * the device gives up after about the same time.
  */
 static void rds_ib_tune(struct rdma_cm_id *id, u8 retries)
 {
@@ -106,8 +107,8 @@ static void rds_ib_priv_fill(struct rds_ib_conn *ic, void *buf,
 	param->rnr_retry_count = RDS_IB_RNR_RETRIES;
 }
 
-/* Checks whether the peer is another incarnation than before. It may also run
- * another implementation than before.
+/* Check whether the peer is another incarnation than before. That is also so if
+ * it runs another implementation than before.
  */
 static bool rds_ib_peer_is_another(const struct rds_ib_path *ip,
 				   const struct rds_ib_priv *priv)
@@ -118,8 +119,8 @@ static bool rds_ib_peer_is_another(const struct rds_ib_path *ip,
 
 /* Apply the private data of the peer. No message of this connection has been
  * delivered yet. If a peer that runs our implementation dials, ignore its
- * ack_seq: it may refer to an earlier incarnation of ours, and only our REP
- * shows the peer which one we are. The messages that the peer has received
+ * ack_seq: it may refer to an earlier incarnation of this host, and only our
+ * REP tells the peer whether it does. The messages that the peer has received
  * before are retransmitted, and it drops them as duplicates.
  */
 static void rds_ib_priv_apply(struct rds_ib_conn *ic)
@@ -363,9 +364,9 @@ int rds_ib_dial(struct rds_ib_path *ip)
 	rds_ib_path_set_conn(ip, ic);
 
 	/*
-	 * Once the address is bound, the device may be removed. If that were
-	 * noticed before the request to resolve is queued, nothing would cancel
-	 * the request.
+	 * Once the address is bound, the device may be removed. If the handler
+	 * were called for that before the request to resolve is queued, nothing
+	 * would cancel the request. So keep the handler out until then.
 	 */
 	rds_ib_conn_lock(ic);
 	rds_ib_conn_set_state(ic, RDS_IB_RESOLVING);

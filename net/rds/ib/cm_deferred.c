@@ -10,8 +10,8 @@
  * connection are freed before. The wait ends when there is a route again, when
  * the device is removed, or when this module is unloaded.
  *
- * Paths go on without the CM ID. They never dial by a port that is down, or
- * where no route leads. So there are never more deferred CM IDs than there were
+ * Paths go on without the CM ID. They never dial by a port that is down, or if
+ * there is no route. So there are never more deferred CM IDs than there were
  * connections.
  *
  * When there is nothing left to wait for, the CM IDs are destroyed one after
@@ -71,8 +71,9 @@ static bool rds_ib_deferred_waits(const struct rds_ib_device *d)
  * @state: its state before it was closed
  *
  * Context: Process context, may sleep.
- * Return: true if the caller is to use rds_ib_cm_defer(), even if there is
- * nothing left to wait for.
+ * Return: true if the caller is to use rds_ib_cm_defer(). This is also so when
+ * the device is being removed or this module unloaded: then the work item
+ * destroys the CM IDs at once, but one after the other.
  */
 bool rds_ib_cm_must_defer(const struct rds_ib_conn *ic, enum rds_ib_state state)
 {

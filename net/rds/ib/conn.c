@@ -52,11 +52,11 @@ ALLOW_ERROR_INJECTION(rds_ib_conn_alloc, NULL);
  * @ic: the connection
  * @state: the next state
  *
- * A peer cannot cause a change that the table does not have, because the table
- * of events has no action that leads to one. Such a change is a bug of ours. It
- * is reported and refused: the old state describes what has been set up, and
- * events still find the actions for it. Above all, a connection that is CLOSED
- * is being freed and must stay CLOSED, so that events have no effect.
+ * A change of state that the table does not have is a bug of this module, and
+ * no peer can cause it: no action in the table of events leads to one. The
+ * change is reported and refused, because the old state describes what has been
+ * set up, and events must find the actions for it. Above all, a connection that
+ * is CLOSED is being freed and must stay CLOSED, so that events have no effect.
  *
  * Context: Process context. The handler mutex is held.
  */
@@ -230,11 +230,12 @@ static void rds_ib_drain_rq(struct rds_ib_conn *ic, struct ib_qp *qp)
 			     dev_name(&qp->device->dev));
 }
 
-/* In the error state, a WR is flushed after all earlier ones, so its completion
- * shows that the queue is empty. If the peer's reply arrives at this very
- * moment, the WR may be sent nevertheless. The peer does not notice it, because
- * it is an RDMA write of no bytes. If its completion does not arrive in time,
- * go on: destroying the QP stops the device as well.
+/* In the error state, a WR is flushed after all earlier ones, so the completion
+ * of the WR that is posted here shows that the queue is empty. If the peer's
+ * reply arrives at this very moment, the WR may be sent nevertheless. The peer
+ * does not notice it, because it is an RDMA write of no bytes. If its
+ * completion does not arrive in time, go on: destroying the QP stops the device
+ * as well.
  *
  * An iWARP device may refuse WRs in the error state. If it has drain functions
  * of its own, use those, although they wait without a limit.
@@ -266,7 +267,7 @@ static void rds_ib_conn_set_dropped(struct rds_ib_conn *ic)
 	spin_unlock_bh(&ic->ic_dev->dv_lock);
 }
 
-/* Does steps 1 and 2 of the list in ib.h. Returns the previous state. */
+/* Do steps 1 and 2 of the list in ib.h. Returns the previous state. */
 static enum rds_ib_state rds_ib_conn_close(struct rds_ib_conn *ic)
 {
 	enum rds_ib_state state;
@@ -288,9 +289,9 @@ static enum rds_ib_state rds_ib_conn_close(struct rds_ib_conn *ic)
 	return state;
 }
 
-/* Does step 3. While we dial, there is no connection to disconnect yet. But
- * after rdma_disconnect() the connection manager cannot bring the QP up any
- * more, even if the peer's reply arrives now.
+/* Do step 3. While we dial, there is no connection to disconnect yet. Call
+ * rdma_disconnect() nevertheless: after it, the connection manager cannot bring
+ * the QP up any more, even if the peer's reply arrives now.
  */
 static void rds_ib_conn_part(struct rds_ib_conn *ic, enum rds_ib_state state)
 {

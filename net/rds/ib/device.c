@@ -89,9 +89,9 @@ bool rds_ib_device_has(const struct ib_device *dev)
 	return has;
 }
 
-/* An interface that goes down loses its routes before its port changes state.
- * The loss of the routes may be the reason for this check, so the state of the
- * port is not enough.
+/* When an interface goes down, it loses its routes before its port changes
+ * state. The caller may check the port because a route was lost. So checking
+ * the state of the port is not enough.
  */
 static bool rds_ib_interface_is_down(const struct rdma_cm_id *id)
 {

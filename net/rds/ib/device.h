@@ -19,7 +19,8 @@ struct rds_ib_reg_qp;
  * @dv_dev: the device
  * @dv_pd: protection domain of all its QPs
  * @dv_events: handler of the asynchronous events of the device
- * @dv_renew: work item that checks the connections after a port has come up
+ * @dv_renew: work item that drops connections with missing completions after a
+ *	port has come up
  * @dv_removed: the device is being removed
  * @dv_refs: references: the client's, one for each connection and each MR, and
  *	those of tasks that use the device for a moment

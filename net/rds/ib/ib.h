@@ -16,8 +16,8 @@
  *			reassembled. Owned by the request queue (accept.c), then
  *			by a path as its offer, then by the path as its
  *			connection. There is one owner at a time, which ends the
- *			connection by rds_ib_conn_free(). It is never used
- *			again: the next attempt is another rds_ib_conn.
+ *			connection by rds_ib_conn_free(). The next attempt is
+ *			another rds_ib_conn.
  *  rds_ib_path (ip_)	the part of a path that outlives connections: pointers
  *			to the current connection and to the offer, and the last
  *			facts that the peer has sent about itself.
@@ -55,11 +55,14 @@
  *	ic_rx_lock > locks taken in deliver context, or cp_lock, or ic_tx_lock
  *	ic_rx_lock > dv_lock > ip_lock > cp_lock
  *	ic_rx_lock > dv_lock > lock of path.c
- *	mp_lock alone
+ *
+ * No other lock of RDS is taken under mp_lock, dv_reg_qp_lock, rp_lock, or the
+ * spin locks of accept.c, cm_deferred.c and mr.c.
  *
  * No CM handler takes rn_lock or cp_xmit_lock, or waits for a context that
  * holds one of them. The work item of accept.c processes the requests of peers
- * instead. Spin locks are taken with bottom halves off.
+ * instead. Spin locks are taken with bottom halves off, except rp_lock, which
+ * is only taken in process context.
  *
  * The end of a connection (rds_ib_conn_free()):
  *  1. Set the state CLOSED, under the handler mutex: CM events have no effect
@@ -70,7 +73,8 @@
  *     delayed ack are not started any more. Cancel both.
  *  3. Disconnect, which also puts the QP into the error state. If the peer's
  *     request has not been answered, reject it instead.
- *  4. Wait for all posted WRs, for a bounded time.
+ *  4. Wait for all posted WRs, for a bounded time; on some iWARP devices the
+ *     wait has no limit (rds_ib_drain()).
  *  5. Destroy the QP: the device does not access our memory any more.
  *  6. Free the CQ: no completion runs any more.
  *  7. Release all that the rings hold.

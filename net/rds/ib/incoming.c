@@ -32,7 +32,7 @@ struct rds_ib_incoming {
 	};
 };
 
-/* Longest payload that is copied; for a longer one a page costs less */
+/* Longest payload that is copied; beyond it, taking the page costs less */
 #define RDS_IB_COPY_MAX		(1024 - sizeof(struct rds_ib_incoming))
 
 static struct rds_ib_incoming *to_incoming(struct rds_incoming *inc)

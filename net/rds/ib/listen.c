@@ -4,9 +4,9 @@
  *
  * For IPv4 there is one listener, which serves all devices. For IPv6 there is
  * one listener for each address of an IB or RoCE device. The IPv6 port is also
- * that of RDS over TCP, and an iWARP device uses a real TCP port. So with one
- * listener for all IPv6 addresses, either other users would lose the port, or
- * the listener would lose the device.
+ * that of RDS over TCP, and an iWARP device uses a real TCP port. A listener
+ * for all IPv6 addresses would include iWARP devices. Then either the other
+ * users of the port would lose it, or the listener would lose the device.
  *
  * The list is updated when an address or a device has changed. If an address
  * cannot be used yet, or if its port is in use, it is checked again later.
@@ -120,7 +120,7 @@ static int rds_ib_listener_begin(struct rds_ib_listener *l)
 	return ret;
 }
 
-/* Checks whether a tentative address may become usable without an event that
+/* Check whether a tentative address may become usable without an event that
  * notifies us.
  */
 static bool rds_ib_listen_waits_for(const struct net_device *ndev,

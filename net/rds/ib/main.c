@@ -9,7 +9,8 @@
  * 2. The connections (core, when the transport is unregistered).
  * 3. Requests that have found no path, and connections that have been refused
  *    (accept.c) or wait for their port (cm_deferred.c).
- * 4. The devices, which have no users any more.
+ * 4. The devices, which have no users any more, and then the work item that
+ *    updates the listeners, which devices can queue.
  * 5. The tunables, and the workqueue.
  * 6. The pages that are kept for reuse.
  */
@@ -125,8 +126,8 @@ module_exit(rds_ib_exit);
 
 MODULE_DESCRIPTION("RDS: InfiniBand transport");
 MODULE_LICENSE("GPL");
-/* The kernel's own RDS module has no version. Without one here, DKMS would take
- * both modules for the same.
+/* The kernel's own RDS module has no version. If this one had none either, DKMS
+ * would take the two for the same.
  */
 MODULE_VERSION("0.1.0");
 MODULE_ALIAS("rds-transport-0");

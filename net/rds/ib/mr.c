@@ -76,9 +76,9 @@ static void rds_ib_mr_end(struct rds_ib_mr *im, struct rds_ib_device *d,
 	rds_ib_mr_take_down(im, d);
 }
 
-/* Check whether the device accesses a copy of the memory, as it does where a
- * mapping is a bounce buffer. The user and the device may both write at any
- * time, so there is no right moment to copy.
+/* Check whether the device accesses a copy of the memory, because the mapping
+ * uses a bounce buffer. The user and the device may both write at any time, so
+ * there is no right moment to copy.
  */
 static bool rds_ib_mr_is_apart(struct rds_ib_device *d,
 			       const struct sg_table *sgt)

@@ -24,14 +24,15 @@
  * the MRs that the device supports. A work item deallocates FRMRs that have not
  * been needed for some time, half of them at each run. If the device has no
  * FRMR left for a caller, this caller empties both pools and tries again. No
- * other caller ever waits until a pool is emptied. The pools end with the
- * device, after the last reference to it: no FRMR can be put there any more.
+ * other caller waits for that. The pools are emptied for good when the device
+ * is removed, after its last reference is put: no FRMR can be put there any
+ * more.
  *
  * On devices in software the commands are not slow. Besides, such a device
- * looks a key up before it copies. When the key has been invalidated, another
- * CPU may still be copying; only deallocation waits for that. So the pools keep
- * no FRMRs of these devices, unless net.rds.ib.mr_pool_software is set, which
- * is for tests.
+ * looks a key up before it copies, and another CPU may still be copying when
+ * the key has been invalidated; only deallocation waits for that. So the pools
+ * keep no FRMRs of these devices, unless net.rds.ib.mr_pool_software is set,
+ * which is for tests.
  */
 #include <linux/error-injection.h>
 #include <linux/random.h>
@@ -47,8 +48,8 @@
 /* A pool keeps at most 1/n of the MRs that the device supports. */
 #define RDS_IB_MR_POOL_SHARE	8
 
-/* How many of its 256 keys an FRMR uses. The others remain unused, so that a
- * random search for an unused key ends soon.
+/* How many of its 256 keys an FRMR uses at most. The others remain unused, so
+ * that a random search for an unused key ends soon.
  */
 #define RDS_IB_FRMR_KEYS	128
 
@@ -342,8 +343,8 @@ static bool rds_ib_frmr_is_idle(struct rds_ib_frmr *fm,
 	return fm->fm_state == RDS_IB_FRMR_IDLE;
 }
 
-/* Put the FRMR into its pool. Returns false if others have filled the pool in
- * the meantime.
+/* Put the FRMR into its pool. Returns false if the pool has become full in the
+ * meantime.
  */
 static bool rds_ib_frmr_keep(struct rds_ib_frmr *fm, struct rds_ib_device *d)
 {

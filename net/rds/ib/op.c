@@ -14,9 +14,9 @@
  * too early.
  *
  * If the device refuses the first work request of an operation, the operation
- * and its message are given up, and nothing else is affected. If the device has
- * already taken a part, that part proceeds and accesses the user's memory. Then
- * the connection is dropped, which ends the operation.
+ * and its message are given up, and nothing else is affected. If it refuses a
+ * later one, the connection is dropped: the device still accesses the user's
+ * memory for the parts that it has taken, until the connection has ended.
  */
 #include <linux/error-injection.h>
 

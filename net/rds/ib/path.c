@@ -80,7 +80,7 @@ bool rds_ib_path_is_conn(struct rds_ib_path *ip, const struct rds_ib_conn *ic)
  * rds_ib_path_disown() - Detach a connection from its path
  * @ic: the connection, just taken from the path, whose offer it was
  *
- * The path may be freed soon. And the end of @ic must not affect the connection
+ * The path may be freed soon, and the end of @ic must not affect the connection
  * that the path uses.
  *
  * Context: Any context. Takes dv_lock.
@@ -140,7 +140,7 @@ struct rds_ib_conn *rds_ib_path_use_offer(struct rds_ib_path *ip)
  * If the path still waits for the connection that we dialed, it does not need
  * another one, and its offer is refused.
  *
- * Context: Any context. Takes ip_lock and dv_lock; dv_lock is not held.
+ * Context: Any context. Takes ip_lock, and dv_lock after it.
  * Return: true if the path waits for the connection; false if it has given the
  * attempt up.
  */

@@ -63,7 +63,7 @@ int rds_ib_path_offer(struct rds_path *path, void *offer)
 	int ret = -ECONNRESET;
 	bool stuck;
 
-	/* On iWARP, an end cannot end its attempt before it is answered. */
+	/* On iWARP, an end cannot drop its attempt before the peer replies. */
 	stuck = ic->ic_dev->dv_dev->node_type == RDMA_NODE_RNIC;
 
 	spin_lock_bh(&ic->ic_dev->dv_lock);

@@ -5,8 +5,8 @@
  * Completions run in softirq, in order. The ack and the credits of a header are
  * processed at once. The rest is reassembled in order, and delivered, under
  * ic_rx_lock. If core stops the path, or there is no memory, buffers stay in
- * the backlog until rx_resume(). No others are posted in their place, so the
- * peer soon has to wait.
+ * the backlog until rx_resume(). When the spare slots are used up, no others
+ * are posted in their place, and the peer has to wait.
  *
  * A violation of the protocol ends the connection. Everything after it is
  * ignored.
@@ -65,11 +65,11 @@ static int rds_ib_recv_map(struct rds_ib_conn *ic, const void *data, u32 bytes,
 	return 0;
 }
 
-/* Sequence numbers only increase while a connection lasts. Core allows a peer
- * to start over, but over IB the peer does so on another connection. So a
- * message whose number is not above the last one has arrived twice, whatever
- * its flags are. No device should cause that, but soft-RoCE does when its
- * acknowledgments are late.
+/* Check whether a message has arrived twice on this connection. Core allows a
+ * peer to start its sequence numbers over, but over IB the peer does so on
+ * another connection only. So a message whose number is not above the last one
+ * is a duplicate, whatever its flags are. No device should cause that, but
+ * soft-RoCE does when its acknowledgments are late.
  */
 static bool rds_ib_recv_is_repeated(const struct rds_ib_rx *rx, u64 seq)
 {

@@ -34,8 +34,8 @@
  */
 #define RDS_IB_REG_QP_TIMEOUT	(10 * HZ)
 
-/* After so many flushes, caused by other work requests that failed, a work
- * request fails.
+/* Attempts at a work request that are flushed because another one has failed;
+ * after so many, the work request fails
  */
 #define RDS_IB_REG_QP_FLUSHES	8
 
@@ -501,8 +501,8 @@ int rds_ib_reg_qp_run(struct rds_ib_device *d, struct ib_send_wr *wr)
  * it is not retried.
  *
  * Context: Process context, may sleep. Takes dv_reg_qp_lock.
- * Return: 0 when the work request is done; otherwise an errno, and it may have
- * been done nevertheless.
+ * Return: 0 when the work request is done; otherwise an errno, and the work
+ * request may have been done nevertheless.
  */
 int rds_ib_reg_qp_run_once(struct rds_ib_device *d, struct ib_send_wr *wr)
 {

@@ -168,7 +168,8 @@ static inline u32 rds_ib_ring_covers(const struct rds_ib_ring *rg, u32 slot)
  * @wanted: the value that the administrator has set
  * @size: slots of the ring
  *
- * At most half of the ring may wait for a later work request to be signaled.
+ * The slot of an unsignaled work request is taken back when a later one that is
+ * signaled completes. At most half of the slots may wait for that.
  *
  * Context: Any context.
  * Return: n, at least 1: every n-th work request is to be signaled.

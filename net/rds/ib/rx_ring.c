@@ -183,7 +183,7 @@ static void rds_ib_rx_refused(struct rds_ib_conn *ic,
 	}
 }
 
-/* Post @nr more buffers together; fewer if there is an error. */
+/* Post @nr more buffers together. After an error, fewer are posted. */
 static int rds_ib_rx_add(struct rds_ib_conn *ic, u32 nr, gfp_t gfp)
 {
 	struct ib_recv_wr *first = NULL, **link = &first;
@@ -231,7 +231,7 @@ static void rds_ib_rx_tell(struct rds_ib_conn *ic, u32 posted)
 }
 
 /* Check whether to try again later. A peer that counts our buffers may wait for
- * the missing ones. Any other peer can do with half of the target.
+ * the missing ones. For any other peer, half of the target is enough.
  */
 static bool rds_ib_rx_try_again(const struct rds_ib_conn *ic, int err)
 {

@@ -9,8 +9,8 @@
  * If the device supports inline data, it copies a short fragment while the
  * fragment is posted. After that nothing has to be kept for the fragment, and
  * its completion does not matter. Until then the batch holds a reference to the
- * message: as soon as core regards the message as sent, its ack may arrive at
- * any time, and its sender may close the socket.
+ * message: core regards the message as sent, so nothing else keeps it if its
+ * ack arrives or its sender closes the socket.
  *
  * All other fragments are mapped. The slot of the message's last fragment holds
  * a reference to the message until the slot is completed.
@@ -251,10 +251,10 @@ static void rds_ib_tx_rewind(struct rds_ib_tx *tx)
 	tx->tx_mapped = false;
 }
 
-/* Make the slot hold the message until the slot is completed, which may not
- * happen before further messages are sent. If the slots hold too many bytes, or
- * a user waits for the completion, make sure that this batch ends with a
- * signaled work request.
+/* Make the slot hold the message until the slot is completed. Without a
+ * signaled work request, that may not be before further messages are sent. So
+ * if the slots hold too many bytes, or a user waits for the completion, end
+ * this batch with a signaled work request.
  */
 static void rds_ib_tx_hold(struct rds_ib_tx *tx, struct rds_ib_tx_slot *slot,
 			   struct rds_message *msg)
@@ -268,8 +268,9 @@ static void rds_ib_tx_hold(struct rds_ib_tx *tx, struct rds_ib_tx_slot *slot,
 		tx->tx_asks = true;
 }
 
-/* Core tries the message again later. The batched work requests must not wait
- * for that. Their completions may also free resources that the mapping needs.
+/* The fragment could not be mapped, and core tries the message again later.
+ * Post the batched work requests, which must not wait for that. Their
+ * completions may also free resources that the mapping needs.
  */
 static int rds_ib_tx_not_added(struct rds_ib_conn *ic, u8 news, int err)
 {

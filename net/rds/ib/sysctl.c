@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The tunables in /proc/sys/net/rds/ib. They exist in the first namespace, the
- * only one that has devices. A new value applies to connections that are made
- * from then on, but at once if it concerns memory.
+ * only one that has devices. New values of max_recv_allocation and mr_pool_*
+ * apply at once, those of the others to connections that are made from then on.
  */
 #include <linux/mm.h>
 #include <net/rds/compat.h>

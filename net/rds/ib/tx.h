@@ -77,7 +77,8 @@ struct rds_ib_tx_slot {
  * @tx_inline: longest SEND, header included, that the device copies
  * @tx_signal: every @tx_signal-th work request is signaled
  * @tx_unsignaled: work requests since the last signaled one
- * @tx_held: bytes of payload of the messages that slots reference since then
+ * @tx_held: bytes of payload of the messages for which slots have taken a
+ *	reference since then
  * @tx_op_piece: pieces of the current message's operation that are posted
  * @tx_op_bytes: bytes of these pieces
  * @tx_frag: fragments of the current message that have been batched
@@ -130,8 +131,8 @@ struct rds_ib_tx {
  * @ak_busy: an ack is in flight
  * @ak_due: an ack has to be sent as soon as possible
  * @ak_said: the last sequence number that we have acknowledged, in any header
- * @ak_covers: &rds_ib_tx.tx_posted when the last ack was posted: all slots
- *	handed out up to there were posted before the ack
+ * @ak_covers: value of &rds_ib_tx.tx_posted when the last ack was posted: the
+ *	slots that it counts were posted before the ack
  * @ak_later: sends an ack for messages that did not ask for one
  */
 struct rds_ib_ack {

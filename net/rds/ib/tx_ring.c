@@ -111,9 +111,9 @@ static void rds_ib_tx_put_msg(struct rds_ib_tx_slot *slot, bool arrived)
  *
  * Soft-iWARP passes the pages of an unsignaled work request to TCP and then
  * regards the request as done. TCP may still have to retransmit from these
- * pages, so their contents must not change. Neither a header, whose memory is
- * reused, nor payload that belongs to the user or is freed can guarantee that.
- * The data of a signaled work request is copied.
+ * pages, so their contents must not change. But the memory of a header is
+ * reused, and payload is freed or may be changed by the user. The data of a
+ * signaled work request is copied.
  *
  * Context: Any context.
  * Return: true if each work request with mapped data must be signaled.
@@ -313,9 +313,9 @@ static void rds_ib_send_failed(struct rds_ib_conn *ic,
 		rds_ib_op_failed(slot->ts_msg, wc->status);
 }
 
-/* The device processes work requests in order. If one fails by itself, and is
- * not flushed because of another, then the unsignaled ones before it have
- * arrived.
+/* Check whether the unsignaled work requests before a failed one have arrived.
+ * The device processes work requests in order. So they have, if this one has
+ * failed by itself and was not flushed because of another.
  */
 static bool rds_ib_send_preceded(enum ib_wc_status status)
 {

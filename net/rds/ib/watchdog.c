@@ -7,18 +7,19 @@
  * On a connection that is UP, the device should complete every posted WR in the
  * end: it retransmits until it gives up. But some devices forget a WR if
  * packets are lost at the wrong moment. So while completions are outstanding,
- * the watchdog checks whether any arrive. If none is outstanding, but WRs that
- * did not request one have been posted, the watchdog sends an ack. The
- * completion of the ack covers these WRs, and releases the messages that they
- * hold. On a connection where nothing is sent, the watchdog does not run.
+ * the watchdog checks whether any arrive. If none is outstanding, but WRs have
+ * been posted since its last check, some of these may not have requested one:
+ * the watchdog sends an ack. The completion of the ack covers these WRs, and
+ * releases the messages that they hold. On a connection where nothing is sent,
+ * the watchdog does not run.
  *
  * A peer that does not read for so long is treated as gone, too. No message is
  * lost: the peer accepts no other connection before it reads again.
  */
 #include "ib.h"
 
-/* Checks in a row without any completion until the connection is dropped. They
- * take longer than all retransmissions of the device.
+/* Checks in a row without any completion until the connection is dropped. So
+ * many checks take longer than all retransmissions of the device.
  */
 #define RDS_IB_WATCHDOG_STALLS	3
 
