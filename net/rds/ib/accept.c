@@ -112,7 +112,7 @@ static bool rds_ib_accept_queue(struct rds_ib_conn *ic)
 	return room;
 }
 
-static int rds_ib_accept_no(struct rdma_cm_id *id)
+static int rds_ib_accept_reject(struct rdma_cm_id *id)
 {
 	u32 reason = RDS_IB_REJECT_INCOMPAT;
 
@@ -136,7 +136,7 @@ int rds_ib_accept_request(struct rdma_cm_id *id,
 	struct rds_ib_conn *ic = rds_ib_conn_alloc();
 
 	if (!ic)
-		return rds_ib_accept_no(id);
+		return rds_ib_accept_reject(id);
 
 	ic->ic_responder = param->responder_resources;
 	ic->ic_initiator = param->initiator_depth;
@@ -158,7 +158,7 @@ int rds_ib_accept_request(struct rdma_cm_id *id,
 	ic->ic_id = NULL;
 no:
 	rds_ib_conn_free(ic);
-	return rds_ib_accept_no(id);
+	return rds_ib_accept_reject(id);
 }
 
 /**

@@ -72,7 +72,7 @@ static void rds_ib_offer_credits(struct rds_ib_conn *ic)
  * implementation uses it in a REP, but not in a REQ. Other peers must not
  * receive it at all: see rds_ib_ack_now().
  */
-static u64 rds_ib_say_received(const struct rds_ib_conn *ic)
+static u64 rds_ib_received_seq(const struct rds_ib_conn *ic)
 {
 	if (ic->ic_state != RDS_IB_OFFERED || !ic->ic_priv.ours)
 		return 0;
@@ -92,7 +92,7 @@ static void rds_ib_priv_fill(struct rds_ib_conn *ic, void *buf,
 		.minors		= RDS_IB_MINORS,
 		.tos		= path->tos,
 		.ours		= true,
-		.ack_seq	= rds_ib_say_received(ic),
+		.ack_seq	= rds_ib_received_seq(ic),
 		.credits	= ic->ic_credits_told,
 		.epoch		= path->epoch,
 	};
@@ -180,8 +180,8 @@ failed:
 	rds_ib_drop(ic, RDS_DROP_CONNECT_FAILED);
 }
 
-static bool rds_ib_cm_read_answer(struct rds_ib_conn *ic,
-				  const struct rdma_conn_param *param)
+static bool rds_ib_cm_read_reply(struct rds_ib_conn *ic,
+				 const struct rdma_conn_param *param)
 {
 	bool v6 = rds_ib_is_v6(ic->ic_ip->ip_path);
 
@@ -203,7 +203,7 @@ static void rds_ib_cm_come_up(struct rds_ib_conn *ic,
 	struct rds_ib_path *ip = ic->ic_ip;
 
 	if (ic->ic_state == RDS_IB_DIALING) {
-		if (!rds_ib_cm_read_answer(ic, &event->param.conn)) {
+		if (!rds_ib_cm_read_reply(ic, &event->param.conn)) {
 			rds_ib_drop(ic, RDS_DROP_PROTOCOL);
 			return;
 		}
@@ -380,7 +380,7 @@ int rds_ib_dial(struct rds_ib_path *ip)
 }
 
 /* Accept the peer's request. The handler mutex is held. */
-static int rds_ib_answer(struct rds_ib_conn *ic)
+static int rds_ib_reply(struct rds_ib_conn *ic)
 {
 	struct rdma_conn_param param;
 	u8 buf[RDS_IB_PRIV_MAX];
@@ -418,7 +418,7 @@ int rds_ib_accept(struct rds_ib_path *ip, struct rds_ib_conn *ic)
 	int ret;
 
 	rds_ib_conn_lock(ic);
-	ret = rds_ib_answer(ic);
+	ret = rds_ib_reply(ic);
 	rds_ib_conn_unlock(ic);
 	if (ret) {
 		rds_ib_path_set_conn(ip, NULL);

@@ -293,7 +293,8 @@ static enum rds_ib_state rds_ib_conn_close(struct rds_ib_conn *ic)
  * rdma_disconnect() nevertheless: after it, the connection manager cannot bring
  * the QP up any more, even if the peer's reply arrives now.
  */
-static void rds_ib_conn_part(struct rds_ib_conn *ic, enum rds_ib_state state)
+static void rds_ib_conn_disconnect(struct rds_ib_conn *ic,
+				   enum rds_ib_state state)
 {
 	u32 reason = RDS_IB_REJECT_INCOMPAT;
 
@@ -321,7 +322,7 @@ void rds_ib_conn_free(struct rds_ib_conn *ic)
 		state = rds_ib_conn_close(ic);
 		defer = rds_ib_cm_must_defer(ic, state);
 		if (!defer)
-			rds_ib_conn_part(ic, state);
+			rds_ib_conn_disconnect(ic, state);
 		if (ic->ic_id->qp) {
 			rds_ib_drain(ic);
 			rdma_destroy_qp(ic->ic_id);

@@ -80,8 +80,8 @@ static void rds_ib_mr_end(struct rds_ib_mr *im, struct rds_ib_device *d,
  * uses a bounce buffer. The user and the device may both write at any time, so
  * there is no right moment to copy.
  */
-static bool rds_ib_mr_is_apart(struct rds_ib_device *d,
-			       const struct sg_table *sgt)
+static bool rds_ib_mr_is_bounced(struct rds_ib_device *d,
+				 const struct sg_table *sgt)
 {
 	struct ib_device *dev = d->dv_dev;
 	struct scatterlist *sg;
@@ -112,7 +112,7 @@ static noinline int rds_ib_mr_map_pages(struct rds_ib_mr *im,
 	if (ret)
 		return ret;
 	im->im_mapped = true;
-	return rds_ib_mr_is_apart(d, &im->im_sgt) ? -EOPNOTSUPP : 0;
+	return rds_ib_mr_is_bounced(d, &im->im_sgt) ? -EOPNOTSUPP : 0;
 }
 
 ALLOW_ERROR_INJECTION(rds_ib_mr_map_pages, ERRNO);

@@ -24,8 +24,8 @@ static void rds_ib_recv_broken(struct rds_ib_conn *ic,
 }
 
 /* Process the ack and the credits of a header. */
-static void rds_ib_recv_news(struct rds_ib_conn *ic,
-			     const struct rds_header *hdr)
+static void rds_ib_recv_header(struct rds_ib_conn *ic,
+			       const struct rds_header *hdr)
 {
 	u64 ack = be64_to_cpu(hdr->h_ack);
 
@@ -205,7 +205,7 @@ static void rds_ib_recv_good(struct rds_ib_conn *ic,
 	}
 
 	slot->rb_bytes = bytes;
-	rds_ib_recv_news(ic, slot->rb_hdr);
+	rds_ib_recv_header(ic, slot->rb_hdr);
 	if (list_empty(&rx->rx_backlog) && !rx->rx_stopped &&
 	    !rds_ib_recv_take(ic, slot)) {
 		rds_ib_rx_give_back(ic, slot);

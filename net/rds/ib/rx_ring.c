@@ -213,7 +213,7 @@ static int rds_ib_rx_add(struct rds_ib_conn *ic, u32 nr, gfp_t gfp)
 	return err;
 }
 
-static void rds_ib_rx_tell(struct rds_ib_conn *ic, u32 posted)
+static void rds_ib_rx_advertise(struct rds_ib_conn *ic, u32 posted)
 {
 	const struct rds_ib_credits *cr = &ic->ic_credits;
 	bool last;
@@ -267,7 +267,7 @@ void rds_ib_rx_refill(struct rds_ib_conn *ic, gfp_t gfp)
 		return;
 
 	ret = rds_ib_rx_add(ic, rx->rx_target - before, gfp | __GFP_NOWARN);
-	rds_ib_rx_tell(ic, rx->rx_posted - before);
+	rds_ib_rx_advertise(ic, rx->rx_posted - before);
 	if (rds_ib_rx_try_again(ic, ret))
 		rds_path_kick(ic->ic_ip->ip_path, RDS_KICK_RX_LATER);
 }

@@ -317,7 +317,7 @@ static void rds_ib_send_failed(struct rds_ib_conn *ic,
  * The device processes work requests in order. So they have, if this one has
  * failed by itself and was not flushed because of another.
  */
-static bool rds_ib_send_preceded(enum ib_wc_status status)
+static bool rds_ib_earlier_arrived(enum ib_wc_status status)
 {
 	return status != IB_WC_WR_FLUSH_ERR;
 }
@@ -347,7 +347,7 @@ void rds_ib_send_done(struct ib_cq *cq, struct ib_wc *wc)
 		rds_ib_send_failed(ic, slot, wc);
 	nr = rds_ib_ring_covers(&tx->tx_ring, slot - tx->tx_slots);
 	while (nr--)
-		rds_ib_tx_put(ic, nr ? rds_ib_send_preceded(wc->status) : ok);
+		rds_ib_tx_put(ic, nr ? rds_ib_earlier_arrived(wc->status) : ok);
 	if (ok)
 		rds_ib_tx_unstall(ic);
 	else
