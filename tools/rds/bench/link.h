@@ -2,8 +2,8 @@
 /*
  * Socket families to compare, behind a common set of calls. The server listens
  * and gets a name, which it sends to the client. The client dials that name and
- * gets a name of its own, which it sends to the server. The server answers that
- * name.
+ * gets a name of its own, which it sends to the server. The server then
+ * connects its socket to that name, or accepts the connection.
  */
 #ifndef RDS_BENCH_LINK_H
 #define RDS_BENCH_LINK_H

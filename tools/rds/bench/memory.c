@@ -3,10 +3,10 @@
  * Workloads without a copy. The server registers memory of the size of one
  * message, and the client writes to it (workload "write") or reads it ("read").
  * Or the client sends messages from its own memory with MSG_ZEROCOPY ("lend").
- * In each case the side that gets the data checks it, and the other side waits
- * for a word from it before it continues. The time is measured from one
- * transfer to the next. The client overwrites lent memory as soon as the kernel
- * reports it free. This must not change what the server receives.
+ * In each case the side that gets the data checks it and sends a word. The
+ * other side waits for the word before it continues. The time is measured from
+ * one transfer to the next. The client overwrites lent memory as soon as the
+ * kernel reports it free. This must not change what the server receives.
  */
 #include <err.h>
 #include <errno.h>

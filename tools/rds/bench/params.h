@@ -15,7 +15,7 @@
 #define NAME_SIZE	16
 #define PARAMS_TEXT	512
 
-/* When a receiver runs that a message has woken */
+/* When a receiver runs after a message has woken it */
 enum receiver {
 	RECEIVER_ANY,		/* when the scheduler decides */
 	RECEIVER_EAGER,		/* at once, before the sender continues */

@@ -85,7 +85,8 @@ static void run_client(struct worker *worker)
 /*
  * On one CPU, a message may or may not make the scheduler switch to its
  * receiver, depending on what ran before. That changes the rate by a third. So
- * rates to be compared must be measured with the same one of the two selected.
+ * rates can be compared only if both were measured with RECEIVER_EAGER, or both
+ * with RECEIVER_LAZY.
  */
 static void set_receiver(const struct params *params)
 {
