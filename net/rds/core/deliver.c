@@ -3,13 +3,20 @@
  * Delivery of received messages to sockets.
  *
  * A transport calls rds_deliver() in deliver context (transport.h), serially
- * for each path, and passes its reference to the message. rds_deliver() drops
- * duplicates and messages for ports that no socket has bound. For a ping it
- * notes a pong, which the path's work item sends. Handshake frames
- * (multipath.c) and software RDMA frames (sw_request.c) are processed and
- * released. All other messages go to the receive queue of the socket, which
- * never refuses one (rds(7), "Message Receipt"). If the queue becomes too long,
- * the port is marked congested instead.
+ * for each path, and passes its reference to the message. rds_deliver()
+ * determines once of which kind the message is (enum rds_deliver_kind), and
+ * calls the function for that kind:
+ *
+ *   handshake	probe.c processes it, and judges its sequence number
+ *   frame	software RDMA, without a sequence number: sw_request.c
+ *		processes it
+ *   ping	if it is no duplicate, a pong is noted, which the path's work
+ *		item sends
+ *   data	if it is no duplicate, it goes to the receive queue of the
+ *		socket that has bound the port
+ *
+ * The receive queue never refuses a message (rds(7), "Message Receipt"). If the
+ * queue becomes too long, the port is marked congested instead.
  *
  * If a peer keeps sending to congested ports, core stops reading the path
  * (rx_hold.c).
@@ -35,6 +42,13 @@
 #include "sw_response.h"
 
 #include <trace/events/rds.h>
+
+enum rds_deliver_kind {
+	RDS_DELIVER_HANDSHAKE,
+	RDS_DELIVER_FRAME,
+	RDS_DELIVER_PING,
+	RDS_DELIVER_DATA,
+};
 
 /**
  * rds_rx_batch_end() - Wake the last receiver of a batch and end the batch
@@ -167,24 +181,6 @@ static bool rds_deliver_to_sock(struct rds_path *path, struct rds_sock *rs,
 	return go_on;
 }
 
-static void rds_deliver_ping(struct rds_path *path, struct rds_incoming *inc)
-{
-	struct rds_net *rn = to_cpath(path)->cp_conn->c_rn;
-
-	if (!READ_ONCE(rn->rn_sysctl.ping_enable)) {
-		rds_stat_inc(rn, recv_drop_no_sock);
-		rds_deliver_drop(path, inc, RDS_MSG_PING_OFF);
-		return;
-	}
-
-	rds_stat_inc(rn, recv_ping);
-	if (inc->i_sport && !rds_pong_add(to_cpath(path), inc->i_sport)) {
-		rds_deliver_drop(path, inc, RDS_MSG_PING_LIMIT);
-		return;
-	}
-	rds_incoming_put(inc);
-}
-
 /* A stock peer may restart its sequence numbers on a live connection. It then
  * sends new messages without RDS_FLAG_RETRANSMITTED. Loopback and peers that
  * run this implementation never restart them on a live connection.
@@ -212,12 +208,33 @@ static void rds_deliver_follow_restart(struct rds_cpath *cp)
 		WRITE_ONCE(cp->cp_pub.next_rx_seq, 1);
 }
 
-static bool rds_deliver_is_handshake(const struct rds_cpath *cp,
-				     const struct rds_incoming *inc)
+/* Note that the peer has sent something. For handshake frames,
+ * rds_deliver_handshake() does this.
+ */
+static void rds_deliver_heard(struct rds_cpath *cp)
 {
-	return rds_cpath_can(cp, RDS_CAP_HANDSHAKE) &&
-	       (rds_handshake_is_probe(inc->i_sport, inc->i_dport) ||
-		rds_handshake_is_reply(inc->i_sport, inc->i_dport));
+	if (unlikely(rds_cpath_heard(cp)))
+		rds_cong_make_good(cp);
+	if (rds_cpath_can(cp, RDS_CAP_HANDSHAKE))
+		rds_deliver_follow_restart(cp);
+}
+
+/* Check that a numbered message is the next one, and expect the one after it.
+ * Takes over the reference to a message that must not be delivered.
+ */
+static bool rds_deliver_admit(struct rds_cpath *cp, struct rds_incoming *inc)
+{
+	rds_deliver_heard(cp);
+	if (rds_deliver_is_dup(cp, inc)) {
+		rds_deliver_drop(&cp->cp_pub, inc, RDS_MSG_OLD_SEQ);
+		return false;
+	}
+	WRITE_ONCE(cp->cp_pub.next_rx_seq, inc->i_seq + 1);
+	if (unlikely(cp->cp_sw.so_failed) && rds_sw_bars(cp, inc)) {
+		rds_deliver_drop(&cp->cp_pub, inc, RDS_MSG_OP_FAILED);
+		return false;
+	}
+	return true;
 }
 
 /* The messages behind the handshake frame may be for sockets that reply to
@@ -243,6 +260,63 @@ static bool rds_deliver_handshake(struct rds_cpath *cp,
 	return !turn;
 }
 
+static void rds_deliver_frame(struct rds_cpath *cp, struct rds_incoming *inc)
+{
+	rds_deliver_heard(cp);
+	rds_sw_receive(cp, inc);
+	rds_incoming_put(inc);
+}
+
+static void rds_deliver_ping(struct rds_cpath *cp, struct rds_incoming *inc)
+{
+	struct rds_net *rn = cp->cp_conn->c_rn;
+
+	if (!rds_deliver_admit(cp, inc))
+		return;
+	if (!READ_ONCE(rn->rn_sysctl.ping_enable)) {
+		rds_stat_inc(rn, recv_drop_no_sock);
+		rds_deliver_drop(&cp->cp_pub, inc, RDS_MSG_PING_OFF);
+		return;
+	}
+
+	rds_stat_inc(rn, recv_ping);
+	if (inc->i_sport && !rds_pong_add(cp, inc->i_sport)) {
+		rds_deliver_drop(&cp->cp_pub, inc, RDS_MSG_PING_LIMIT);
+		return;
+	}
+	rds_incoming_put(inc);
+}
+
+static bool rds_deliver_data(struct rds_cpath *cp, struct rds_incoming *inc,
+			     struct rds_rx_batch *batch)
+{
+	struct rds_path *path = &cp->cp_pub;
+	struct rds_sock *rs;
+
+	if (!rds_deliver_admit(cp, inc))
+		return true;
+	rs = rds_bind_lookup(cp->cp_conn->c_rn, &path->laddr,
+			     rds_addr_scope(&path->laddr, path->ifindex),
+			     inc->i_dport);
+	if (!rs) {
+		rds_deliver_drop(path, inc, RDS_MSG_NO_SOCK);
+		return true;
+	}
+	return rds_deliver_to_sock(path, rs, inc, batch);
+}
+
+static enum rds_deliver_kind
+rds_deliver_classify(const struct rds_cpath *cp, const struct rds_incoming *inc)
+{
+	if (rds_cpath_can(cp, RDS_CAP_HANDSHAKE) &&
+	    unlikely(rds_handshake_is_probe(inc->i_sport, inc->i_dport) ||
+		     rds_handshake_is_reply(inc->i_sport, inc->i_dport)))
+		return RDS_DELIVER_HANDSHAKE;
+	if (unlikely(!inc->i_seq) && rds_sw_is_frame(cp, inc))
+		return RDS_DELIVER_FRAME;
+	return inc->i_dport ? RDS_DELIVER_DATA : RDS_DELIVER_PING;
+}
+
 /**
  * rds_deliver() - Deliver a received message
  * @path: the path on which the message arrived
@@ -259,7 +333,6 @@ bool rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 {
 	struct module *owner = inc->i_ops->owner;
 	struct rds_cpath *cp = to_cpath(path);
-	struct rds_sock *rs;
 
 	/* If the transport is being unloaded, free() cannot be called later. */
 	if (owner && !try_module_get(owner)) {
@@ -267,40 +340,17 @@ bool rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 		return true;
 	}
 
-	if (unlikely(rds_deliver_is_handshake(cp, inc)))
+	switch (rds_deliver_classify(cp, inc)) {
+	case RDS_DELIVER_HANDSHAKE:
 		return rds_deliver_handshake(cp, inc);
-	if (unlikely(rds_cpath_heard(cp)))
-		rds_cong_make_good(cp);
-
-	if (rds_cpath_can(cp, RDS_CAP_HANDSHAKE))
-		rds_deliver_follow_restart(cp);
-	/* Software RDMA frames have no sequence number. */
-	if (unlikely(!inc->i_seq) && rds_sw_receive(cp, inc)) {
-		rds_incoming_put(inc);
+	case RDS_DELIVER_FRAME:
+		rds_deliver_frame(cp, inc);
 		return true;
-	}
-	if (rds_deliver_is_dup(cp, inc)) {
-		rds_deliver_drop(path, inc, RDS_MSG_OLD_SEQ);
+	case RDS_DELIVER_PING:
+		rds_deliver_ping(cp, inc);
 		return true;
+	default:
+		return rds_deliver_data(cp, inc, batch);
 	}
-	WRITE_ONCE(cp->cp_pub.next_rx_seq, inc->i_seq + 1);
-	if (unlikely(cp->cp_sw.so_failed) && rds_sw_bars(cp, inc)) {
-		rds_deliver_drop(path, inc, RDS_MSG_OP_FAILED);
-		return true;
-	}
-
-	if (!inc->i_dport) {
-		rds_deliver_ping(path, inc);
-		return true;
-	}
-
-	rs = rds_bind_lookup(cp->cp_conn->c_rn, &path->laddr,
-			     rds_addr_scope(&path->laddr, path->ifindex),
-			     inc->i_dport);
-	if (!rs) {
-		rds_deliver_drop(path, inc, RDS_MSG_NO_SOCK);
-		return true;
-	}
-	return rds_deliver_to_sock(path, rs, inc, batch);
 }
 EXPORT_SYMBOL_GPL(rds_deliver);

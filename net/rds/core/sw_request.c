@@ -425,36 +425,50 @@ static int rds_sw_completed(struct rds_cpath *cp, struct rds_incoming *inc,
 }
 
 /**
- * rds_sw_receive() - Process a software RDMA frame
+ * rds_sw_is_frame() - Check whether a received message is a software RDMA frame
  * @cp: the path that it arrived on
- * @inc: the received frame or message, without a sequence number; the caller
- *	keeps its reference
+ * @inc: the received message
  *
- * Ignore software RDMA frames unless the peer has advertised software RDMA on
- * this connection. If the frame breaks the protocol, or there is no memory to
- * process it, drop the connection. The peer then treats its operations as
- * dropped.
+ * A message without a sequence number that has the extension header of a frame
+ * is one only if the peer has advertised software RDMA on this connection.
  *
  * Context: Deliver context, serial per path.
- * Return: true if @inc is such a frame and has been processed; false if it is
- * to be handled as an ordinary message.
+ * Return: true if rds_sw_receive() is to process it; false if it is an ordinary
+ * message.
  */
-bool rds_sw_receive(struct rds_cpath *cp, struct rds_incoming *inc)
+bool rds_sw_is_frame(const struct rds_cpath *cp, const struct rds_incoming *inc)
 {
-	struct rds_sw_frame says;
+	struct rds_sw_frame frame;
+
+	return !inc->i_seq && cp->cp_sw.so_known &&
+	       rds_sw_frame_read(inc->i_exthdr, &frame);
+}
+
+/**
+ * rds_sw_receive() - Process a software RDMA frame
+ * @cp: the path that it arrived on
+ * @inc: the frame, for which rds_sw_is_frame() is true; the caller keeps its
+ *	reference
+ *
+ * If the frame breaks the protocol, or there is no memory to process it, drop
+ * the connection. The peer then treats its operations as dropped.
+ *
+ * Context: Deliver context, serial per path.
+ */
+void rds_sw_receive(struct rds_cpath *cp, struct rds_incoming *inc)
+{
+	struct rds_sw_frame frame;
 	int ret;
 
-	if (!cp->cp_sw.so_known ||
-	    !rds_sw_frame_read(inc->i_exthdr, &says))
-		return false;
-	if (says.sf_kind == RDS_SW_RESPONSE)
-		ret = rds_sw_completed(cp, inc, &says);
+	if (!rds_sw_frame_read(inc->i_exthdr, &frame))
+		return;
+	if (frame.sf_kind == RDS_SW_RESPONSE)
+		ret = rds_sw_completed(cp, inc, &frame);
 	else
-		ret = rds_sw_requested(cp, inc, &says);
+		ret = rds_sw_requested(cp, inc, &frame);
 	if (ret)
 		rds_path_drop(&cp->cp_pub, ret == -ENOMEM ?
 			      RDS_DROP_NO_MEMORY : RDS_DROP_PROTOCOL);
-	return true;
 }
 
 /**

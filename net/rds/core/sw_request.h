@@ -69,7 +69,9 @@ struct rds_sw {
 
 bool rds_sw_waits(struct rds_cpath *cp, const struct rds_message *msg);
 int rds_sw_xmit(struct rds_cpath *cp, struct rds_message *msg);
-bool rds_sw_receive(struct rds_cpath *cp, struct rds_incoming *inc);
+bool rds_sw_is_frame(const struct rds_cpath *cp,
+		     const struct rds_incoming *inc);
+void rds_sw_receive(struct rds_cpath *cp, struct rds_incoming *inc);
 void rds_sw_listen(struct rds_cpath *cp);
 long rds_sw_watch(struct rds_cpath *cp);
 void rds_sw_reset(struct rds_cpath *cp);
