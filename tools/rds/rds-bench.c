@@ -373,11 +373,11 @@ static void serve(int listener, const char *local)
 	pid_t pid;
 
 	do {
-		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-		if (fd < 0) {
-			warn("accept");
-			continue;
-		}
+		do {
+			fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+			if (fd < 0)
+				warn("accept");
+		} while (fd < 0);
 		fflush(NULL);
 		pid = fork();
 		if (pid < 0)

@@ -15,6 +15,14 @@ static void copy_twice(int fd, void *bytes, size_t size)
 		err(2, "copy");
 }
 
+static bool copies_go_on(const struct params *params,
+			 const struct tally *total)
+{
+	if (params->count)
+		return total->measured < params->count;
+	return time_now() - total->begin < params->duration * NSEC_PER_SEC;
+}
+
 void copies_run(const struct params *params, struct tally *total)
 {
 	void *bytes = worker_memory(params->size);
@@ -28,11 +36,10 @@ void copies_run(const struct params *params, struct tally *total)
 	for (i = 0; i < params->warmup; i++)
 		copy_twice(fd, bytes, params->size);
 	total->begin = time_now();
-	for (i = 0; i < params->count; i++)
+	for (; copies_go_on(params, total); total->measured++)
 		copy_twice(fd, bytes, params->size);
 	total->end = time_now();
-	total->measured = params->count;
-	total->sent = params->warmup + params->count;
+	total->sent = params->warmup + total->measured;
 	total->received = total->sent;
 	total->bytes = total->received * params->size;
 	close(fd);

@@ -14,7 +14,6 @@
 
 #include "bench/worker.h"
 
-#define NSEC_PER_SEC 1000000000LL
 #define WATCH_NS (NSEC_PER_SEC / 5)
 
 static volatile sig_atomic_t given_up;

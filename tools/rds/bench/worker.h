@@ -16,6 +16,8 @@
 #include "bench/params.h"
 #include "bench/tally.h"
 
+#define NSEC_PER_SEC 1000000000LL
+
 enum side {
 	SIDE_CLIENT,
 	SIDE_SERVER,
