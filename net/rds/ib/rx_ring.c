@@ -151,7 +151,10 @@ static struct rds_ib_rx_slot *rds_ib_rx_prepare(struct rds_ib_conn *ic,
 	int ret;
 
 	if (list_empty(&rx->rx_spare)) {
-		if (rx->rx_slots >= rx->rx_max)
+		/* The backlog must not grow: do not allocate slots to replace
+		 * its buffers.
+		 */
+		if (rx->rx_slots >= rx->rx_max || !list_empty(&rx->rx_backlog))
 			return ERR_PTR(-ENOSPC);
 		ret = rds_ib_rx_add_chunk(ic, gfp);
 		if (ret)
@@ -260,12 +263,6 @@ void rds_ib_rx_refill(struct rds_ib_conn *ic, gfp_t gfp)
 	if (ic->ic_closing ||
 	    before + rds_ib_rx_batch(rx->rx_target) > rx->rx_target)
 		return;
-	/* The backlog must not grow: do not allocate slots to replace its
-	 * buffers.
-	 */
-	if (!list_empty(&rx->rx_backlog) && list_empty(&rx->rx_spare))
-		return;
-
 	ret = rds_ib_rx_add(ic, rx->rx_target - before, gfp | __GFP_NOWARN);
 	rds_ib_rx_advertise(ic, rx->rx_posted - before);
 	if (rds_ib_rx_try_again(ic, ret))
