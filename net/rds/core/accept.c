@@ -257,10 +257,11 @@ static int rds_accept_knock(struct rds_conn *conn)
 	struct rds_cpath *cp = rds_conn_path(conn, 0);
 	enum rds_path_state state;
 
-	WRITE_ONCE(conn->c_called_at, jiffies);
-	WRITE_ONCE(conn->c_called, true);
+	WRITE_ONCE(conn->c_knocked_at, jiffies);
+	WRITE_ONCE(conn->c_knocked, true);
 	/* Either the path is seen DOWN here, or the work item that takes it
-	 * down sees the knock. Pairs with the barrier in rds_conn_is_left().
+	 * down sees the knock. Pairs with the barrier in
+	 * rds_conn_is_unneeded().
 	 */
 	smp_mb();
 	state = rds_cpath_state(cp);

@@ -29,7 +29,7 @@
  *   one.
  *
  * If the peer may have read the first map of another path late, path 0 sends
- * our newest map again (rds_cong_make_good()).
+ * our newest map again (rds_cong_resend_map()).
  *
  * Locks: rs_recv_lock > cm_lock; rs_recv_lock > rn_cong_lock. All are taken
  * with bottom halves disabled.
@@ -293,7 +293,7 @@ u64 rds_cong_watched(struct rds_sock *rs, bool *on)
 }
 
 /**
- * rds_cong_make_good() - Send the map again after a path's map was read late
+ * rds_cong_resend_map() - Send the map again after a path's map was read late
  * @cp: the path; the peer may have read its first map only just now
  *
  * If @cp is not path 0, and the map has changed since @cp sent it, path 0 sends
@@ -301,7 +301,7 @@ u64 rds_cong_watched(struct rds_sock *rs, bool *on)
  *
  * Context: Any; locks of the transport may be held.
  */
-void rds_cong_make_good(struct rds_cpath *cp)
+void rds_cong_resend_map(struct rds_cpath *cp)
 {
 	struct rds_conn *conn = cp->cp_conn;
 	struct rds_cpath *first = rds_conn_path(conn, 0);
@@ -344,7 +344,7 @@ void rds_deliver_cong_map(struct rds_path *path, const void *map, u32 len)
 	u64 freed = 0;
 
 	if (unlikely(rds_cpath_heard(cp)))
-		rds_cong_make_good(cp);
+		rds_cong_resend_map(cp);
 	if (len != RDS_CONG_MAP_BYTES)
 		return;
 

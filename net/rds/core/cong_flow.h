@@ -13,7 +13,7 @@ void rds_cong_settle(struct rds_sock *rs);
 __poll_t rds_cong_poll(struct rds_sock *rs, __poll_t asked);
 void rds_cong_monitor(struct rds_sock *rs, bool on, u64 watch);
 u64 rds_cong_watched(struct rds_sock *rs, bool *on);
-void rds_cong_make_good(struct rds_cpath *cp);
+void rds_cong_resend_map(struct rds_cpath *cp);
 
 /**
  * rds_cong_send_again() - Note that a socket sends again

@@ -67,8 +67,8 @@ enum rds_fan {
  *	local socket has used is destroyed when it is disconnected
  * @c_hash: hash of its addresses, the same at both ends; see rds_mp_pick()
  * @c_is_lower: our address is the lower of the two
- * @c_called: the peer has knocked: it has asked us to dial
- * @c_called_at: when it did so last, in jiffies
+ * @c_knocked: the peer has knocked: it has asked us to dial
+ * @c_knocked_at: when it did so last, in jiffies
  * @c_handshake_wait_at: when a sender first waited for the peer's handshake, in
  *	jiffies; 0 if none has
  * @c_rx_held: bytes of memory held by unread messages that arrived for a port
@@ -125,8 +125,8 @@ struct rds_conn {
 	bool			c_used;
 	bool			c_evicted;
 	bool			c_forgotten;
-	bool			c_called;
-	unsigned long		c_called_at;
+	bool			c_knocked;
+	unsigned long		c_knocked_at;
 	unsigned long		c_handshake_wait_at;
 	atomic_long_t		c_rx_held;
 	u32			c_hash;

@@ -37,14 +37,14 @@ static bool rds_conn_was_up(const struct rds_conn *conn)
 }
 
 /**
- * rds_conn_is_unborn() - Check whether a used connection was never UP
+ * rds_conn_was_never_up() - Check whether a used connection was never UP
  * @conn: the connection
  *
  * Context: Any.
  * Return: true if a socket of this host has used the connection, it has a wire,
  * and it has never been UP.
  */
-bool rds_conn_is_unborn(const struct rds_conn *conn)
+bool rds_conn_was_never_up(const struct rds_conn *conn)
 {
 	return !rds_conn_loops(conn) && READ_ONCE(conn->c_used) &&
 	       !rds_conn_was_up(conn);
@@ -81,13 +81,13 @@ static unsigned int rds_conn_nr_probes(const struct rds_conn *conn)
 bool rds_conn_is_abandoned(const struct rds_conn *conn, unsigned int own)
 {
 	/* A probe is counted after its reference is taken, until it is put. */
-	return rds_conn_is_unborn(conn) &&
+	return rds_conn_was_never_up(conn) &&
 	       refcount_read(&conn->c_refs) <=
 			1 + own + rds_conn_nr_probes(conn);
 }
 
 /**
- * rds_conn_is_left() - Check whether no local user needs the connection
+ * rds_conn_is_unneeded() - Check whether no local user needs the connection
  * @conn: the connection, with a wire
  *
  * Context: Process context, from the work item of one of its paths, which holds
@@ -95,7 +95,7 @@ bool rds_conn_is_abandoned(const struct rds_conn *conn, unsigned int own)
  * Return: true if no socket of this host has used the connection, or if it is
  * abandoned.
  */
-bool rds_conn_is_left(const struct rds_conn *conn)
+bool rds_conn_is_unneeded(const struct rds_conn *conn)
 {
 	/* The path's state is stored before the references are read, and
 	 * before the caller checks whether the peer has knocked. Pairs with the

@@ -5,9 +5,9 @@
 
 #include "conn.h"
 
-bool rds_conn_is_unborn(const struct rds_conn *conn);
+bool rds_conn_was_never_up(const struct rds_conn *conn);
 bool rds_conn_is_abandoned(const struct rds_conn *conn, unsigned int own);
-bool rds_conn_is_left(const struct rds_conn *conn);
+bool rds_conn_is_unneeded(const struct rds_conn *conn);
 void rds_conn_reap_later(struct rds_net *rn);
 void rds_conn_sweep_later(struct rds_net *rn);
 

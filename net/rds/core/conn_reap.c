@@ -281,7 +281,7 @@ static void rds_conn_reap_work(struct work_struct *work)
 	list_for_each_entry_safe(conn, next, &rn->rn_conn_list, c_item) {
 		if (rds_conn_take_reapable(conn))
 			list_add_tail(&conn->c_reap_item, &reapable);
-		else if (rds_conn_is_unborn(conn))
+		else if (rds_conn_was_never_up(conn))
 			unborn = true;
 	}
 	mutex_unlock(&rn->rn_lock);

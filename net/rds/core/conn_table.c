@@ -92,9 +92,9 @@ static u32 rds_conn_hash(const struct rds_conn_key *key, bool is_lower)
 
 static void rds_conn_init_sw(struct rds_sw *so)
 {
-	spin_lock_init(&so->so_lock);
-	INIT_LIST_HEAD(&so->so_ops);
-	INIT_LIST_HEAD(&so->so_responses);
+	spin_lock_init(&so->sw_lock);
+	INIT_LIST_HEAD(&so->sw_ops);
+	INIT_LIST_HEAD(&so->sw_responses);
 }
 
 static void rds_conn_init_path(struct rds_conn *conn, struct rds_cpath *cp,

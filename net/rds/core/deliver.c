@@ -214,7 +214,7 @@ static void rds_deliver_follow_restart(struct rds_cpath *cp)
 static void rds_deliver_heard(struct rds_cpath *cp)
 {
 	if (unlikely(rds_cpath_heard(cp)))
-		rds_cong_make_good(cp);
+		rds_cong_resend_map(cp);
 	if (rds_cpath_can(cp, RDS_CAP_HANDSHAKE))
 		rds_deliver_follow_restart(cp);
 }
@@ -230,7 +230,7 @@ static bool rds_deliver_admit(struct rds_cpath *cp, struct rds_incoming *inc)
 		return false;
 	}
 	WRITE_ONCE(cp->cp_pub.next_rx_seq, inc->i_seq + 1);
-	if (unlikely(cp->cp_sw.so_failed) && rds_sw_bars(cp, inc)) {
+	if (unlikely(cp->cp_sw.sw_failed) && rds_sw_bars(cp, inc)) {
 		rds_deliver_drop(&cp->cp_pub, inc, RDS_MSG_OP_FAILED);
 		return false;
 	}
@@ -252,7 +252,7 @@ static bool rds_deliver_handshake(struct rds_cpath *cp,
 	 * the gate shut, see gate.c.
 	 */
 	if (unlikely(rds_cpath_heard(cp)))
-		rds_cong_make_good(cp);
+		rds_cong_resend_map(cp);
 	if (fresh)
 		rds_incoming_put(inc);
 	else

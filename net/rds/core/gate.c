@@ -196,7 +196,7 @@ long rds_gate_delay(const struct rds_cpath *cp)
 	    rds_cpath_state(cp) != RDS_PATH_UP)
 		return LONG_MAX;
 	if (cp == READ_ONCE(cp->cp_conn->c_fan_path) &&
-	    rds_mp_wait(cp->cp_conn))
+	    rds_mp_barrier_pending(cp->cp_conn))
 		return RDS_GATE_BARRIER;
 	if (rds_gate_is_silent(cp))
 		return max_t(long, READ_ONCE(cp->cp_gate.pg_silent_until) -

@@ -442,13 +442,13 @@ static void rds_mp_check_barrier(struct rds_cpath *cp)
 }
 
 /**
- * rds_mp_wait() - Check whether a barrier is pending
+ * rds_mp_barrier_pending() - Check whether a barrier is pending
  * @conn: the connection
  *
  * Context: Any.
  * Return: true if a barrier is pending; false otherwise.
  */
-bool rds_mp_wait(const struct rds_conn *conn)
+bool rds_mp_barrier_pending(const struct rds_conn *conn)
 {
 	return READ_ONCE(conn->c_fan) == RDS_FAN_BARRIER;
 }

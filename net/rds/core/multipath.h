@@ -9,7 +9,7 @@
 
 void rds_mp_apply_last(struct rds_cpath *cp);
 void rds_mp_work(struct rds_cpath *cp);
-bool rds_mp_wait(const struct rds_conn *conn);
+bool rds_mp_barrier_pending(const struct rds_conn *conn);
 
 /**
  * rds_mp_pick() - Select the path for messages between two ports

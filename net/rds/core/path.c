@@ -323,7 +323,7 @@ void rds_cpath_connect_soon(struct rds_cpath *cp)
 	}
 	/* Pairs with the barrier in rds_path_connect(): either that function
 	 * sees the reference of our caller, or the flag is seen clear here.
-	 * Also pairs with the one in rds_conn_is_left(), for the state.
+	 * Also pairs with the one in rds_conn_is_unneeded(), for the state.
 	 */
 	smp_mb();
 	if (rds_cpath_state(cp) != RDS_PATH_DOWN ||
@@ -359,13 +359,13 @@ void rds_path_drop(struct rds_path *path, enum rds_drop_reason reason)
 EXPORT_SYMBOL_GPL(rds_path_drop);
 
 /**
- * rds_cpath_heed_offer() - Drop what the offer of a path displaces
+ * rds_cpath_yield_to_offer() - Drop what the offer of a path displaces
  * @cp: the path
  *
  * Context: Process context, the path's work item, which shuts the path down
  * next and then takes the offer. Takes cp_lock.
  */
-void rds_cpath_heed_offer(struct rds_cpath *cp)
+void rds_cpath_yield_to_offer(struct rds_cpath *cp)
 {
 	enum rds_drop_reason reason;
 	struct rds_offer_view view;

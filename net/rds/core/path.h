@@ -232,7 +232,7 @@ bool rds_cpath_event(struct rds_cpath *cp, enum rds_path_event event);
 bool rds_cpath_only_waits(const struct rds_cpath *cp);
 void rds_cpath_connect_soon(struct rds_cpath *cp);
 bool rds_cpath_offer_event(struct rds_cpath *cp, enum rds_offer_event event);
-void rds_cpath_heed_offer(struct rds_cpath *cp);
+void rds_cpath_yield_to_offer(struct rds_cpath *cp);
 void rds_cpath_renew(struct rds_cpath *cp, enum rds_drop_reason reason);
 
 #endif /* _RDS_CORE_PATH_H */

@@ -89,7 +89,7 @@ void rds_cpath_connect(struct rds_cpath *cp)
 	 * found the path unused. Then try again at once.
 	 */
 	if (!rds_cpath_can(cp, RDS_CAP_LOOPBACK) &&
-	    rds_conn_is_left(cp->cp_conn))
+	    rds_conn_is_unneeded(cp->cp_conn))
 		rds_conn_reap_later(cp->cp_conn->c_rn);
 	else if (ret != -EAGAIN)
 		rds_cpath_connect_later(cp);
@@ -113,7 +113,7 @@ void rds_cpath_forget_connection(struct rds_cpath *cp)
 	WRITE_ONCE(cp->cp_rx.pr_heard, false);
 	WRITE_ONCE(cp->cp_rx.pr_mapped, false);
 	WRITE_ONCE(cp->cp_hs.ph_known, false);
-	cp->cp_sw.so_known = false;
+	cp->cp_sw.sw_known = false;
 	cp->cp_gate.pg_shut = rds_cpath_can(cp, RDS_CAP_HANDSHAKE);
 	clear_bit(RDS_PF_HANDSHAKE, &cp->cp_flags);
 	clear_bit(RDS_PF_PROBE_NOW, &cp->cp_flags);

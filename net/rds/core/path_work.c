@@ -23,7 +23,7 @@
 /* How long after the peer's last knock a path without local users is redialed,
  * in jiffies
  */
-#define RDS_CALL_LASTS		(30 * HZ)
+#define RDS_KNOCK_LASTS		(30 * HZ)
 
 /* Interval at which a peer is reminded of a path that it does not dial, in
  * jiffies
@@ -74,13 +74,13 @@ static bool rds_path_is_wanted(const struct rds_cpath *cp)
 /* A peer that has knocked has messages to send. It may have closed the
  * connection only because it was dialing at the same time.
  */
-static bool rds_path_is_called(const struct rds_cpath *cp)
+static bool rds_path_has_knock(const struct rds_cpath *cp)
 {
 	const struct rds_conn *conn = cp->cp_conn;
 
-	return READ_ONCE(conn->c_called) && cp->cp_dial.pd_established &&
-	       time_before(jiffies, READ_ONCE(conn->c_called_at) +
-				    RDS_CALL_LASTS);
+	return READ_ONCE(conn->c_knocked) && cp->cp_dial.pd_established &&
+	       time_before(jiffies, READ_ONCE(conn->c_knocked_at) +
+				    RDS_KNOCK_LASTS);
 }
 
 static void rds_path_reconnect(struct rds_cpath *cp)
@@ -88,8 +88,8 @@ static void rds_path_reconnect(struct rds_cpath *cp)
 	struct rds_conn *conn = cp->cp_conn;
 	struct rds_cpath *first = rds_conn_path(conn, 0);
 
-	if (!rds_cpath_can(cp, RDS_CAP_LOOPBACK) && rds_conn_is_left(conn) &&
-	    !rds_path_is_called(cp)) {
+	if (!rds_cpath_can(cp, RDS_CAP_LOOPBACK) &&
+	    rds_conn_is_unneeded(conn) && !rds_path_has_knock(cp)) {
 		rds_conn_reap_later(conn->c_rn);
 		return;
 	}
@@ -299,7 +299,7 @@ static void rds_path_receive(struct rds_cpath *cp)
 	if (test_bit(RDS_PF_RX_TURN, &cp->cp_flags) ||
 	    !test_and_clear_bit(RDS_PF_RX, &cp->cp_flags))
 		return;
-	rds_sw_listen(cp);
+	rds_sw_restart_timeout(cp);
 	cp->cp_trans->data->rx_resume(&cp->cp_pub);
 }
 
@@ -325,7 +325,7 @@ static void rds_path_rearm(struct rds_cpath *cp)
 
 static void rds_path_run(struct rds_cpath *cp)
 {
-	rds_cpath_heed_offer(cp);
+	rds_cpath_yield_to_offer(cp);
 	rds_gate_expire(cp);
 	if (!rds_path_shut_down(cp))
 		return;

@@ -95,7 +95,7 @@ static bool rds_send_may_pick(struct rds_cpath *cp)
 	lockdep_assert_held(&cp->cp_lock);
 	if (unlikely(cp->cp_map.pm_yields))
 		ahead &= ~BIT(RDS_PF_CONG);
-	if (unlikely(cp->cp_sw.so_yields))
+	if (unlikely(cp->cp_sw.sw_yields))
 		ahead &= ~BIT(RDS_PF_SW_RESPONSE);
 	return !ahead &&
 	       (!cp->cp_gate.pg_shut || rds_send_control_is_first(cp));
@@ -165,7 +165,7 @@ static struct rds_message *rds_send_step(struct rds_cpath *cp,
 	if (msg) {
 		list_del(&msg->m_path_item);
 		rds_send_pick(cp, msg);
-		cp->cp_sw.so_yields = false;
+		cp->cp_sw.sw_yields = false;
 		cp->cp_map.pm_yields = false;
 	}
 	*more = !list_empty(&cp->cp_tx.pt_queue);
@@ -254,7 +254,7 @@ static int rds_send_handshakes(struct rds_cpath *cp)
 		cp->cp_hs.ph_msg = NULL;
 		if (ret < 0)
 			return ret;
-		cp->cp_sw.so_handshake_sent = true;
+		cp->cp_sw.sw_handshake_sent = true;
 	}
 	return 0;
 }
@@ -270,7 +270,7 @@ static int rds_send_ahead(struct rds_cpath *cp)
 	lockdep_assert_held(&cp->cp_xmit_lock);
 	if (unlikely(test_bit(RDS_PF_UNPARK, &cp->cp_flags)))
 		rds_park_release(cp);
-	if (unlikely(cp->cp_sw.so_response))
+	if (unlikely(cp->cp_sw.sw_response))
 		ret = rds_sw_go_on(cp);
 	if (!ret && unlikely(cp->cp_map.pm_map ||
 			     test_bit(RDS_PF_CONG, &cp->cp_flags)))
@@ -318,7 +318,7 @@ static int rds_send_one(struct rds_cpath *cp, struct rds_message *msg,
 	ret = cp->cp_trans->data->xmit(&cp->cp_pub, msg, more);
 	if (unlikely(msg->m_kind == RDS_MSG_PROBE ||
 		     msg->m_kind == RDS_MSG_REPLY))
-		cp->cp_sw.so_handshake_sent |= ret >= 0;
+		cp->cp_sw.sw_handshake_sent |= ret >= 0;
 	return ret;
 }
 

@@ -203,6 +203,6 @@ void rds_path_map_acked(struct rds_path *path)
 	/* Pairs with the one in rds_send_put_map_off(). */
 	smp_mb();
 	rds_cpath_kick(cp, RDS_MAP_DELAY);
-	rds_cong_make_good(cp);
+	rds_cong_resend_map(cp);
 }
 EXPORT_SYMBOL_GPL(rds_path_map_acked);

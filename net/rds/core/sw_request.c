@@ -24,7 +24,7 @@
  *
  * A struct rds_sw_request is a request that the peer has not answered. It holds
  * a reference to the message, and thereby to the local pages. The context that
- * removes it from so_ops, which happens once, completes it: the delivery of the
+ * removes it from sw_ops, which happens once, completes it: the delivery of the
  * response, or the end of the connection. At most RDS_SW_DEPTH requests per
  * path are unanswered at a time.
  *
@@ -56,14 +56,14 @@
 
 /**
  * struct rds_sw_request - a request that the peer has not answered
- * @sc_item: on &rds_sw.so_ops
- * @sc_id: identifies the operation in frames, see &rds_sw_frame.sf_id
- * @sc_msg: its message, with a reference
+ * @sr_item: on &rds_sw.sw_ops
+ * @sr_id: identifies the operation in frames, see &rds_sw_frame.sf_id
+ * @sr_msg: its message, with a reference
  */
 struct rds_sw_request {
-	struct list_head	sc_item;
-	u32			sc_id;
-	struct rds_message	*sc_msg;
+	struct list_head	sr_item;
+	u32			sr_id;
+	struct rds_message	*sr_msg;
 };
 
 static u32 rds_sw_request_len(const struct rds_op *op)
@@ -116,12 +116,12 @@ static struct rds_message *rds_sw_new_request(const struct rds_message *msg)
 
 static void rds_sw_count(struct rds_sw *so, const struct rds_op *op,
 			 int by)
-	__must_hold(&so->so_lock)
+	__must_hold(&so->sw_lock)
 {
-	lockdep_assert_held(&so->so_lock);
-	so->so_nr_ops += by;
-	so->so_nr_fetches += rds_op_is_fetch(op) ? by : 0;
-	so->so_nr_reads += op->op_kind == RDS_OP_READ ? by : 0;
+	lockdep_assert_held(&so->sw_lock);
+	so->sw_nr_ops += by;
+	so->sw_nr_fetches += rds_op_is_fetch(op) ? by : 0;
+	so->sw_nr_reads += op->op_kind == RDS_OP_READ ? by : 0;
 }
 
 static unsigned long rds_sw_limit(const struct rds_cpath *cp)
@@ -137,15 +137,15 @@ static void rds_sw_request_add(struct rds_cpath *cp, struct rds_sw_request *sc,
 	struct rds_sw *so = &cp->cp_sw;
 	bool first;
 
-	sc->sc_id = lower_32_bits(msg->m_seq);
-	sc->sc_msg = rds_message_get(msg);
-	spin_lock_bh(&so->so_lock);
-	first = list_empty(&so->so_ops);
+	sc->sr_id = lower_32_bits(msg->m_seq);
+	sc->sr_msg = rds_message_get(msg);
+	spin_lock_bh(&so->sw_lock);
+	first = list_empty(&so->sw_ops);
 	if (first)
-		so->so_since = jiffies;
-	list_add_tail(&sc->sc_item, &so->so_ops);
+		so->sw_since = jiffies;
+	list_add_tail(&sc->sr_item, &so->sw_ops);
 	rds_sw_count(so, msg->m_op, 1);
-	spin_unlock_bh(&so->so_lock);
+	spin_unlock_bh(&so->sw_lock);
 
 	/* One timer is enough: each response kicks the path's work item, which
 	 * then checks the next request.
@@ -156,8 +156,8 @@ static void rds_sw_request_add(struct rds_cpath *cp, struct rds_sw_request *sc,
 
 static void rds_sw_request_end(struct rds_sw_request *sc, int status)
 {
-	rds_op_done(sc->sc_msg, status);
-	rds_message_put(sc->sc_msg);
+	rds_op_done(sc->sr_msg, status);
+	rds_message_put(sc->sr_msg);
 	kfree(sc);
 }
 
@@ -169,11 +169,11 @@ static bool rds_sw_has_room(struct rds_sw *so, const struct rds_op *op)
 {
 	bool room;
 
-	spin_lock_bh(&so->so_lock);
-	room = so->so_nr_ops < RDS_SW_DEPTH &&
-	       !(op->op_fence && so->so_nr_fetches) &&
-	       !(op->op_kind != RDS_OP_READ && so->so_nr_reads);
-	spin_unlock_bh(&so->so_lock);
+	spin_lock_bh(&so->sw_lock);
+	room = so->sw_nr_ops < RDS_SW_DEPTH &&
+	       !(op->op_fence && so->sw_nr_fetches) &&
+	       !(op->op_kind != RDS_OP_READ && so->sw_nr_reads);
+	spin_unlock_bh(&so->sw_lock);
 	return room;
 }
 
@@ -251,7 +251,7 @@ static int rds_sw_begin(struct rds_cpath *cp, struct rds_message *msg)
 	if (ret)
 		return ret == -EAGAIN ? rds_sw_wait(cp) :
 					rds_sw_refuse(msg);
-	if (!so->so_handshake_sent)
+	if (!so->sw_handshake_sent)
 		return rds_sw_send_handshake(cp);
 	/* The next response kicks the path, which then checks again. */
 	if (!rds_sw_has_room(so, msg->m_op))
@@ -269,7 +269,7 @@ static int rds_sw_begin(struct rds_cpath *cp, struct rds_message *msg)
 		return -ECANCELED;
 	}
 	rds_sw_request_add(cp, sc, msg);
-	so->so_request = frame;
+	so->sw_request = frame;
 	return 0;
 }
 
@@ -280,12 +280,12 @@ static int rds_sw_send_request(struct rds_cpath *cp, struct rds_message *msg)
 	int ret = 0;
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
-	if (!so->so_request)
+	if (!so->sw_request)
 		ret = rds_sw_begin(cp, msg);
 	if (!ret)
-		ret = rds_sw_send(cp, &so->so_request);
+		ret = rds_sw_send(cp, &so->sw_request);
 	if (!ret)
-		so->so_posted = msg->m_seq;
+		so->sw_posted = msg->m_seq;
 	return ret;
 }
 
@@ -293,7 +293,7 @@ static int rds_sw_send_request(struct rds_cpath *cp, struct rds_message *msg)
 static bool rds_sw_is_to_do(const struct rds_sw *so,
 			    const struct rds_message *msg)
 {
-	return so->so_posted != msg->m_seq && !rds_op_is_over(msg->m_op);
+	return so->sw_posted != msg->m_seq && !rds_op_is_over(msg->m_op);
 }
 
 /* Check whether the message may go out before the response. If a message
@@ -321,7 +321,7 @@ bool rds_sw_waits(struct rds_cpath *cp, const struct rds_message *msg)
 	const struct rds_sw *so = &cp->cp_sw;
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
-	return !so->so_request && so->so_passed != msg->m_seq;
+	return !so->sw_request && so->sw_passed != msg->m_seq;
 }
 
 /**
@@ -345,9 +345,9 @@ int rds_sw_xmit(struct rds_cpath *cp, struct rds_message *msg)
 	/* A message that may be partly sent is sent to its end, whatever
 	 * happens to the operation.
 	 */
-	if (so->so_passed == msg->m_seq)
+	if (so->sw_passed == msg->m_seq)
 		return 0;
-	if (so->so_request || rds_sw_is_to_do(so, msg))
+	if (so->sw_request || rds_sw_is_to_do(so, msg))
 		ret = rds_cpath_can(cp, RDS_CAP_LOOPBACK) ?
 		      rds_sw_do_here(cp, msg) : rds_sw_send_request(cp, msg);
 	if (ret)
@@ -359,7 +359,7 @@ int rds_sw_xmit(struct rds_cpath *cp, struct rds_message *msg)
 	} else if (rds_op_outlook(msg) == RDS_OP_GIVE_UP) {
 		return -ECANCELED;
 	}
-	so->so_passed = msg->m_seq;
+	so->sw_passed = msg->m_seq;
 	return 0;
 }
 
@@ -367,21 +367,21 @@ static struct rds_sw_request *rds_sw_request_take(struct rds_sw *so, u32 id)
 {
 	struct rds_sw_request *sc, *found = NULL;
 
-	spin_lock(&so->so_lock);
-	list_for_each_entry(sc, &so->so_ops, sc_item) {
-		if (sc->sc_id != id)
+	spin_lock(&so->sw_lock);
+	list_for_each_entry(sc, &so->sw_ops, sr_item) {
+		if (sc->sr_id != id)
 			continue;
 		found = sc;
 		/* A response to a later request does not restart the time limit
 		 * for the first one.
 		 */
-		if (list_is_first(&sc->sc_item, &so->so_ops))
-			so->so_since = jiffies;
-		list_del(&sc->sc_item);
-		rds_sw_count(so, sc->sc_msg->m_op, -1);
+		if (list_is_first(&sc->sr_item, &so->sw_ops))
+			so->sw_since = jiffies;
+		list_del(&sc->sr_item);
+		rds_sw_count(so, sc->sr_msg->m_op, -1);
 		break;
 	}
-	spin_unlock(&so->so_lock);
+	spin_unlock(&so->sw_lock);
 	return found;
 }
 
@@ -415,7 +415,7 @@ static int rds_sw_completed(struct rds_cpath *cp, struct rds_incoming *inc,
 	if (!sc)
 		return -EPROTO;
 	if (says->sf_status == RDS_SW_OK) {
-		sane = rds_sw_take_result(sc->sc_msg->m_op, inc);
+		sane = rds_sw_take_result(sc->sr_msg->m_op, inc);
 		status = sane ? RDS_RDMA_SUCCESS : RDS_RDMA_OTHER_ERROR;
 	}
 	rds_sw_request_end(sc, status);
@@ -440,7 +440,7 @@ bool rds_sw_is_frame(const struct rds_cpath *cp, const struct rds_incoming *inc)
 {
 	struct rds_sw_frame frame;
 
-	return !inc->i_seq && cp->cp_sw.so_known &&
+	return !inc->i_seq && cp->cp_sw.sw_known &&
 	       rds_sw_frame_read(inc->i_exthdr, &frame);
 }
 
@@ -472,20 +472,20 @@ void rds_sw_receive(struct rds_cpath *cp, struct rds_incoming *inc)
 }
 
 /**
- * rds_sw_listen() - Restart the time limit when a path is read again
+ * rds_sw_restart_timeout() - Restart the time limit when a path is read again
  * @cp: the path
  *
  * The peer gets the full time to respond from now on.
  *
- * Context: Process context. Takes so_lock.
+ * Context: Process context. Takes sw_lock.
  */
-void rds_sw_listen(struct rds_cpath *cp)
+void rds_sw_restart_timeout(struct rds_cpath *cp)
 {
 	struct rds_sw *so = &cp->cp_sw;
 
-	spin_lock_bh(&so->so_lock);
-	so->so_since = jiffies;
-	spin_unlock_bh(&so->so_lock);
+	spin_lock_bh(&so->sw_lock);
+	so->sw_since = jiffies;
+	spin_unlock_bh(&so->sw_lock);
 }
 
 /**
@@ -495,7 +495,7 @@ void rds_sw_listen(struct rds_cpath *cp)
  * A device drops its connection in the same case. While this host does not read
  * the path, the time limit does not apply.
  *
- * Context: Process context, the path's work item. Takes so_lock, cp_lock.
+ * Context: Process context, the path's work item. Takes sw_lock, cp_lock.
  * Return: jiffies until the next check is due, at once if not positive;
  * LONG_MAX if no check is due before the next kick.
  */
@@ -507,10 +507,10 @@ long rds_sw_watch(struct rds_cpath *cp)
 	if (test_bit(RDS_PF_RX_STOPPED, &cp->cp_flags))
 		return LONG_MAX;
 
-	spin_lock_bh(&so->so_lock);
-	if (so->so_nr_ops)
-		left = (long)(so->so_since + rds_sw_limit(cp) - jiffies);
-	spin_unlock_bh(&so->so_lock);
+	spin_lock_bh(&so->sw_lock);
+	if (so->sw_nr_ops)
+		left = (long)(so->sw_since + rds_sw_limit(cp) - jiffies);
+	spin_unlock_bh(&so->sw_lock);
 	/* If the path is about to be read again, check after that. */
 	if (left > 0 || test_bit(RDS_PF_RX, &cp->cp_flags))
 		return left;
@@ -523,7 +523,7 @@ long rds_sw_watch(struct rds_cpath *cp)
  * rds_sw_reset() - Discard the software RDMA state of a lost connection
  * @cp: the path; its transport is shut down
  *
- * Context: Process context. cp_xmit_lock is held. Takes so_lock, cp_lock,
+ * Context: Process context. cp_xmit_lock is held. Takes sw_lock, cp_lock,
  * rs_lock.
  */
 void rds_sw_reset(struct rds_cpath *cp)
@@ -536,20 +536,20 @@ void rds_sw_reset(struct rds_cpath *cp)
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	rds_sw_responses_drop(cp);
-	if (so->so_request)
-		rds_message_put(so->so_request);
-	so->so_request = NULL;
-	so->so_handshake_sent = false;
-	so->so_posted = 0;
-	so->so_passed = 0;
+	if (so->sw_request)
+		rds_message_put(so->sw_request);
+	so->sw_request = NULL;
+	so->sw_handshake_sent = false;
+	so->sw_posted = 0;
+	so->sw_passed = 0;
 
-	spin_lock_bh(&so->so_lock);
-	list_splice_init(&so->so_ops, &ops);
-	so->so_nr_ops = 0;
-	so->so_nr_fetches = 0;
-	so->so_nr_reads = 0;
-	spin_unlock_bh(&so->so_lock);
+	spin_lock_bh(&so->sw_lock);
+	list_splice_init(&so->sw_ops, &ops);
+	so->sw_nr_ops = 0;
+	so->sw_nr_fetches = 0;
+	so->sw_nr_reads = 0;
+	spin_unlock_bh(&so->sw_lock);
 
-	list_for_each_entry_safe(sc, next, &ops, sc_item)
+	list_for_each_entry_safe(sc, next, &ops, sr_item)
 		rds_sw_request_end(sc, RDS_RDMA_DROPPED);
 }

@@ -37,16 +37,16 @@
 
 /**
  * struct rds_sw_response - a request of the peer that we have not answered
- * @sj_item: on &rds_sw.so_responses
- * @sj_frame: header of the request; sf_status is set for the response
- * @sj_bytes: number of bytes to read, if it is a read
- * @sj_old: value before an atomic operation
+ * @sp_item: on &rds_sw.sw_responses
+ * @sp_frame: header of the request; sf_status is set for the response
+ * @sp_bytes: number of bytes to read, if it is a read
+ * @sp_old: value before an atomic operation
  */
 struct rds_sw_response {
-	struct list_head	sj_item;
-	struct rds_sw_frame	sj_frame;
-	u32			sj_bytes;
-	u64			sj_old;
+	struct list_head	sp_item;
+	struct rds_sw_frame	sp_frame;
+	u32			sp_bytes;
+	u64			sp_old;
 };
 
 static struct rds_sw_mr *rds_sw_find(struct rds_cpath *cp,
@@ -79,17 +79,17 @@ static bool rds_sw_do_atomic(struct rds_cpath *cp,
 			     const struct rds_sw_operands *operands,
 			     struct rds_sw_response *job)
 {
-	struct rds_sw_mr *sm = rds_sw_find(cp, &job->sj_frame);
+	struct rds_sw_mr *sm = rds_sw_find(cp, &job->sp_frame);
 	struct rds_op op = {
-		.op_kind	= rds_sw_op_of(job->sj_frame.sf_kind),
-		.op_addr	= job->sj_frame.sf_addr,
+		.op_kind	= rds_sw_op_of(job->sp_frame.sf_kind),
+		.op_addr	= job->sp_frame.sf_addr,
 	};
 	bool done;
 
 	if (!sm)
 		return false;
 	rds_sw_operands_read(operands, &op);
-	done = rds_sw_mr_atomic(sm, &op, &job->sj_old);
+	done = rds_sw_mr_atomic(sm, &op, &job->sp_old);
 	rds_sw_mr_put(sm);
 	return done;
 }
@@ -99,7 +99,7 @@ static void rds_sw_failed(struct rds_cpath *cp,
 			  const struct rds_sw_frame *says)
 {
 	if (says->sf_kind == RDS_SW_WRITE)
-		cp->cp_sw.so_failed = says->sf_id | BIT_ULL(32);
+		cp->cp_sw.sw_failed = says->sf_id | BIT_ULL(32);
 }
 
 /* Do the part of a request that can be done now. Returns false if the request
@@ -108,7 +108,7 @@ static void rds_sw_failed(struct rds_cpath *cp,
 static bool rds_sw_do_response(struct rds_cpath *cp, struct rds_incoming *inc,
 			       struct rds_sw_response *job)
 {
-	struct rds_sw_frame *says = &job->sj_frame;
+	struct rds_sw_frame *says = &job->sp_frame;
 	struct rds_sw_operands operands;
 	struct rds_sw_length length;
 	bool done = true;
@@ -122,8 +122,8 @@ static bool rds_sw_do_response(struct rds_cpath *cp, struct rds_incoming *inc,
 	case RDS_SW_READ:
 		if (!rds_sw_read_payload(inc, &length, sizeof(length)))
 			return false;
-		job->sj_bytes = be32_to_cpu(length.len);
-		if (!job->sj_bytes || job->sj_bytes > RDS_MAX_MSG_SIZE)
+		job->sp_bytes = be32_to_cpu(length.len);
+		if (!job->sp_bytes || job->sp_bytes > RDS_MAX_MSG_SIZE)
 			return false;
 		break;
 	default:
@@ -139,13 +139,13 @@ static bool rds_sw_response_add(struct rds_sw *so, struct rds_sw_response *job)
 {
 	bool room;
 
-	spin_lock(&so->so_lock);
-	room = so->so_nr_responses < RDS_SW_RESPONSES;
+	spin_lock(&so->sw_lock);
+	room = so->sw_nr_responses < RDS_SW_RESPONSES;
 	if (room) {
-		list_add_tail(&job->sj_item, &so->so_responses);
-		so->so_nr_responses++;
+		list_add_tail(&job->sp_item, &so->sw_responses);
+		so->sw_nr_responses++;
 	}
-	spin_unlock(&so->so_lock);
+	spin_unlock(&so->sw_lock);
 	return room;
 }
 
@@ -155,7 +155,7 @@ static bool rds_sw_response_add(struct rds_sw *so, struct rds_sw_response *job)
  * @inc: the request; the caller keeps its reference
  * @says: contents of its extension header
  *
- * Context: Deliver context, serial per path. Takes so_lock.
+ * Context: Deliver context, serial per path. Takes sw_lock.
  * Return: 0; -EPROTO if the request is malformed, or if the peer has too many
  * unanswered requests; -ENOMEM.
  */
@@ -172,7 +172,7 @@ int rds_sw_requested(struct rds_cpath *cp, struct rds_incoming *inc,
 		rds_sw_failed(cp, says);
 		return -ENOMEM;
 	}
-	job->sj_frame = *says;
+	job->sp_frame = *says;
 	if (!rds_sw_do_response(cp, inc, job) ||
 	    !rds_sw_response_add(&cp->cp_sw, job)) {
 		kfree(job);
@@ -185,10 +185,10 @@ int rds_sw_requested(struct rds_cpath *cp, struct rds_incoming *inc,
 
 /**
  * rds_sw_bars() - Check whether a failed write bars a message from delivery
- * @cp: the path that it arrived on; so_failed is set
+ * @cp: the path that it arrived on; sw_failed is set
  * @inc: the message, not a duplicate
  *
- * Clears so_failed.
+ * Clears sw_failed.
  *
  * Context: Deliver context, serial per path.
  * Return: true if the write that precedes @inc failed, so that @inc must not be
@@ -199,8 +199,8 @@ bool rds_sw_bars(struct rds_cpath *cp, const struct rds_incoming *inc)
 	struct rds_sw *so = &cp->cp_sw;
 	bool bars;
 
-	bars = lower_32_bits(so->so_failed) == lower_32_bits(inc->i_seq);
-	so->so_failed = 0;
+	bars = lower_32_bits(so->sw_failed) == lower_32_bits(inc->i_seq);
+	so->sw_failed = 0;
 	return bars;
 }
 
@@ -208,20 +208,20 @@ static struct rds_sw_response *rds_sw_response_first(struct rds_sw *so)
 {
 	struct rds_sw_response *job;
 
-	spin_lock_bh(&so->so_lock);
-	job = list_first_entry_or_null(&so->so_responses,
+	spin_lock_bh(&so->sw_lock);
+	job = list_first_entry_or_null(&so->sw_responses,
 				       struct rds_sw_response,
-				       sj_item);
-	spin_unlock_bh(&so->so_lock);
+				       sp_item);
+	spin_unlock_bh(&so->sw_lock);
 	return job;
 }
 
 static void rds_sw_response_end(struct rds_sw *so, struct rds_sw_response *job)
 {
-	spin_lock_bh(&so->so_lock);
-	list_del(&job->sj_item);
-	so->so_nr_responses--;
-	spin_unlock_bh(&so->so_lock);
+	spin_lock_bh(&so->sw_lock);
+	list_del(&job->sp_item);
+	so->sw_nr_responses--;
+	spin_unlock_bh(&so->sw_lock);
 	kfree(job);
 }
 
@@ -230,13 +230,13 @@ static bool rds_sw_fill_response(struct rds_cpath *cp,
 				 const struct rds_sw_response *job,
 				 struct rds_message *frame)
 {
-	struct rds_sw_mr *sm = rds_sw_find(cp, &job->sj_frame);
+	struct rds_sw_mr *sm = rds_sw_find(cp, &job->sp_frame);
 	struct iov_iter from;
 	bool done;
 
 	if (!sm)
 		return false;
-	done = rds_sw_mr_view(sm, false, job->sj_frame.sf_addr, job->sj_bytes,
+	done = rds_sw_mr_view(sm, false, job->sp_frame.sf_addr, job->sp_bytes,
 			      &from) &&
 	       !rds_payload_copy_in(&frame->m_payload, &from);
 	rds_sw_mr_put(sm);
@@ -250,13 +250,13 @@ static bool rds_sw_fill_response(struct rds_cpath *cp,
 static bool rds_sw_may_read(struct rds_cpath *cp,
 			    const struct rds_sw_response *job)
 {
-	struct rds_sw_mr *sm = rds_sw_find(cp, &job->sj_frame);
+	struct rds_sw_mr *sm = rds_sw_find(cp, &job->sp_frame);
 	struct iov_iter from;
 	bool may;
 
 	if (!sm)
 		return false;
-	may = rds_sw_mr_view(sm, false, job->sj_frame.sf_addr, job->sj_bytes,
+	may = rds_sw_mr_view(sm, false, job->sp_frame.sf_addr, job->sp_bytes,
 			     &from);
 	rds_sw_mr_put(sm);
 	return may;
@@ -270,7 +270,7 @@ static struct rds_message *rds_sw_read(struct rds_cpath *cp,
 	struct rds_message *frame;
 
 	if (rds_sw_may_read(cp, job)) {
-		frame = rds_sw_new_frame(says, job->sj_bytes);
+		frame = rds_sw_new_frame(says, job->sp_bytes);
 		if (!frame || rds_sw_fill_response(cp, job, frame))
 			return frame;
 		rds_message_put(frame);
@@ -284,19 +284,19 @@ rds_sw_new_response(struct rds_cpath *cp, const struct rds_sw_response *job)
 {
 	struct rds_sw_frame says = {
 		.sf_kind	= RDS_SW_RESPONSE,
-		.sf_status	= job->sj_frame.sf_status,
-		.sf_id		= job->sj_frame.sf_id,
+		.sf_status	= job->sp_frame.sf_status,
+		.sf_id		= job->sp_frame.sf_id,
 	};
 	struct rds_message *frame;
 	bool brings;
 
-	if (job->sj_frame.sf_kind == RDS_SW_READ)
+	if (job->sp_frame.sf_kind == RDS_SW_READ)
 		return rds_sw_read(cp, job, &says);
-	brings = job->sj_frame.sf_kind != RDS_SW_WRITE &&
+	brings = job->sp_frame.sf_kind != RDS_SW_WRITE &&
 		 says.sf_status == RDS_SW_OK;
 	frame = rds_sw_new_frame(&says, brings ? sizeof(__be64) : 0);
 	if (frame && brings)
-		put_unaligned_be64(job->sj_old, frame->m_payload.data);
+		put_unaligned_be64(job->sp_old, frame->m_payload.data);
 	return frame;
 }
 
@@ -305,7 +305,7 @@ rds_sw_new_response(struct rds_cpath *cp, const struct rds_sw_response *job)
  */
 static bool rds_sw_turn_ends(struct rds_cpath *cp)
 {
-	unsigned int sent = cp->cp_sw.so_in_turn;
+	unsigned int sent = cp->cp_sw.sw_in_turn;
 
 	if (sent < RDS_SW_TURN)
 		return false;
@@ -315,7 +315,7 @@ static bool rds_sw_turn_ends(struct rds_cpath *cp)
 
 /**
  * rds_sw_go_on() - Continue to send the current response
- * @cp: the path; so_response is set
+ * @cp: the path; sw_response is set
  *
  * Context: Process context. cp_xmit_lock is held.
  * Return: 0 when the response is sent; otherwise as &rds_data_ops.xmit.
@@ -326,9 +326,9 @@ int rds_sw_go_on(struct rds_cpath *cp)
 	int ret;
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
-	ret = rds_sw_send(cp, &cp->cp_sw.so_response);
+	ret = rds_sw_send(cp, &cp->cp_sw.sw_response);
 	if (!ret)
-		cp->cp_sw.so_in_turn++;
+		cp->cp_sw.sw_in_turn++;
 	return ret;
 }
 
@@ -346,12 +346,12 @@ static int rds_sw_respond_some(struct rds_cpath *cp)
 	while (!rds_sw_turn_ends(cp)) {
 		if (rds_cpath_state(cp) != RDS_PATH_UP)
 			return -ENOTCONN;
-		if (!so->so_response) {
+		if (!so->sw_response) {
 			job = rds_sw_response_first(so);
 			if (!job)
 				return 0;
-			so->so_response = rds_sw_new_response(cp, job);
-			if (!so->so_response)
+			so->sw_response = rds_sw_new_response(cp, job);
+			if (!so->sw_response)
 				return -ENOMEM;
 			rds_sw_response_end(so, job);
 		}
@@ -379,7 +379,7 @@ int rds_sw_respond(struct rds_cpath *cp)
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
-	so->so_yields = false;
+	so->sw_yields = false;
 	if (likely(!test_bit(RDS_PF_SW_RESPONSE, &cp->cp_flags)))
 		return 0;
 	clear_bit(RDS_PF_SW_RESPONSE, &cp->cp_flags);
@@ -389,9 +389,9 @@ int rds_sw_respond(struct rds_cpath *cp)
 	if (ret)
 		set_bit(RDS_PF_SW_RESPONSE, &cp->cp_flags);
 	if (!ret || ret == -EBUSY)
-		so->so_in_turn = 0;
+		so->sw_in_turn = 0;
 	if (ret == -EBUSY) {
-		so->so_yields = true;
+		so->sw_yields = true;
 		rds_cpath_kick(cp, 0);
 		ret = 0;
 	}
@@ -402,7 +402,7 @@ int rds_sw_respond(struct rds_cpath *cp)
  * rds_sw_responses_drop() - Discard all responses of a lost connection
  * @cp: the path; its transport is shut down
  *
- * Context: Process context. cp_xmit_lock is held. Takes so_lock.
+ * Context: Process context. cp_xmit_lock is held. Takes sw_lock.
  */
 void rds_sw_responses_drop(struct rds_cpath *cp)
 	__must_hold(&cp->cp_xmit_lock)
@@ -414,17 +414,17 @@ void rds_sw_responses_drop(struct rds_cpath *cp)
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	clear_bit(RDS_PF_SW_RESPONSE, &cp->cp_flags);
-	if (so->so_response)
-		rds_message_put(so->so_response);
-	so->so_response = NULL;
-	so->so_in_turn = 0;
-	so->so_failed = 0;
+	if (so->sw_response)
+		rds_message_put(so->sw_response);
+	so->sw_response = NULL;
+	so->sw_in_turn = 0;
+	so->sw_failed = 0;
 
-	spin_lock_bh(&so->so_lock);
-	list_splice_init(&so->so_responses, &asked);
-	so->so_nr_responses = 0;
-	spin_unlock_bh(&so->so_lock);
+	spin_lock_bh(&so->sw_lock);
+	list_splice_init(&so->sw_responses, &asked);
+	so->sw_nr_responses = 0;
+	spin_unlock_bh(&so->sw_lock);
 
-	list_for_each_entry_safe(job, next, &asked, sj_item)
+	list_for_each_entry_safe(job, next, &asked, sp_item)
 		kfree(job);
 }

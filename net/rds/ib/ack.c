@@ -54,14 +54,14 @@ static u64 rds_ib_ack_now(const struct rds_ib_conn *ic)
 }
 
 /**
- * rds_ib_ack_say() - Get the sequence number that a header is to acknowledge
+ * rds_ib_ack_value() - Get the sequence number that a header is to acknowledge
  * @ic: the connection
  *
  * Context: Softirq or process context. The header is about to be sent.
  * Return: the sequence number of the last message received; if the peer is a
  * stock peer, of the last one received on this connection.
  */
-u64 rds_ib_ack_say(struct rds_ib_conn *ic)
+u64 rds_ib_ack_value(struct rds_ib_conn *ic)
 {
 	u64 now = rds_ib_ack_now(ic);
 
@@ -136,7 +136,7 @@ static int rds_ib_ack_post(struct rds_ib_conn *ic, u8 news)
 	ic->ic_ack.ak_covers = smp_load_acquire(&ic->ic_tx.tx_posted);
 	hdr = rds_ib_tx_header(ic, ic->ic_tx.tx_ring.rg_slots, &sge.addr);
 	memset(hdr, 0, sizeof(*hdr));
-	hdr->h_ack = cpu_to_be64(rds_ib_ack_say(ic));
+	hdr->h_ack = cpu_to_be64(rds_ib_ack_value(ic));
 	hdr->h_credit = news;
 	rds_header_set_csum(hdr);
 	ib_dma_sync_single_for_device(ic->ic_dev->dv_dev, sge.addr,

@@ -40,18 +40,18 @@
  * struct rds_ib_credits - credits of both directions of a connection
  * @cr_limited: send no more than the peer has buffers for
  * @cr_offered: the peer advertises its buffers
- * @cr_knows: the peer keeps advertising its buffers even if we advertise none
+ * @cr_always: the peer keeps advertising its buffers even if we advertise none
  * @cr_telling: we advertise our buffers
  * @cr_send: advertised buffers of the peer that are left
- * @cr_untold: buffers of ours that are not advertised to the peer yet
+ * @cr_pending: buffers of ours that are not advertised to the peer yet
  */
 struct rds_ib_credits {
 	bool	cr_limited;
 	bool	cr_offered;
-	bool	cr_knows;
+	bool	cr_always;
 	bool	cr_telling;
 	u32	cr_send;
-	u32	cr_untold;
+	u32	cr_pending;
 };
 
 /* If we advertise no buffers, a stock peer assumes that there is no flow
@@ -60,7 +60,7 @@ struct rds_ib_credits {
  */
 static inline void rds_ib_credits_settle(struct rds_ib_credits *cr)
 {
-	cr->cr_limited = cr->cr_offered && (cr->cr_knows || cr->cr_telling);
+	cr->cr_limited = cr->cr_offered && (cr->cr_always || cr->cr_telling);
 }
 
 /**
@@ -102,7 +102,7 @@ static inline void rds_ib_credits_offered(struct rds_ib_credits *cr, u32 given,
 					  bool ours)
 {
 	cr->cr_offered = given;
-	cr->cr_knows = ours;
+	cr->cr_always = ours;
 	rds_ib_credits_settle(cr);
 	rds_ib_credits_grant(cr, given);
 }
@@ -117,8 +117,8 @@ static inline void rds_ib_credits_offered(struct rds_ib_credits *cr, u32 given,
 static inline void rds_ib_credits_posted(struct rds_ib_credits *cr, u32 nr)
 {
 	if (cr->cr_telling)
-		cr->cr_untold = min_t(u32, cr->cr_untold + nr,
-				      RDS_IB_CREDITS_MAX);
+		cr->cr_pending = min_t(u32, cr->cr_pending + nr,
+				       RDS_IB_CREDITS_MAX);
 }
 
 /**
@@ -131,13 +131,13 @@ static inline void rds_ib_credits_posted(struct rds_ib_credits *cr, u32 nr)
  */
 static inline bool rds_ib_credits_take(struct rds_ib_credits *cr, u8 *news)
 {
-	*news = min_t(u32, cr->cr_untold, RDS_IB_CREDITS_HDR_MAX);
+	*news = min_t(u32, cr->cr_pending, RDS_IB_CREDITS_HDR_MAX);
 	if (cr->cr_limited) {
 		if (!cr->cr_send || (cr->cr_send == 1 && !*news))
 			return false;
 		cr->cr_send--;
 	}
-	cr->cr_untold -= *news;
+	cr->cr_pending -= *news;
 	return true;
 }
 
@@ -150,7 +150,7 @@ static inline bool rds_ib_credits_take(struct rds_ib_credits *cr, u8 *news)
  */
 static inline void rds_ib_credits_back(struct rds_ib_credits *cr, u8 news)
 {
-	cr->cr_untold += news;
+	cr->cr_pending += news;
 	if (cr->cr_limited)
 		cr->cr_send++;
 }
@@ -170,8 +170,8 @@ static inline void rds_ib_credits_back(struct rds_ib_credits *cr, u8 news)
 static inline bool rds_ib_credits_have_news(const struct rds_ib_credits *cr,
 					    u32 size)
 {
-	return cr->cr_untold >= clamp_t(u32, size / 4, RDS_IB_CREDITS_NEWS_MIN,
-					RDS_IB_CREDITS_NEWS);
+	return cr->cr_pending >= clamp_t(u32, size / 4, RDS_IB_CREDITS_NEWS_MIN,
+					 RDS_IB_CREDITS_NEWS);
 }
 
 #endif /* _RDS_IB_CREDITS_H */

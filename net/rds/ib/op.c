@@ -216,7 +216,7 @@ static int rds_ib_op_step(struct rds_ib_conn *ic, struct rds_message *msg)
 
 	last = tx->tx_op_piece + pieces == op->op_nr && op->op_bare;
 	if (++tx->tx_unsignaled >= tx->tx_signal || last ||
-	    rds_ib_tx_must_tell(ic))
+	    rds_ib_tx_must_signal(ic))
 		rds_ib_tx_signal(tx, &w.wr);
 	slot->ts_msg = rds_message_get(msg);
 	slot->ts_op = last ? RDS_IB_OP_LAST : RDS_IB_OP_PART;

@@ -171,7 +171,7 @@ static struct rds_ib_tx_slot *rds_ib_tx_add(struct rds_ib_conn *ic,
 	wr->opcode = IB_WR_SEND;
 	wr->send_flags = flags;
 	if (++tx->tx_unsignaled >= tx->tx_signal ||
-	    (!(flags & IB_SEND_INLINE) && rds_ib_tx_must_tell(ic)))
+	    (!(flags & IB_SEND_INLINE) && rds_ib_tx_must_signal(ic)))
 		rds_ib_tx_signal(tx, wr);
 	tx->tx_nr++;
 	return &tx->tx_slots[nr];
@@ -265,7 +265,7 @@ static void rds_ib_tx_hold(struct rds_ib_tx *tx, struct rds_ib_tx_slot *slot,
 		slot->ts_op = RDS_IB_OP_MSG;
 	if (msg->m_payload.kind == RDS_PAYLOAD_USER || slot->ts_op ||
 	    tx->tx_held > RDS_IB_HELD_MAX)
-		tx->tx_asks = true;
+		tx->tx_signal_last = true;
 }
 
 /* The fragment could not be mapped, and core tries the message again later.
@@ -295,7 +295,7 @@ static int rds_ib_tx_fragment(struct rds_ib_conn *ic, struct rds_message *msg,
 		return ret;
 
 	last = tx->tx_frag + 1 == frags;
-	rds_message_header(msg, rds_ib_ack_say(ic), &hdr);
+	rds_message_header(msg, rds_ib_ack_value(ic), &hdr);
 	hdr.h_credit = news;
 	rds_header_set_csum(&hdr);
 	rds_ib_tx_cargo(tx, &msg->m_payload, &cargo);
@@ -375,7 +375,7 @@ static int rds_ib_tx_map_fragment(struct rds_ib_conn *ic)
 		},
 	};
 	struct rds_header hdr = {
-		.h_ack		= cpu_to_be64(rds_ib_ack_say(ic)),
+		.h_ack		= cpu_to_be64(rds_ib_ack_value(ic)),
 		.h_len		= cpu_to_be32(RDS_CONG_MAP_BYTES),
 		.h_flags	= RDS_FLAG_CONG_BITMAP,
 	};
@@ -394,7 +394,7 @@ static int rds_ib_tx_map_fragment(struct rds_ib_conn *ic)
 	if (last) {
 		slot->ts_map = tx->tx_map;
 		tx->tx_map = NULL;
-		tx->tx_asks = true;
+		tx->tx_signal_last = true;
 	}
 	tx->tx_frag++;
 	return tx->tx_nr == RDS_IB_BATCH ? rds_ib_tx_post(ic) : 0;

@@ -85,7 +85,7 @@ struct rds_ib_tx_slot {
  * @tx_bvec: the piece of its payload that is next
  * @tx_bvec_off: offset in this piece
  * @tx_mapped: a fragment of the current message was mapped instead of copied
- * @tx_asks: the last of the batched work requests is to be signaled
+ * @tx_signal_last: the last of the batched work requests is to be signaled
  * @tx_map: copy of the congestion map that is being sent
  * @tx_last_map: copy of the map that was begun last; for comparison only, never
  *	dereferenced
@@ -114,7 +114,7 @@ struct rds_ib_tx {
 	unsigned int		tx_bvec;
 	u32			tx_bvec_off;
 	bool			tx_mapped;
-	bool			tx_asks;
+	bool			tx_signal_last;
 	void			*tx_map;
 	void			*tx_last_map;
 	unsigned int		tx_nr;
@@ -148,7 +148,7 @@ struct rds_ib_ack {
 void rds_ib_ack_init(struct rds_ib_conn *ic);
 void rds_ib_ack_wanted(struct rds_ib_conn *ic);
 void rds_ib_ack_later(struct rds_ib_conn *ic);
-u64 rds_ib_ack_say(struct rds_ib_conn *ic);
+u64 rds_ib_ack_value(struct rds_ib_conn *ic);
 void rds_ib_ack_try(struct rds_ib_conn *ic);
 bool rds_ib_ack_take(struct rds_ib_conn *ic, u8 *news);
 void rds_ib_ack_untake(struct rds_ib_conn *ic, u8 news);
@@ -159,9 +159,9 @@ void rds_ib_tx_release(struct rds_ib_conn *ic);
 void rds_ib_tx_unmap(struct rds_ib_conn *ic, struct rds_ib_tx_slot *slot);
 void *rds_ib_tx_header(struct rds_ib_conn *ic, u32 slot, u64 *dma);
 void rds_ib_send_done(struct ib_cq *cq, struct ib_wc *wc);
-bool rds_ib_tx_must_tell(const struct rds_ib_conn *ic);
+bool rds_ib_tx_must_signal(const struct rds_ib_conn *ic);
 void rds_ib_tx_signal(struct rds_ib_tx *tx, struct ib_send_wr *wr);
-void rds_ib_tx_return(struct rds_ib_conn *ic);
+void rds_ib_tx_put_lent(struct rds_ib_conn *ic);
 void rds_ib_tx_is_posted(struct rds_ib_conn *ic);
 void rds_ib_tx_reclaim(struct rds_ib_conn *ic, u32 posted);
 void rds_ib_tx_unstall(struct rds_ib_conn *ic);

@@ -23,7 +23,7 @@ int rds_ib_tx_post(struct rds_ib_conn *ic)
 		return 0;
 
 	last = &tx->tx_wr[tx->tx_nr - 1];
-	if (tx->tx_asks && !(last->send_flags & IB_SEND_SIGNALED))
+	if (tx->tx_signal_last && !(last->send_flags & IB_SEND_SIGNALED))
 		rds_ib_tx_signal(tx, last);
 	for (i = 0; i < tx->tx_nr; i++) {
 		tx->tx_wr[i].next = &tx->tx_wr[i + 1];
@@ -31,13 +31,13 @@ int rds_ib_tx_post(struct rds_ib_conn *ic)
 			atomic_inc(&ic->ic_signaled);
 	}
 	last->next = NULL;
-	tx->tx_asks = false;
+	tx->tx_signal_last = false;
 	tx->tx_nr = 0;
 	rds_ib_watchdog_start(ic);
 	ret = rds_ib_post(ic->ic_id->qp, tx->tx_wr);
 	if (!ret)
 		rds_ib_tx_is_posted(ic);
-	rds_ib_tx_return(ic);
+	rds_ib_tx_put_lent(ic);
 	return ret ? -EIO : 0;
 }
 

@@ -106,7 +106,7 @@ static void rds_ib_tx_put_msg(struct rds_ib_tx_slot *slot, bool arrived)
 }
 
 /**
- * rds_ib_tx_must_tell() - Check whether mapped data must be sent signaled
+ * rds_ib_tx_must_signal() - Check whether mapped data must be sent signaled
  * @ic: the connection
  *
  * Soft-iWARP passes the pages of an unsignaled work request to TCP and then
@@ -118,7 +118,7 @@ static void rds_ib_tx_put_msg(struct rds_ib_tx_slot *slot, bool arrived)
  * Context: Any context.
  * Return: true if each work request with mapped data must be signaled.
  */
-bool rds_ib_tx_must_tell(const struct rds_ib_conn *ic)
+bool rds_ib_tx_must_signal(const struct rds_ib_conn *ic)
 {
 	struct ib_device *dev = ic->ic_dev->dv_dev;
 
@@ -163,7 +163,7 @@ static void rds_ib_tx_put(struct rds_ib_conn *ic, bool arrived)
 }
 
 /**
- * rds_ib_tx_return() - Put the messages that the batch references
+ * rds_ib_tx_put_lent() - Put the messages that the batch references
  * @ic: the connection
  *
  * The device has copied them while the batch was posted, or the batch is given
@@ -171,7 +171,7 @@ static void rds_ib_tx_put(struct rds_ib_conn *ic, bool arrived)
  *
  * Context: Process context. The path's transmit lock is held.
  */
-void rds_ib_tx_return(struct rds_ib_conn *ic)
+void rds_ib_tx_put_lent(struct rds_ib_conn *ic)
 {
 	struct rds_ib_tx *tx = &ic->ic_tx;
 
@@ -366,7 +366,7 @@ void rds_ib_tx_release(struct rds_ib_conn *ic)
 
 	while (tx->tx_slots && rds_ib_ring_used(&tx->tx_ring))
 		rds_ib_tx_put(ic, false);
-	rds_ib_tx_return(ic);
+	rds_ib_tx_put_lent(ic);
 	kvfree(tx->tx_slots);
 	tx->tx_slots = NULL;
 	kfree(tx->tx_map);

@@ -120,7 +120,7 @@ static void rds_tcp_partial_make_room(struct rds_tcp_net *tn)
 }
 
 /**
- * rds_tcp_partial() - Count the memory of an incomplete message
+ * rds_tcp_partial_count() - Count the memory of an incomplete message
  * @tp: the path
  * @bytes: bytes of memory that the message holds
  * @left: bytes of payload that it lacks
@@ -130,7 +130,7 @@ static void rds_tcp_partial_make_room(struct rds_tcp_net *tn)
  * Context: Deliver context, with the path's TCP socket locked. Takes
  * tn_partial_lock.
  */
-void rds_tcp_partial(struct rds_tcp_path *tp, u32 bytes, u32 left)
+void rds_tcp_partial_count(struct rds_tcp_path *tp, u32 bytes, u32 left)
 {
 	struct rds_tcp_net *tn = tp->tp_tn;
 
@@ -154,7 +154,7 @@ void rds_tcp_partial(struct rds_tcp_path *tp, u32 bytes, u32 left)
 
 /**
  * rds_tcp_partial_end() - Stop counting a message that is complete or dropped
- * @tp: the path; rds_tcp_partial() was called for the message
+ * @tp: the path; rds_tcp_partial_count() was called for the message
  *
  * Context: Deliver context with the path's TCP socket locked, or process
  * context when the path has no socket. Takes tn_partial_lock.

@@ -99,7 +99,7 @@ static void rds_tcp_dropped(struct rds_tcp_path *tp,
  */
 static void rds_tcp_state_changed(struct rds_tcp_path *tp, struct sock *sk)
 {
-	rds_tcp_end_news(tp, sk);
+	rds_tcp_end_progress(tp, sk);
 
 	switch (sk->sk_state) {
 	case TCP_SYN_SENT:

@@ -255,8 +255,9 @@ int rds_tcp_recv(struct rds_tcp_path *tp, struct sock *sk)
 	if (unlikely(tp->tp_rx.tr_stopped))
 		rds_tcp_rx_pause(tp, sk, -ENOBUFS);
 	if (tp->tp_rx.tr_inc)
-		rds_tcp_partial(tp, rds_tcp_incoming_holds(tp->tp_rx.tr_inc),
-				tp->tp_rx.tr_frame.fr_left);
+		rds_tcp_partial_count(tp,
+				      rds_tcp_incoming_holds(tp->tp_rx.tr_inc),
+				      tp->tp_rx.tr_frame.fr_left);
 	if (!rx.rx_budget && !desc.error)
 		return -EAGAIN;
 

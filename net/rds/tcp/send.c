@@ -376,7 +376,7 @@ bool rds_tcp_has_all_acked(const struct sock *sk)
 }
 
 /**
- * rds_tcp_end_news() - Continue an orderly shutdown when TCP has made progress
+ * rds_tcp_end_progress() - Continue an orderly shutdown after progress of TCP
  * @tp: the path
  * @sk: its socket, locked
  *
@@ -386,7 +386,7 @@ bool rds_tcp_has_all_acked(const struct sock *sk)
  *
  * Context: Softirq or process context.
  */
-void rds_tcp_end_news(struct rds_tcp_path *tp, const struct sock *sk)
+void rds_tcp_end_progress(struct rds_tcp_path *tp, const struct sock *sk)
 {
 	if (unlikely(tp->tp_end.te_ending) &&
 	    (sk->sk_state == TCP_CLOSE ||
@@ -458,5 +458,5 @@ void rds_tcp_write_space(struct sock *sk)
 		tp->tp_tx.tt_kick = false;
 		rds_path_kick(tp->tp_path, RDS_KICK_SEND);
 	}
-	rds_tcp_end_news(tp, sk);
+	rds_tcp_end_progress(tp, sk);
 }

@@ -224,7 +224,7 @@ struct rds_incoming *rds_tcp_incoming_end(struct rds_tcp_incoming *ti);
 void rds_tcp_incoming_drop(struct rds_tcp_incoming *ti);
 
 /* partial.c */
-void rds_tcp_partial(struct rds_tcp_path *tp, u32 bytes, u32 left);
+void rds_tcp_partial_count(struct rds_tcp_path *tp, u32 bytes, u32 left);
 void rds_tcp_partial_end(struct rds_tcp_path *tp);
 
 /* recv.c */
@@ -242,7 +242,7 @@ void rds_tcp_acked(struct rds_tcp_path *tp, struct sock *sk);
 void rds_tcp_send_reset(struct rds_tcp_path *tp);
 void rds_tcp_write_space(struct sock *sk);
 bool rds_tcp_has_all_acked(const struct sock *sk);
-void rds_tcp_end_news(struct rds_tcp_path *tp, const struct sock *sk);
+void rds_tcp_end_progress(struct rds_tcp_path *tp, const struct sock *sk);
 
 /* pending.c */
 void rds_tcp_accept_soon(struct rds_tcp_net *tn);

@@ -68,11 +68,11 @@ static void last_credit(struct kunit *test)
 	rds_ib_credits_posted(&cr, 2);
 	KUNIT_EXPECT_TRUE(test, rds_ib_credits_take(&cr, &news));
 	KUNIT_EXPECT_EQ(test, news, 2);
-	KUNIT_EXPECT_EQ(test, cr.cr_untold, 0U);
+	KUNIT_EXPECT_EQ(test, cr.cr_pending, 0U);
 
 	rds_ib_credits_posted(&cr, 2);
 	KUNIT_EXPECT_FALSE(test, rds_ib_credits_take(&cr, &news));
-	KUNIT_EXPECT_EQ(test, cr.cr_untold, 2U);
+	KUNIT_EXPECT_EQ(test, cr.cr_pending, 2U);
 }
 
 /* An end that counts its receive buffers advertises them even if the peer does
@@ -148,7 +148,7 @@ static void given_back(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, rds_ib_credits_take(&cr, &news));
 	rds_ib_credits_back(&cr, news);
 	KUNIT_EXPECT_EQ(test, cr.cr_send, was.cr_send);
-	KUNIT_EXPECT_EQ(test, cr.cr_untold, was.cr_untold);
+	KUNIT_EXPECT_EQ(test, cr.cr_pending, was.cr_pending);
 }
 
 /* A hostile peer may advertise any number of receive buffers. */
@@ -172,7 +172,7 @@ static void absurd(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, cr.cr_send, (u32)RDS_IB_CREDITS_MAX);
 		for (j = 0; j < 1000; j++)
 			rds_ib_credits_posted(&cr, 255);
-		KUNIT_EXPECT_EQ(test, cr.cr_untold, (u32)RDS_IB_CREDITS_MAX);
+		KUNIT_EXPECT_EQ(test, cr.cr_pending, (u32)RDS_IB_CREDITS_MAX);
 	}
 }
 
@@ -283,7 +283,7 @@ static void two_ends(struct kunit *test)
 	for (i = 0; i < 2; i++) {
 		KUNIT_EXPECT_EQ(test, e[i].sent, row->messages[i]);
 		KUNIT_EXPECT_EQ(test, e[i].posted, e[i].ring);
-		KUNIT_EXPECT_EQ(test, e[i].cr.cr_untold + e[!i].cr.cr_send,
+		KUNIT_EXPECT_EQ(test, e[i].cr.cr_pending + e[!i].cr.cr_send,
 				e[i].ring);
 	}
 }

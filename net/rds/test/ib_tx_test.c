@@ -330,7 +330,7 @@ static void iwarp_in_hardware_is_not(struct kunit *test)
 
 	rig->dev.node_type = RDMA_NODE_RNIC;
 	rig->dev.dma_device = &parent;
-	tells = rds_ib_tx_must_tell(&rig->ic);
+	tells = rds_ib_tx_must_signal(&rig->ic);
 	rig->dev.dma_device = NULL;
 	KUNIT_EXPECT_FALSE(test, tells);
 }

@@ -45,7 +45,7 @@ static void knocker_is_dialed_again(struct kunit *test)
 	rig_await(test, FAKE_MAPPED, 2);
 
 	/* The peer is not dialed forever after its last knock. */
-	WRITE_ONCE(rig_conn(test)->c_called_at, jiffies - 3600 * HZ);
+	WRITE_ONCE(rig_conn(test)->c_knocked_at, jiffies - 3600 * HZ);
 	rds_path_drop(rig_path(test), RDS_DROP_PEER_CLOSED);
 	KUNIT_EXPECT_TRUE(test, paths_become(test, 0));
 }

@@ -376,7 +376,7 @@ static void path_is_dialed_on_handshake(struct kunit *test)
 	rig_await(test, FAKE_CONNECTED, 8);
 	for (i = 0; i < 8; i++)
 		rig_probe(test, i, 0, &rig_ours_uses_8);
-	WRITE_ONCE(rig_conn(test)->c_called, false);
+	WRITE_ONCE(rig_conn(test)->c_knocked, false);
 	rds_path_drop(&rig_nth_cpath(test, 3)->cp_pub, RDS_DROP_PEER_RESET);
 	fake_settle(rig_fake(test));
 	KUNIT_ASSERT_EQ(test, fake_count(rig_fake(test), FAKE_CONNECTED), 8U);
