@@ -35,7 +35,8 @@ struct flow {
 	struct rds_name name;
 	pthread_t sender;
 	pthread_t receiver;
-	uint32_t sent;
+	/* Read by the main thread while the flow goes on */
+	_Atomic uint32_t sent;
 	uint32_t got;
 	const char *wrong;
 };
@@ -148,6 +149,10 @@ static void flows_start(struct __test_metadata *_metadata, struct flow *flow,
 	for (i = 0; i < 2 * FLOWS; i++)
 		ASSERT_TRUE(flow_start(&flow[i], variant->near, variant->far,
 				       i % 2));
+	/* A slow machine may take long to begin all these threads. */
+	for (i = 0; i < 2 * FLOWS; i++)
+		while (!flow[i].sent && !flow[i].wrong)
+			usleep(1000);
 }
 
 static void flows_end(struct __test_metadata *_metadata, struct flow *flow)
