@@ -307,6 +307,7 @@ static void rds_conn_reap_work(struct work_struct *work)
 void rds_conn_reap_net_init(struct rds_net *rn)
 {
 	INIT_DELAYED_WORK(&rn->rn_reap, rds_conn_reap_work);
+	rn->rn_reap_at = jiffies;
 }
 
 /**
