@@ -236,11 +236,14 @@ struct rds_data_ops {
 	void (*rx_resume)(struct rds_path *path);
 };
 
+/* Most counters that a transport may have: their sums are on the stack */
+#define RDS_TRANS_STATS_MAX		48
+
 /**
  * struct rds_info_ops - counters, and lists for user space
  */
 struct rds_info_ops {
-	/** @nr_stats: number of counters that the transport has */
+	/** @nr_stats: number of counters, at most RDS_TRANS_STATS_MAX */
 	unsigned int nr_stats;
 
 	/** @stat_names: their names, in the order of RDS_INFO_COUNTERS */

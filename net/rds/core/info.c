@@ -23,9 +23,6 @@
 #include "sock_ops.h"
 #include "transport.h"
 
-/* Maximum number of counters of a transport */
-#define RDS_TRANS_STATS_MAX	48
-
 /* How many times to write a list that keeps growing */
 #define RDS_INFO_TRIES		8
 

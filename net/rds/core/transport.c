@@ -41,6 +41,9 @@ static bool rds_transport_is_complete(const struct rds_transport *trans)
 	       (!trans->rdma ||
 		(trans->rdma->atomic_check && trans->rdma->mr_map &&
 		 trans->rdma->mr_alive && trans->rdma->mr_unmap)) &&
+	       (!trans->info || !trans->info->nr_stats ||
+		(trans->info->nr_stats <= RDS_TRANS_STATS_MAX &&
+		 trans->info->stats && trans->info->stat_names)) &&
 	       (!(trans->caps & RDS_CAP_MULTIPATH) ||
 		(trans->conn->max_paths && (trans->caps & RDS_CAP_HANDSHAKE)));
 }
@@ -53,8 +56,8 @@ static bool rds_transport_is_complete(const struct rds_transport *trans)
  * function returns.
  *
  * Context: Process context, may sleep.
- * Return: 0; -EINVAL if a required op or the name is missing, or the type is
- * out of range; -EEXIST if the slot is taken.
+ * Return: 0; -EINVAL if a required op or the name is missing, the type is out
+ * of range, or there are too many counters; -EEXIST if the slot is taken.
  */
 int rds_transport_register(const struct rds_transport *trans)
 {

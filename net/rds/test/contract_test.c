@@ -19,6 +19,26 @@ static void *map_nothing(struct net *net, const struct in6_addr *laddr,
 static const struct rds_rdma_ops no_unmap = { .mr_map = map_nothing };
 static const struct rds_rdma_ops no_rdma;
 
+static const char * const names[RDS_TRANS_STATS_MAX + 1];
+
+static void no_sums(struct net *net, u64 *sums)
+{
+}
+
+static const struct rds_info_ops no_counters;
+static const struct rds_info_ops most_counters = {
+	.nr_stats = RDS_TRANS_STATS_MAX, .stat_names = names, .stats = no_sums,
+};
+
+static const struct rds_info_ops more_counters = {
+	.nr_stats = RDS_TRANS_STATS_MAX + 1, .stat_names = names,
+	.stats = no_sums,
+};
+
+static const struct rds_info_ops nameless_counters = {
+	.nr_stats = 1, .stats = no_sums,
+};
+
 /* A transport that is to be registered, and lacks something */
 struct register_row {
 	const char			*name;
@@ -28,6 +48,7 @@ struct register_row {
 	unsigned int			caps;
 	unsigned int			type;	/* 0: a valid one */
 	const struct rds_rdma_ops	*rdma;
+	const struct rds_info_ops	*info;
 	bool				nameless;
 };
 
@@ -61,6 +82,10 @@ static const struct register_row registers[] = {
 	{ "no_optional_op", 0, { CONN_OP(path_alloc), CONN_OP(path_free) } },
 	{ "empty_rdma_ops", -EINVAL, .rdma = &no_rdma },
 	{ "no_mr_unmap", -EINVAL, .rdma = &no_unmap },
+	{ "no_counters", 0, .info = &no_counters },
+	{ "most_counters", 0, .info = &most_counters },
+	{ "more_counters", -EINVAL, .info = &more_counters },
+	{ "nameless_counters", -EINVAL, .info = &nameless_counters },
 	{ "type_out_of_range", -EINVAL, .type = RDS_TRANS_SLOTS },
 	{ "type_huge", -EINVAL, .type = RDS_TRANS_NONE },
 };
@@ -86,6 +111,8 @@ static void spoil(struct fake *fake, const struct register_row *row)
 		fake->trans.type = row->type;
 	if (row->rdma)
 		fake->trans.rdma = row->rdma;
+	if (row->info)
+		fake->trans.info = row->info;
 	fake->trans.caps |= row->caps;
 }
 
