@@ -38,6 +38,7 @@
 #include "probe.h"
 #include "recv_queue.h"
 #include "rx_hold.h"
+#include "sw_frame.h"
 #include "sw_request.h"
 #include "sw_response.h"
 
@@ -260,10 +261,11 @@ static bool rds_deliver_handshake(struct rds_cpath *cp,
 	return !turn;
 }
 
-static void rds_deliver_frame(struct rds_cpath *cp, struct rds_incoming *inc)
+static void rds_deliver_frame(struct rds_cpath *cp, struct rds_incoming *inc,
+			      const struct rds_sw_frame *ext)
 {
 	rds_deliver_heard(cp);
-	rds_sw_receive(cp, inc);
+	rds_sw_receive(cp, inc, ext);
 	rds_incoming_put(inc);
 }
 
@@ -305,14 +307,20 @@ static bool rds_deliver_data(struct rds_cpath *cp, struct rds_incoming *inc,
 	return rds_deliver_to_sock(path, rs, inc, batch);
 }
 
+/* Determine the kind of a message. For a software RDMA frame, set @ext to the
+ * contents of its extension header. Ignore that header if the peer has not
+ * advertised software RDMA on this connection.
+ */
 static enum rds_deliver_kind
-rds_deliver_classify(const struct rds_cpath *cp, const struct rds_incoming *inc)
+rds_deliver_classify(const struct rds_cpath *cp, const struct rds_incoming *inc,
+		     struct rds_sw_frame *ext)
 {
 	if (rds_cpath_can(cp, RDS_CAP_HANDSHAKE) &&
 	    unlikely(rds_handshake_is_probe(inc->i_sport, inc->i_dport) ||
 		     rds_handshake_is_reply(inc->i_sport, inc->i_dport)))
 		return RDS_DELIVER_HANDSHAKE;
-	if (unlikely(!inc->i_seq) && rds_sw_is_frame(cp, inc))
+	if (unlikely(!inc->i_seq) && cp->cp_sw.sw_known &&
+	    rds_sw_frame_read(inc->i_exthdr, ext))
 		return RDS_DELIVER_FRAME;
 	return inc->i_dport ? RDS_DELIVER_DATA : RDS_DELIVER_PING;
 }
@@ -333,6 +341,7 @@ bool rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 {
 	struct module *owner = inc->i_ops->owner;
 	struct rds_cpath *cp = to_cpath(path);
+	struct rds_sw_frame ext;
 
 	/* If the transport is being unloaded, free() cannot be called later. */
 	if (owner && !try_module_get(owner)) {
@@ -340,11 +349,11 @@ bool rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 		return true;
 	}
 
-	switch (rds_deliver_classify(cp, inc)) {
+	switch (rds_deliver_classify(cp, inc, &ext)) {
 	case RDS_DELIVER_HANDSHAKE:
 		return rds_deliver_handshake(cp, inc);
 	case RDS_DELIVER_FRAME:
-		rds_deliver_frame(cp, inc);
+		rds_deliver_frame(cp, inc, &ext);
 		return true;
 	case RDS_DELIVER_PING:
 		rds_deliver_ping(cp, inc);

@@ -98,7 +98,7 @@ EXPORT_SYMBOL_RDS_KUNIT(rds_sw_operands_read);
 
 /**
  * rds_sw_new_frame() - Allocate a frame to be sent
- * @says: contents of its extension header
+ * @ext: contents of its extension header
  * @len: bytes of payload, at most RDS_MAX_MSG_SIZE
  *
  * A frame is never sent to a peer that runs another implementation. The
@@ -108,7 +108,7 @@ EXPORT_SYMBOL_RDS_KUNIT(rds_sw_operands_read);
  * Return: a message that the caller owns, with an uninitialized payload; NULL
  * if there is no memory.
  */
-struct rds_message *rds_sw_new_frame(const struct rds_sw_frame *says,
+struct rds_message *rds_sw_new_frame(const struct rds_sw_frame *ext,
 				     u32 len)
 {
 	unsigned int nofs = memalloc_nofs_save();
@@ -119,7 +119,7 @@ struct rds_message *rds_sw_new_frame(const struct rds_sw_frame *says,
 	if (!frame)
 		return NULL;
 	frame->m_flags = RDS_FLAG_RETRANSMITTED;
-	rds_sw_frame_write(frame->m_exthdr, says);
+	rds_sw_frame_write(frame->m_exthdr, ext);
 	return frame;
 }
 

@@ -82,7 +82,7 @@ void rds_sw_operands_write(struct rds_sw_operands *to,
 			   const struct rds_op *op);
 void rds_sw_operands_read(const struct rds_sw_operands *from,
 			  struct rds_op *op);
-struct rds_message *rds_sw_new_frame(const struct rds_sw_frame *says,
+struct rds_message *rds_sw_new_frame(const struct rds_sw_frame *ext,
 				     u32 len);
 int rds_sw_send(struct rds_cpath *cp, struct rds_message **frame);
 bool rds_sw_read_payload(struct rds_incoming *inc, void *to, size_t size);

@@ -98,7 +98,7 @@ static bool rds_sw_fill_request(struct rds_message *frame,
 static struct rds_message *rds_sw_new_request(const struct rds_message *msg)
 {
 	const struct rds_op *op = msg->m_op;
-	const struct rds_sw_frame says = {
+	const struct rds_sw_frame ext = {
 		.sf_kind	= rds_sw_kind_of(op->op_kind),
 		.sf_id		= lower_32_bits(msg->m_seq),
 		.sf_key		= op->op_key,
@@ -106,7 +106,7 @@ static struct rds_message *rds_sw_new_request(const struct rds_message *msg)
 	};
 	struct rds_message *frame;
 
-	frame = rds_sw_new_frame(&says, rds_sw_request_len(op));
+	frame = rds_sw_new_frame(&ext, rds_sw_request_len(op));
 	if (frame && !rds_sw_fill_request(frame, op)) {
 		rds_message_put(frame);
 		return NULL;
@@ -405,16 +405,16 @@ static bool rds_sw_take_result(const struct rds_op *op,
  * not fit.
  */
 static int rds_sw_completed(struct rds_cpath *cp, struct rds_incoming *inc,
-			    const struct rds_sw_frame *says)
+			    const struct rds_sw_frame *ext)
 {
 	struct rds_sw_request *sc = rds_sw_request_take(&cp->cp_sw,
-							says->sf_id);
+							ext->sf_id);
 	int status = RDS_RDMA_REMOTE_ERROR;
 	bool sane = true;
 
 	if (!sc)
 		return -EPROTO;
-	if (says->sf_status == RDS_SW_OK) {
+	if (ext->sf_status == RDS_SW_OK) {
 		sane = rds_sw_take_result(sc->sr_msg->m_op, inc);
 		status = sane ? RDS_RDMA_SUCCESS : RDS_RDMA_OTHER_ERROR;
 	}
@@ -425,47 +425,25 @@ static int rds_sw_completed(struct rds_cpath *cp, struct rds_incoming *inc,
 }
 
 /**
- * rds_sw_is_frame() - Check whether a received message is a software RDMA frame
- * @cp: the path that it arrived on
- * @inc: the received message
- *
- * A message without a sequence number that has the extension header of a frame
- * is one only if the peer has advertised software RDMA on this connection.
- *
- * Context: Deliver context, serial per path.
- * Return: true if rds_sw_receive() is to process it; false if it is an ordinary
- * message.
- */
-bool rds_sw_is_frame(const struct rds_cpath *cp, const struct rds_incoming *inc)
-{
-	struct rds_sw_frame frame;
-
-	return !inc->i_seq && cp->cp_sw.sw_known &&
-	       rds_sw_frame_read(inc->i_exthdr, &frame);
-}
-
-/**
  * rds_sw_receive() - Process a software RDMA frame
- * @cp: the path that it arrived on
- * @inc: the frame, for which rds_sw_is_frame() is true; the caller keeps its
- *	reference
+ * @cp: the path that it arrived on; the peer has advertised software RDMA
+ * @inc: the frame; the caller keeps its reference
+ * @ext: contents of its extension header
  *
  * If the frame breaks the protocol, or there is no memory to process it, drop
  * the connection. The peer then treats its operations as dropped.
  *
  * Context: Deliver context, serial per path.
  */
-void rds_sw_receive(struct rds_cpath *cp, struct rds_incoming *inc)
+void rds_sw_receive(struct rds_cpath *cp, struct rds_incoming *inc,
+		    const struct rds_sw_frame *ext)
 {
-	struct rds_sw_frame frame;
 	int ret;
 
-	if (!rds_sw_frame_read(inc->i_exthdr, &frame))
-		return;
-	if (frame.sf_kind == RDS_SW_RESPONSE)
-		ret = rds_sw_completed(cp, inc, &frame);
+	if (ext->sf_kind == RDS_SW_RESPONSE)
+		ret = rds_sw_completed(cp, inc, ext);
 	else
-		ret = rds_sw_requested(cp, inc, &frame);
+		ret = rds_sw_requested(cp, inc, ext);
 	if (ret)
 		rds_path_drop(&cp->cp_pub, ret == -ENOMEM ?
 			      RDS_DROP_NO_MEMORY : RDS_DROP_PROTOCOL);

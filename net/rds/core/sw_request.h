@@ -10,6 +10,7 @@
 struct rds_cpath;
 struct rds_incoming;
 struct rds_message;
+struct rds_sw_frame;
 
 /* Requests per path that may be unanswered at a time */
 #define RDS_SW_DEPTH	16
@@ -69,9 +70,8 @@ struct rds_sw {
 
 bool rds_sw_waits(struct rds_cpath *cp, const struct rds_message *msg);
 int rds_sw_xmit(struct rds_cpath *cp, struct rds_message *msg);
-bool rds_sw_is_frame(const struct rds_cpath *cp,
-		     const struct rds_incoming *inc);
-void rds_sw_receive(struct rds_cpath *cp, struct rds_incoming *inc);
+void rds_sw_receive(struct rds_cpath *cp, struct rds_incoming *inc,
+		    const struct rds_sw_frame *ext);
 void rds_sw_restart_timeout(struct rds_cpath *cp);
 long rds_sw_watch(struct rds_cpath *cp);
 void rds_sw_reset(struct rds_cpath *cp);

@@ -50,26 +50,26 @@ struct rds_sw_response {
 };
 
 static struct rds_sw_mr *rds_sw_find(struct rds_cpath *cp,
-				     const struct rds_sw_frame *says)
+				     const struct rds_sw_frame *ext)
 {
 	struct rds_path *path = &cp->cp_pub;
 
-	return rds_sw_mr_get(cp->cp_conn->c_rn, says->sf_key, &path->laddr,
+	return rds_sw_mr_get(cp->cp_conn->c_rn, ext->sf_key, &path->laddr,
 			     path->ifindex);
 }
 
 /* Write the payload of the request, if that is allowed. */
 static bool rds_sw_write(struct rds_cpath *cp, struct rds_incoming *inc,
-			 const struct rds_sw_frame *says)
+			 const struct rds_sw_frame *ext)
 {
-	struct rds_sw_mr *sm = rds_sw_find(cp, says);
+	struct rds_sw_mr *sm = rds_sw_find(cp, ext);
 	struct iov_iter to;
 	bool done;
 
 	if (!sm)
 		return false;
 	done = inc->i_len &&
-	       rds_sw_mr_view(sm, true, says->sf_addr, inc->i_len, &to) &&
+	       rds_sw_mr_view(sm, true, ext->sf_addr, inc->i_len, &to) &&
 	       !inc->i_ops->copy(inc, inc->i_len, &to);
 	rds_sw_mr_put(sm);
 	return done;
@@ -96,10 +96,10 @@ static bool rds_sw_do_atomic(struct rds_cpath *cp,
 
 /* If a write fails, the message that follows it must not be delivered. */
 static void rds_sw_failed(struct rds_cpath *cp,
-			  const struct rds_sw_frame *says)
+			  const struct rds_sw_frame *ext)
 {
-	if (says->sf_kind == RDS_SW_WRITE)
-		cp->cp_sw.sw_failed = says->sf_id | BIT_ULL(32);
+	if (ext->sf_kind == RDS_SW_WRITE)
+		cp->cp_sw.sw_failed = ext->sf_id | BIT_ULL(32);
 }
 
 /* Do the part of a request that can be done now. Returns false if the request
@@ -108,16 +108,16 @@ static void rds_sw_failed(struct rds_cpath *cp,
 static bool rds_sw_do_response(struct rds_cpath *cp, struct rds_incoming *inc,
 			       struct rds_sw_response *job)
 {
-	struct rds_sw_frame *says = &job->sp_frame;
+	struct rds_sw_frame *ext = &job->sp_frame;
 	struct rds_sw_operands operands;
 	struct rds_sw_length length;
 	bool done = true;
 
-	switch (says->sf_kind) {
+	switch (ext->sf_kind) {
 	case RDS_SW_WRITE:
-		done = rds_sw_write(cp, inc, says);
+		done = rds_sw_write(cp, inc, ext);
 		if (!done)
-			rds_sw_failed(cp, says);
+			rds_sw_failed(cp, ext);
 		break;
 	case RDS_SW_READ:
 		if (!rds_sw_read_payload(inc, &length, sizeof(length)))
@@ -131,7 +131,7 @@ static bool rds_sw_do_response(struct rds_cpath *cp, struct rds_incoming *inc,
 			return false;
 		done = rds_sw_do_atomic(cp, &operands, job);
 	}
-	says->sf_status = done ? RDS_SW_OK : RDS_SW_REFUSED;
+	ext->sf_status = done ? RDS_SW_OK : RDS_SW_REFUSED;
 	return true;
 }
 
@@ -153,14 +153,14 @@ static bool rds_sw_response_add(struct rds_sw *so, struct rds_sw_response *job)
  * rds_sw_requested() - Process a request of the peer
  * @cp: the path
  * @inc: the request; the caller keeps its reference
- * @says: contents of its extension header
+ * @ext: contents of its extension header
  *
  * Context: Deliver context, serial per path. Takes sw_lock.
  * Return: 0; -EPROTO if the request is malformed, or if the peer has too many
  * unanswered requests; -ENOMEM.
  */
 int rds_sw_requested(struct rds_cpath *cp, struct rds_incoming *inc,
-		     const struct rds_sw_frame *says)
+		     const struct rds_sw_frame *ext)
 {
 	struct rds_sw_response *job;
 
@@ -169,10 +169,10 @@ int rds_sw_requested(struct rds_cpath *cp, struct rds_incoming *inc,
 		/* The caller drops the connection, but data that TCP has
 		 * acknowledged is still delivered.
 		 */
-		rds_sw_failed(cp, says);
+		rds_sw_failed(cp, ext);
 		return -ENOMEM;
 	}
-	job->sp_frame = *says;
+	job->sp_frame = *ext;
 	if (!rds_sw_do_response(cp, inc, job) ||
 	    !rds_sw_response_add(&cp->cp_sw, job)) {
 		kfree(job);
@@ -265,24 +265,24 @@ static bool rds_sw_may_read(struct rds_cpath *cp,
 /* Returns NULL if there is no memory. */
 static struct rds_message *rds_sw_read(struct rds_cpath *cp,
 				       const struct rds_sw_response *job,
-				       struct rds_sw_frame *says)
+				       struct rds_sw_frame *ext)
 {
 	struct rds_message *frame;
 
 	if (rds_sw_may_read(cp, job)) {
-		frame = rds_sw_new_frame(says, job->sp_bytes);
+		frame = rds_sw_new_frame(ext, job->sp_bytes);
 		if (!frame || rds_sw_fill_response(cp, job, frame))
 			return frame;
 		rds_message_put(frame);
 	}
-	says->sf_status = RDS_SW_REFUSED;
-	return rds_sw_new_frame(says, 0);
+	ext->sf_status = RDS_SW_REFUSED;
+	return rds_sw_new_frame(ext, 0);
 }
 
 static struct rds_message *
 rds_sw_new_response(struct rds_cpath *cp, const struct rds_sw_response *job)
 {
-	struct rds_sw_frame says = {
+	struct rds_sw_frame ext = {
 		.sf_kind	= RDS_SW_RESPONSE,
 		.sf_status	= job->sp_frame.sf_status,
 		.sf_id		= job->sp_frame.sf_id,
@@ -291,10 +291,10 @@ rds_sw_new_response(struct rds_cpath *cp, const struct rds_sw_response *job)
 	bool brings;
 
 	if (job->sp_frame.sf_kind == RDS_SW_READ)
-		return rds_sw_read(cp, job, &says);
+		return rds_sw_read(cp, job, &ext);
 	brings = job->sp_frame.sf_kind != RDS_SW_WRITE &&
-		 says.sf_status == RDS_SW_OK;
-	frame = rds_sw_new_frame(&says, brings ? sizeof(__be64) : 0);
+		 ext.sf_status == RDS_SW_OK;
+	frame = rds_sw_new_frame(&ext, brings ? sizeof(__be64) : 0);
 	if (frame && brings)
 		put_unaligned_be64(job->sp_old, frame->m_payload.data);
 	return frame;

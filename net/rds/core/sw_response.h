@@ -10,7 +10,7 @@ struct rds_incoming;
 struct rds_sw_frame;
 
 int rds_sw_requested(struct rds_cpath *cp, struct rds_incoming *inc,
-		     const struct rds_sw_frame *says);
+		     const struct rds_sw_frame *ext);
 bool rds_sw_bars(struct rds_cpath *cp, const struct rds_incoming *inc);
 int rds_sw_go_on(struct rds_cpath *cp);
 int rds_sw_respond(struct rds_cpath *cp);

@@ -26,7 +26,7 @@ static bool blocked;
 
 static void ask(struct rds_path *path)
 {
-	const struct rds_sw_frame says = {
+	const struct rds_sw_frame ext = {
 		.sf_kind = RDS_SW_WRITE, .sf_id = ++asked, .sf_key = 1,
 	};
 	struct rds_header hdr = {
@@ -34,7 +34,7 @@ static void ask(struct rds_path *path)
 		.h_flags	= RDS_FLAG_RETRANSMITTED,
 	};
 
-	rds_sw_frame_write(hdr.h_exthdr, &says);
+	rds_sw_frame_write(hdr.h_exthdr, &ext);
 	fake_deliver(fake, path, &hdr);
 }
 
@@ -75,15 +75,15 @@ static void block(struct kunit *test)
 static void expect_responses(struct kunit *test, unsigned int count)
 {
 	const struct fake_call *call;
-	struct rds_sw_frame says;
+	struct rds_sw_frame ext;
 	unsigned int n, id = 0;
 
 	for (n = 0; (call = fake_nth(fake, FAKE_SENT, n)); n++) {
-		if (call->seq || !rds_sw_frame_read(call->exthdr, &says))
+		if (call->seq || !rds_sw_frame_read(call->exthdr, &ext))
 			continue;
-		KUNIT_ASSERT_EQ(test, says.sf_id, ++id);
-		KUNIT_EXPECT_EQ(test, says.sf_kind, RDS_SW_RESPONSE);
-		KUNIT_EXPECT_EQ(test, says.sf_status, RDS_SW_REFUSED);
+		KUNIT_ASSERT_EQ(test, ext.sf_id, ++id);
+		KUNIT_EXPECT_EQ(test, ext.sf_kind, RDS_SW_RESPONSE);
+		KUNIT_EXPECT_EQ(test, ext.sf_status, RDS_SW_REFUSED);
 		KUNIT_EXPECT_EQ(test, call->len, 0U);
 	}
 	KUNIT_EXPECT_EQ(test, id, count);
