@@ -17,9 +17,9 @@ TEST_F(tcp, paths_have_their_numbers)
 	unsigned int seen = 0;
 	int i;
 
-	ASSERT_TRUE(works(self->a, self->b));
-	ASSERT_TRUE(await_established(self, self->a, 0));
-	ASSERT_EQ(PATHS, paths(self->a, &self->a_name, &self->b_name, path));
+	ASSERT_TRUE(tcp_works(self->a, self->b));
+	ASSERT_TRUE(tcp_await_established(self, self->a, 0));
+	ASSERT_EQ(PATHS, tcp_paths(self, self->a, path));
 	for (i = 0; i < PATHS; i++) {
 		EXPECT_STREQ("tcp", (char *)path[i].transport);
 		EXPECT_EQ(PATHS, path[i].npaths);
@@ -39,17 +39,17 @@ TEST_F(tcp, paths_tell_how_they_were_dropped)
 	long near, there;
 	int i;
 
-	ASSERT_TRUE(works(self->a, self->b));
-	ASSERT_TRUE(await_established(self, self->a, 0));
-	ASSERT_TRUE(await_established(self, self->b, 0));
-	near = established(self, self->a);
-	there = established(self, self->b);
-	ASSERT_EQ(PATHS, paths(self->a, &self->a_name, &self->b_name, before));
-	ASSERT_EQ(0, set("rds_tcp_rcvbuf", 0));
-	ASSERT_TRUE(await_established(self, self->a, near + PATHS - 1));
-	ASSERT_TRUE(await_established(self, self->b, there + PATHS - 1));
-	ASSERT_EQ(PATHS, paths(self->a, &self->a_name, &self->b_name, after));
-	ASSERT_EQ(PATHS, paths(self->b, &self->b_name, &self->a_name, far));
+	ASSERT_TRUE(tcp_works(self->a, self->b));
+	ASSERT_TRUE(tcp_await_established(self, self->a, 0));
+	ASSERT_TRUE(tcp_await_established(self, self->b, 0));
+	near = tcp_established(self, self->a);
+	there = tcp_established(self, self->b);
+	ASSERT_EQ(PATHS, tcp_paths(self, self->a, before));
+	ASSERT_EQ(0, tcp_set("rds_tcp_rcvbuf", 0));
+	ASSERT_TRUE(tcp_await_established(self, self->a, near + PATHS - 1));
+	ASSERT_TRUE(tcp_await_established(self, self->b, there + PATHS - 1));
+	ASSERT_EQ(PATHS, tcp_paths(self, self->a, after));
+	ASSERT_EQ(PATHS, tcp_paths(self, self->b, far));
 	for (i = 0; i < PATHS; i++) {
 		EXPECT_EQ(before[i].index, after[i].index);
 		EXPECT_LT(before[i].resets, after[i].resets);
@@ -105,8 +105,8 @@ TEST_F(tcp, socket_records_ipv6_form)
 	unsigned int seen = 0, left;
 	int i, count = 0;
 
-	ASSERT_TRUE(works(self->a, self->b));
-	ASSERT_TRUE(await_established(self, self->a, 0));
+	ASSERT_TRUE(tcp_works(self->a, self->b));
+	ASSERT_TRUE(tcp_await_established(self, self->a, 0));
 	for (left = 30000; left && count < PATHS; left--) {
 		count = idle_sockets(self->a, &self->a_name, &self->b_name,
 				     sock);
@@ -136,8 +136,8 @@ TEST_F(tcp, socket_records_ipv4_form)
 	ASSERT_EQ(1, inet_pton(AF_INET, VETH_NEAR_IPV4, &near));
 	ASSERT_EQ(1, inet_pton(AF_INET, VETH_FAR_IPV4, &far));
 	ASSERT_TRUE(veth_warm_up(VETH_NEAR_IPV4, VETH_FAR_IPV4));
-	ASSERT_TRUE(works(self->a, self->b));
-	ASSERT_TRUE(await_established(self, self->a, 0));
+	ASSERT_TRUE(tcp_works(self->a, self->b));
+	ASSERT_TRUE(tcp_await_established(self, self->a, 0));
 	memset(all, 0xa5, sizeof(all));
 	ASSERT_EQ(41, ERR(getsockopt(self->a, SOL_RDS, RDS_INFO_TCP_SOCKETS,
 				     all, &len)));
@@ -161,7 +161,7 @@ TEST_F(tcp, receiving_and_acknowledging_are_counted)
 
 	ASSERT_LE(0, ready);
 	ASSERT_LE(0, space);
-	ASSERT_TRUE(works(self->a, self->b));
+	ASSERT_TRUE(tcp_works(self->a, self->b));
 	EXPECT_LT(ready, rds_counter(self->b, "tcp_data_ready_calls"));
 	EXPECT_TRUE(rds_await_counter(self->a, "tcp_write_space_calls",
 				      space + 1));
@@ -173,7 +173,7 @@ TEST_F(tcp, full_send_buffers_are_counted)
 	int i;
 
 	tcp_move(_metadata, self, variant);
-	ASSERT_EQ(0, set("rds_tcp_sndbuf", 4608));
+	ASSERT_EQ(0, tcp_set("rds_tcp_sndbuf", 4608));
 	full = rds_counter(self->a, "tcp_sndbuf_full");
 	ASSERT_LE(0, full);
 	ASSERT_EQ(0, rds_sndbuf(self->a, 8 * sizeof(buf)));

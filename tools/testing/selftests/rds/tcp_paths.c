@@ -9,14 +9,13 @@
  * Wait until one end has @count paths, all of them UP. Returns false if it ever
  * has more.
  */
-static bool await_paths(int fd, const struct rds_name *laddr,
-			const struct rds_name *faddr, int count)
+static bool await_paths(FIXTURE_DATA(tcp) *self, int fd, int count)
 {
 	struct rds6_info_path path[PATHS];
 	int i, up, listed, tries;
 
 	for (tries = 30000; tries; tries--) {
-		listed = paths(fd, laddr, faddr, path);
+		listed = tcp_paths(self, fd, path);
 		for (up = i = 0; i < listed; i++)
 			up += path[i].state == PATH_UP;
 		if (listed > count || (listed > 0 && path[0].npaths > count))
@@ -31,11 +30,11 @@ static bool await_paths(int fd, const struct rds_name *laddr,
 TEST_F(tcp, max_paths_bounds_the_paths)
 {
 	tcp_move(_metadata, self, variant);
-	ASSERT_EQ(0, set("max_paths", 2));
-	ASSERT_TRUE(works(self->a, self->b));
-	ASSERT_TRUE(works(self->b, self->a));
-	EXPECT_TRUE(await_paths(self->a, &self->a_name, &self->b_name, 2));
-	EXPECT_TRUE(await_paths(self->b, &self->b_name, &self->a_name, 2));
+	ASSERT_EQ(0, tcp_set("max_paths", 2));
+	ASSERT_TRUE(tcp_works(self->a, self->b));
+	ASSERT_TRUE(tcp_works(self->b, self->a));
+	EXPECT_TRUE(await_paths(self, self->a, 2));
+	EXPECT_TRUE(await_paths(self, self->b, 2));
 }
 
 /*
@@ -48,7 +47,7 @@ static bool await_forgotten(FIXTURE_DATA(tcp) *self)
 	unsigned int left;
 
 	for (left = 60000; left; left--) {
-		if (!paths(self->b, &self->b_name, &self->a_name, path))
+		if (!tcp_paths(self, self->b, path))
 			return true;
 		usleep(1000);
 	}
@@ -73,7 +72,7 @@ static bool all_pairs_work(const FIXTURE_VARIANT(tcp) *variant)
 	for (i = 0; i < PAIRS; i++) {
 		for (times = 0; good && times < TIMES; times++)
 			good = rds_recv(far[i], buf, sizeof(buf)) == 3;
-		good = good && works(far[i], near[i]);
+		good = good && tcp_works(far[i], near[i]);
 		close(near[i]);
 		close(far[i]);
 	}
@@ -91,13 +90,13 @@ static bool paths_outlast(FIXTURE_DATA(tcp) *self,
 
 	if (rds_sendto(self->a, NULL, 0, 0, &ping) ||
 	    rds_recv(self->a, buf, sizeof(buf)) ||
-	    !await_established(self, self->a, 0) ||
-	    !await_established(self, self->b, 0))
+	    !tcp_await_established(self, self->a, 0) ||
+	    !tcp_await_established(self, self->b, 0))
 		return false;
-	if ((!lower_far && set("max_paths", 1)) ||
+	if ((!lower_far && tcp_set("max_paths", 1)) ||
 	    system("tc qdisc add dev " VETH_DEV " root netem loss 100%") ||
-	    veth_cross() || (lower_far && set("max_paths", 1)) ||
-	    set("rds_tcp_sndbuf", 0) || veth_back() ||
+	    veth_cross() || (lower_far && tcp_set("max_paths", 1)) ||
+	    tcp_set("rds_tcp_sndbuf", 0) || veth_back() ||
 	    !await_forgotten(self) ||
 	    system("tc qdisc del dev " VETH_DEV " root"))
 		return false;
@@ -128,17 +127,17 @@ TEST_F(tcp, user_timeout_finds_a_dead_peer)
 	int i, dead = 0, count;
 
 	tcp_move(_metadata, self, variant);
-	ASSERT_TRUE(works(self->a, self->b));
-	ASSERT_TRUE(await_established(self, self->a, 0));
-	ASSERT_EQ(0, set("user_timeout_ms", 1000));
-	before = established(self, self->a);
-	ASSERT_EQ(0, set("rds_tcp_sndbuf", 0));
-	ASSERT_TRUE(await_established(self, self->a, before + PATHS - 1));
+	ASSERT_TRUE(tcp_works(self->a, self->b));
+	ASSERT_TRUE(tcp_await_established(self, self->a, 0));
+	ASSERT_EQ(0, tcp_set("user_timeout_ms", 1000));
+	before = tcp_established(self, self->a);
+	ASSERT_EQ(0, tcp_set("rds_tcp_sndbuf", 0));
+	ASSERT_TRUE(tcp_await_established(self, self->a, before + PATHS - 1));
 	ASSERT_EQ(0, system("tc qdisc add dev " VETH_DEV
 			    " root netem loss 100%"));
 	ASSERT_EQ(3, ERR(rds_sendto(self->a, "abc", 3, 0, &self->b_name)));
 	for (left = 60000; left && !dead; left--) {
-		count = paths(self->a, &self->a_name, &self->b_name, path);
+		count = tcp_paths(self, self->a, path);
 		for (i = 0; i < count; i++)
 			dead += path[i].drop_reason == TIMEOUT;
 		usleep(1000);
@@ -147,8 +146,8 @@ TEST_F(tcp, user_timeout_finds_a_dead_peer)
 	EXPECT_TRUE(rds_silent(self->b));
 	ASSERT_EQ(0, system("tc qdisc del dev " VETH_DEV " root"));
 	EXPECT_EQ(3, ERR(rds_recv(self->b, buf, sizeof(buf))));
-	EXPECT_TRUE(works(self->a, self->b));
-	EXPECT_TRUE(works(self->b, self->a));
+	EXPECT_TRUE(tcp_works(self->a, self->b));
+	EXPECT_TRUE(tcp_works(self->b, self->a));
 }
 
 /* On a slow link, both ends dial before either notices the other's attempt. */
@@ -167,9 +166,9 @@ TEST_F(tcp, duels_are_counted_and_end)
 		rds_counter(self->b, "tcp_connect_raced");
 	EXPECT_LE(1, raced);
 	ASSERT_EQ(0, system("tc qdisc del dev " VETH_DEV " root"));
-	EXPECT_TRUE(await_established(self, self->a, 0));
-	EXPECT_TRUE(works(self->a, self->b));
-	EXPECT_TRUE(works(self->b, self->a));
+	EXPECT_TRUE(tcp_await_established(self, self->a, 0));
+	EXPECT_TRUE(tcp_works(self->a, self->b));
+	EXPECT_TRUE(tcp_works(self->b, self->a));
 }
 
 #define CROWD	100	/* senders to one port */
@@ -200,14 +199,14 @@ TEST_F(tcp, incast_keeps_nobody_else)
 	int i, j;
 
 	tcp_move(_metadata, self, variant);
-	ASSERT_TRUE(works(self->a, self->b));
-	ASSERT_TRUE(await_established(self, self->a, 0));
+	ASSERT_TRUE(tcp_works(self->a, self->b));
+	ASSERT_TRUE(tcp_await_established(self, self->a, 0));
 	stopped = rds_counter(self->b, "recv_path_stopped");
 	parked = rds_counter(self->a, "send_parked");
 	for (i = 0; i < OTHERS; i++) {
 		near[i] = rds_bound(variant->near, 0);
 		far[i] = veth_far_bound(variant->far, 0);
-		ASSERT_TRUE(works(near[i], far[i]));
+		ASSERT_TRUE(tcp_works(near[i], far[i]));
 	}
 	ASSERT_EQ(0, system("tc qdisc add dev " VETH_DEV
 			    " root netem delay 400ms limit 100000"));

@@ -27,7 +27,7 @@ TEST_F(tcp, sysctls_in_a_new_namespace)
 	ASSERT_EQ(0, rds_netns());
 	for (i = 0; i < ARRAY_SIZE(sysctls); i++) {
 		snprintf(path, sizeof(path), "tcp/%s", sysctls[i].name);
-		EXPECT_EQ(sysctls[i].value, get(sysctls[i].name))
+		EXPECT_EQ(sysctls[i].value, tcp_get(sysctls[i].name))
 			TH_LOG("%s", sysctls[i].name);
 		EXPECT_EQ(0644, rds_sysctl_mode(path));
 	}
@@ -39,15 +39,16 @@ TEST_F(tcp, sysctls_have_bounds)
 
 	ASSERT_EQ(0, rds_netns());
 	for (i = 0; i < ARRAY_SIZE(sysctls); i++) {
-		EXPECT_EQ(-EINVAL, set(sysctls[i].name, sysctls[i].low - 1))
+		EXPECT_EQ(-EINVAL, tcp_set(sysctls[i].name, sysctls[i].low - 1))
 			TH_LOG("%s", sysctls[i].name);
-		EXPECT_EQ(-EINVAL, set(sysctls[i].name, sysctls[i].high + 1))
+		EXPECT_EQ(-EINVAL, tcp_set(sysctls[i].name,
+					   sysctls[i].high + 1))
 			TH_LOG("%s", sysctls[i].name);
-		EXPECT_EQ(sysctls[i].value, get(sysctls[i].name));
-		EXPECT_EQ(0, set(sysctls[i].name, sysctls[i].low));
-		EXPECT_EQ(sysctls[i].low, get(sysctls[i].name));
-		EXPECT_EQ(0, set(sysctls[i].name, sysctls[i].high));
-		EXPECT_EQ(sysctls[i].high, get(sysctls[i].name));
+		EXPECT_EQ(sysctls[i].value, tcp_get(sysctls[i].name));
+		EXPECT_EQ(0, tcp_set(sysctls[i].name, sysctls[i].low));
+		EXPECT_EQ(sysctls[i].low, tcp_get(sysctls[i].name));
+		EXPECT_EQ(0, tcp_set(sysctls[i].name, sysctls[i].high));
+		EXPECT_EQ(sysctls[i].high, tcp_get(sysctls[i].name));
 	}
 }
 
@@ -58,15 +59,15 @@ TEST_F(tcp, sysctls_have_bounds)
 TEST_F(tcp, buffers_have_a_least_size)
 {
 	ASSERT_EQ(0, rds_netns());
-	EXPECT_EQ(-EINVAL, set("rds_tcp_sndbuf", 1));
-	EXPECT_EQ(-EINVAL, set("rds_tcp_sndbuf", 4096));
-	EXPECT_EQ(0, get("rds_tcp_sndbuf"));
-	EXPECT_EQ(0, set("rds_tcp_sndbuf", 4608));
-	EXPECT_EQ(-EINVAL, set("rds_tcp_rcvbuf", 1));
-	EXPECT_EQ(-EINVAL, set("rds_tcp_rcvbuf", 2048));
-	EXPECT_EQ(0, get("rds_tcp_rcvbuf"));
-	EXPECT_EQ(0, set("rds_tcp_rcvbuf", 2304));
-	EXPECT_EQ(4608, get("rds_tcp_sndbuf"));
+	EXPECT_EQ(-EINVAL, tcp_set("rds_tcp_sndbuf", 1));
+	EXPECT_EQ(-EINVAL, tcp_set("rds_tcp_sndbuf", 4096));
+	EXPECT_EQ(0, tcp_get("rds_tcp_sndbuf"));
+	EXPECT_EQ(0, tcp_set("rds_tcp_sndbuf", 4608));
+	EXPECT_EQ(-EINVAL, tcp_set("rds_tcp_rcvbuf", 1));
+	EXPECT_EQ(-EINVAL, tcp_set("rds_tcp_rcvbuf", 2048));
+	EXPECT_EQ(0, tcp_get("rds_tcp_rcvbuf"));
+	EXPECT_EQ(0, tcp_set("rds_tcp_rcvbuf", 2304));
+	EXPECT_EQ(4608, tcp_get("rds_tcp_sndbuf"));
 }
 
 TEST_F(tcp, sysctls_are_of_one_namespace)
@@ -75,10 +76,10 @@ TEST_F(tcp, sysctls_are_of_one_namespace)
 
 	ASSERT_EQ(0, rds_netns());
 	for (i = 0; i < ARRAY_SIZE(sysctls); i++)
-		ASSERT_EQ(0, set(sysctls[i].name, sysctls[i].high));
+		ASSERT_EQ(0, tcp_set(sysctls[i].name, sysctls[i].high));
 	ASSERT_EQ(0, rds_netns());
 	for (i = 0; i < ARRAY_SIZE(sysctls); i++)
-		EXPECT_EQ(sysctls[i].value, get(sysctls[i].name));
+		EXPECT_EQ(sysctls[i].value, tcp_get(sysctls[i].name));
 }
 
 /* Get the smallest and the largest @field that `ss` shows for sockets here. */
@@ -130,16 +131,16 @@ TEST_F(tcp, buffers_have_the_size_that_was_set)
 	long before;
 
 	tcp_move(_metadata, self, variant);
-	ASSERT_TRUE(works(self->a, self->b));
-	ASSERT_TRUE(await_established(self, self->a, 0));
-	ASSERT_EQ(0, set("rds_tcp_rcvbuf", 34567));
-	before = established(self, self->a);
-	ASSERT_EQ(0, set("rds_tcp_sndbuf", 45678));
-	ASSERT_TRUE(await_established(self, self->a, before + PATHS - 1));
+	ASSERT_TRUE(tcp_works(self->a, self->b));
+	ASSERT_TRUE(tcp_await_established(self, self->a, 0));
+	ASSERT_EQ(0, tcp_set("rds_tcp_rcvbuf", 34567));
+	before = tcp_established(self, self->a);
+	ASSERT_EQ(0, tcp_set("rds_tcp_sndbuf", 45678));
+	ASSERT_TRUE(tcp_await_established(self, self->a, before + PATHS - 1));
 	EXPECT_TRUE(await_socket_memory(",rb", 34567));
 	EXPECT_TRUE(await_socket_memory(",tb", 45678));
-	EXPECT_TRUE(works(self->a, self->b));
-	EXPECT_TRUE(works(self->b, self->a));
+	EXPECT_TRUE(tcp_works(self->a, self->b));
+	EXPECT_TRUE(tcp_works(self->b, self->a));
 }
 
 /* The second write does not drop a connection that the peer has made since the
@@ -150,18 +151,18 @@ TEST_F(tcp, buffers_have_the_size_that_was_set_last)
 	long size;
 
 	tcp_move(_metadata, self, variant);
-	ASSERT_TRUE(works(self->a, self->b));
+	ASSERT_TRUE(tcp_works(self->a, self->b));
 	for (size = 45000; size < 45010; size++) {
-		ASSERT_TRUE(await_established(self, self->a, 0));
-		ASSERT_EQ(0, set("rds_tcp_sndbuf", 56789));
+		ASSERT_TRUE(tcp_await_established(self, self->a, 0));
+		ASSERT_EQ(0, tcp_set("rds_tcp_sndbuf", 56789));
 		usleep((size - 45000) * 2000);
-		ASSERT_EQ(0, set("rds_tcp_sndbuf", size));
+		ASSERT_EQ(0, tcp_set("rds_tcp_sndbuf", size));
 		ASSERT_TRUE(await_socket_memory(",tb", size));
 	}
 	/* With 0 the kernel chooses the size again. */
-	ASSERT_EQ(0, set("rds_tcp_sndbuf", 0));
-	EXPECT_TRUE(works(self->a, self->b));
-	EXPECT_TRUE(works(self->b, self->a));
+	ASSERT_EQ(0, tcp_set("rds_tcp_sndbuf", 0));
+	EXPECT_TRUE(tcp_works(self->a, self->b));
+	EXPECT_TRUE(tcp_works(self->b, self->a));
 }
 
 /* A write takes effect by reconnecting, even if it changes nothing. */
@@ -173,23 +174,24 @@ TEST_F(tcp, writing_a_buffer_size_reconnects)
 	long near, far;
 	size_t i;
 
-	ASSERT_TRUE(works(self->a, self->b));
+	ASSERT_TRUE(tcp_works(self->a, self->b));
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		ASSERT_TRUE(await_established(self, self->a, 0));
-		ASSERT_TRUE(await_established(self, self->b, 0));
-		near = established(self, self->a);
-		far = established(self, self->b);
-		ASSERT_EQ(0, set(names[i], 0));
-		EXPECT_TRUE(await_established(self, self->a,
-					      near + PATHS - 1));
-		EXPECT_TRUE(await_established(self, self->b, far + PATHS - 1));
-		EXPECT_TRUE(works(self->a, self->b));
+		ASSERT_TRUE(tcp_await_established(self, self->a, 0));
+		ASSERT_TRUE(tcp_await_established(self, self->b, 0));
+		near = tcp_established(self, self->a);
+		far = tcp_established(self, self->b);
+		ASSERT_EQ(0, tcp_set(names[i], 0));
+		EXPECT_TRUE(tcp_await_established(self, self->a,
+						  near + PATHS - 1));
+		EXPECT_TRUE(tcp_await_established(self, self->b,
+						  far + PATHS - 1));
+		EXPECT_TRUE(tcp_works(self->a, self->b));
 	}
 	/* A write that fails does not reconnect. */
-	near = established(self, self->a);
-	ASSERT_EQ(-EINVAL, set("rds_tcp_rcvbuf", 1));
-	EXPECT_TRUE(works(self->a, self->b));
-	EXPECT_EQ(near, established(self, self->a));
+	near = tcp_established(self, self->a);
+	ASSERT_EQ(-EINVAL, tcp_set("rds_tcp_rcvbuf", 1));
+	EXPECT_TRUE(tcp_works(self->a, self->b));
+	EXPECT_EQ(near, tcp_established(self, self->a));
 }
 
 TEST_HARNESS_MAIN

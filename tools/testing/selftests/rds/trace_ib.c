@@ -5,6 +5,7 @@
  * test has a trace instance of its own.
  */
 #include "harness.h"
+#include "paths.h"
 #include "roce.h"
 #include "tracing.h"
 
@@ -142,16 +143,18 @@ static long read_far(FIXTURE_DATA(ib_trace) *self, uint64_t cookie, size_t len)
  */
 static bool use_new_connection(FIXTURE_DATA(ib_trace) *self)
 {
-	static struct rds6_info_path path[512];
 	struct in6_addr addr = rds_addr6(&self->a_name);
-	socklen_t i, len = sizeof(path);
+	struct rds6_info_path *path;
 	bool used[256] = { true };
+	unsigned int i, nr;
 
-	if (getsockopt(self->a, SOL_RDS, RDS6_INFO_PATHS, path, &len) < 0)
+	path = rds_paths(self->a, &nr);
+	if (!path)
 		return false;
-	for (i = 0; i < len / sizeof(*path); i++)
+	for (i = 0; i < nr; i++)
 		if (!memcmp(&path[i].laddr, &addr, sizeof(addr)))
 			used[path[i].tos] = true;
+	free(path);
 	while (used[self->tos])
 		if (!++self->tos)
 			return false;

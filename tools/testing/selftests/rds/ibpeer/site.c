@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "paths.h"
 #include "site.h"
 
 bool site_is_iwarp(void)
@@ -115,36 +116,16 @@ bool site_honest(struct site *site)
 	return true;
 }
 
-/* Return the list of the kernel's paths, which the caller frees, or NULL. */
-static struct rds6_info_path *list_paths(struct site *site, socklen_t *len)
-{
-	struct rds6_info_path *path = NULL, *more;
-
-	*len = 64 * sizeof(*path);
-	do {
-		*len *= 2;
-		more = realloc(path, *len);
-		if (!more)
-			break;
-		path = more;
-		if (getsockopt(site->fd, SOL_RDS, RDS6_INFO_PATHS, path,
-			       len) >= 0)
-			return path;
-	} while (errno == ENOSPC);
-	free(path);
-	return NULL;
-}
-
 /* Find the path to the peer, if the kernel has one. */
 static bool find_path(struct site *site, struct rds6_info_path *found)
 {
 	struct in6_addr remote = rds_addr6(&site->name);
 	struct rds6_info_path *path;
 	bool is_there = false;
-	socklen_t i, len;
+	unsigned int i, nr;
 
-	path = list_paths(site, &len);
-	for (i = 0; path && !is_there && i < len / sizeof(*path); i++) {
+	path = rds_paths(site->fd, &nr);
+	for (i = 0; !is_there && i < nr; i++) {
 		is_there = !memcmp(&remote, &path[i].faddr, sizeof(remote));
 		if (is_there)
 			*found = path[i];

@@ -383,17 +383,17 @@ TEST_F_TIMEOUT(wire, cve_2025_21635_sysctl_written_from_elsewhere, LONG)
 	ASSERT_TRUE(await_paths(b, PATHS));
 	fd = open("/proc/sys/net/rds/tcp/rds_tcp_sndbuf", O_WRONLY);
 	ASSERT_LE(0, fd);
-	paths_up(self->a, &near);
-	paths_up(b, &far);
+	rds_tcp_paths_up(self->a, &near);
+	rds_tcp_paths_up(b, &far);
 	/* A third namespace, of neither end */
 	ASSERT_EQ(0, rds_netns());
 	ASSERT_EQ(5, ERR(write(fd, "65536", 5)));
 	close(fd);
 	EXPECT_EQ(0, rds_sysctl_get("tcp/rds_tcp_sndbuf"));
 	for (left = 30000; left; left--) {
-		if (paths_up(self->a, &near_after) == PATHS &&
-		    paths_up(b, &far_after) == PATHS && near_after > near &&
-		    far_after > far)
+		if (rds_tcp_paths_up(self->a, &near_after) == PATHS &&
+		    rds_tcp_paths_up(b, &far_after) == PATHS &&
+		    near_after > near && far_after > far)
 			break;
 		usleep(1000);
 	}

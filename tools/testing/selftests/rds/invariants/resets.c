@@ -337,10 +337,11 @@ TEST_F_TIMEOUT(wire, all_paths_come_back_as_themselves, LONG)
 	for (i = 0; i < few_or(10); i++) {
 		unsigned int seen[2] = {};
 
-		paths_up(self->a, &before);
+		rds_tcp_paths_up(self->a, &before);
 		ASSERT_EQ(0, i % 2 ? reset_here() : at_far_end(reset_here));
 		for (left = 30000; left; left--) {
-			if (paths_up(self->a, &after) == all && after > before)
+			if (rds_tcp_paths_up(self->a, &after) == all &&
+			    after > before)
 				break;
 			usleep(1000);
 		}

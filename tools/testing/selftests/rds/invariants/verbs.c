@@ -3,6 +3,7 @@
  * RDS over RDMA devices: devices that do not exist, are removed, or belong to
  * another namespace; frames from a socket to itself; lists of connections.
  */
+#include "paths.h"
 #include "verbs.h"
 
 #include <sched.h>
@@ -443,16 +444,18 @@ static int spare_dialing(int fd)
 	struct rds_name a_name = rds_name(SPARE_A, 0);
 	struct rds_name b_name = rds_name(SPARE_B, 0);
 	struct in6_addr a = rds_addr6(&a_name), b = rds_addr6(&b_name);
-	static struct rds6_info_path path[1024];
-	socklen_t i, len = sizeof(path);
+	struct rds6_info_path *path;
+	unsigned int i, nr;
 	int dialing = 0;
 
-	if (getsockopt(fd, SOL_RDS, RDS6_INFO_PATHS, path, &len) < 0)
+	path = rds_paths(fd, &nr);
+	if (!path)
 		return -1;
-	for (i = 0; i < len / sizeof(*path); i++)
+	for (i = 0; i < nr; i++)
 		dialing += path[i].state != PATH_UP &&
 			   (!memcmp(&path[i].faddr, &a, sizeof(a)) ||
 			    !memcmp(&path[i].faddr, &b, sizeof(b)));
+	free(path);
 	return dialing;
 }
 

@@ -7,6 +7,7 @@
 #define RDS_WIRE_H
 
 #include "loop.h"
+#include "paths.h"
 #include "veth.h"
 
 #define PATHS	8
@@ -61,34 +62,13 @@ static inline bool wire_bind(FIXTURE_DATA(wire) *self,
 	return true;
 }
 
-/* Count the paths of the namespace of @fd that are UP; get how often all of
- * them have been established.
- */
-static inline int paths_up(int fd, unsigned long *established)
-{
-	struct rds6_info_path path[256];
-	socklen_t i, len = sizeof(path);
-	int up = 0;
-
-	*established = 0;
-	if (getsockopt(fd, SOL_RDS, RDS6_INFO_PATHS, path, &len) < 0)
-		return -1;
-	for (i = 0; i < len / sizeof(*path); i++) {
-		if (strcmp((char *)path[i].transport, "tcp"))
-			continue;
-		up += path[i].state == PATH_UP;
-		*established += path[i].established;
-	}
-	return up;
-}
-
-/* The same, if all paths of all connections are UP; 0 otherwise */
+/* Count the TCP paths, if all paths of all connections are UP; 0 otherwise */
 static inline int all_paths_up(int fd)
 {
 	struct rds6_info_connection conn[16];
 	socklen_t len = sizeof(conn);
 	unsigned long established;
-	int up = paths_up(fd, &established);
+	int up = rds_tcp_paths_up(fd, &established);
 
 	if (getsockopt(fd, SOL_RDS, RDS6_INFO_CONNECTIONS, conn, &len) < 0)
 		return 0;
@@ -111,7 +91,7 @@ static inline bool await_paths(int fd, int count)
 	unsigned int left;
 
 	for (left = 30000; left; left--) {
-		if (paths_up(fd, &established) == count)
+		if (rds_tcp_paths_up(fd, &established) == count)
 			return true;
 		usleep(1000);
 	}

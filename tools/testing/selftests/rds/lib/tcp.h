@@ -7,6 +7,7 @@
 #define RDS_TCP_H
 
 #include "harness.h"
+#include "paths.h"
 #include "veth.h"
 
 #define PATHS		8
@@ -106,7 +107,7 @@ FIXTURE_TEARDOWN(tcp)
 	close(self->b);
 }
 
-static inline bool works(int from, int to)
+static inline bool tcp_works(int from, int to)
 {
 	struct rds_name name = rds_sockname(to);
 
@@ -114,59 +115,48 @@ static inline bool works(int from, int to)
 	       rds_recv(to, buf, sizeof(buf)) == 3 && !memcmp(buf, "abc", 3);
 }
 
-/* Get the paths from @laddr to @faddr. Returns their number, or -1. */
-static inline int paths(int fd, const struct rds_name *laddr,
-			const struct rds_name *faddr,
-			struct rds6_info_path *path)
+/* Get the paths of one end. Returns their number, or -1. */
+static inline int tcp_paths(FIXTURE_DATA(tcp) *self, int fd,
+			    struct rds6_info_path *path)
 {
-	struct in6_addr local = rds_addr6(laddr), peer = rds_addr6(faddr);
-	struct rds6_info_path all[64];
-	socklen_t i, len = sizeof(all);
-	int count = 0;
+	bool near = fd == self->a;
 
-	if (getsockopt(fd, SOL_RDS, RDS6_INFO_PATHS, all, &len) !=
-	    sizeof(*all))
-		return -1;
-	for (i = 0; i < len / sizeof(*all); i++)
-		if (!memcmp(&all[i].laddr, &local, sizeof(local)) &&
-		    !memcmp(&all[i].faddr, &peer, sizeof(peer)) &&
-		    count < PATHS)
-			path[count++] = all[i];
-	return count;
+	return rds_paths_between(fd, near ? &self->a_name : &self->b_name,
+				 near ? &self->b_name : &self->a_name, path,
+				 PATHS);
 }
 
 /*
  * Return how often the paths of one end have come UP in total, or -1 while one
  * of them is not UP.
  */
-static inline long established(FIXTURE_DATA(tcp) *self, int fd)
+static inline long tcp_established(FIXTURE_DATA(tcp) *self, int fd)
 {
-	bool near = fd == self->a;
 	struct rds6_info_path path[PATHS];
 	long sum = 0;
-	int i, count;
+	int i;
 
-	count = paths(fd, near ? &self->a_name : &self->b_name,
-		      near ? &self->b_name : &self->a_name, path);
-	for (i = 0; i < count; i++) {
+	if (tcp_paths(self, fd, path) != PATHS)
+		return -1;
+	for (i = 0; i < PATHS; i++) {
 		if (path[i].state != PATH_UP)
 			return -1;
 		sum += path[i].established;
 	}
-	return count == PATHS ? sum : -1;
+	return sum;
 }
 
 /*
  * Wait until all paths are UP and have come UP more than @before times in
  * total.
  */
-static inline bool await_established(FIXTURE_DATA(tcp) *self, int fd,
-				     long before)
+static inline bool tcp_await_established(FIXTURE_DATA(tcp) *self, int fd,
+					 long before)
 {
 	unsigned int left;
 
 	for (left = 30000; left; left--) {
-		if (established(self, fd) > before)
+		if (tcp_established(self, fd) > before)
 			return true;
 		usleep(1000);
 	}
@@ -174,7 +164,7 @@ static inline bool await_established(FIXTURE_DATA(tcp) *self, int fd,
 }
 
 /* Sysctls of the namespace of the caller */
-static inline long set(const char *name, long value)
+static inline long tcp_set(const char *name, long value)
 {
 	char path[64], text[32];
 
@@ -183,7 +173,7 @@ static inline long set(const char *name, long value)
 	return rds_sysctl_set(path, text);
 }
 
-static inline long get(const char *name)
+static inline long tcp_get(const char *name)
 {
 	char path[64];
 

@@ -12,7 +12,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 
-#include "rds_test.h"
+#include "paths.h"
 #include "veth.h"
 
 static int near_ns = -1;
@@ -143,30 +143,17 @@ int veth_far_bound(const char *addr, unsigned int port)
 	return fd;
 }
 
-/* Count the TCP paths that are UP in the namespace of @fd. */
-static unsigned int paths_up(int fd)
-{
-	struct rds6_info_path path[64];
-	socklen_t i, len = sizeof(path);
-	unsigned int up = 0;
-
-	if (getsockopt(fd, SOL_RDS, RDS6_INFO_PATHS, path, &len) < 0)
-		return 0;
-	for (i = 0; i < len / sizeof(*path); i++)
-		up += path[i].state == 3 && !strcmp((char *)path[i].transport,
-						    "tcp");
-	return up;
-}
-
 /* Every path begins with a congestion map in each direction. */
 bool veth_paths_up(int near, int far)
 {
+	unsigned long established;
 	unsigned int left;
 
 	for (left = 30000; left; left--) {
-		unsigned int up = paths_up(near);
+		int up = rds_tcp_paths_up(near, &established);
 
-		if (up && !(up % 8) && paths_up(far) == up &&
+		if (up > 0 && !(up % 8) &&
+		    rds_tcp_paths_up(far, &established) == up &&
 		    rds_counter(near, "cong_update_received") >= up &&
 		    rds_counter(far, "cong_update_received") >= up)
 			return true;
