@@ -42,7 +42,8 @@ static inline void zcopy_on(struct __test_metadata *_metadata, int fd)
 }
 
 /* Get the cookies of the completion in @msg. Returns false if there is none. */
-static inline bool told(struct rds_msg *msg, struct rds_zcopy_cookies *cookies)
+static inline bool read_completion(struct rds_msg *msg,
+				   struct rds_zcopy_cookies *cookies)
 {
 	struct cmsghdr *cmsg = rds_msg_find(msg, SOL_RDS,
 					    RDS_CMSG_ZCOPY_COMPLETION);
@@ -64,7 +65,7 @@ static inline bool await_completion(int fd)
 	struct rds_msg msg;
 
 	return !rds_msg_recv(fd, &msg, received, sizeof(received), MSG_PEEK) &&
-	       told(&msg, &cookies);
+	       read_completion(&msg, &cookies);
 }
 
 /*
@@ -96,7 +97,7 @@ static inline long await_cookies(int fd, struct rds_zcopy_cookies *cookies)
 	if (ret)
 		return ret > 0 ? -EBADMSG : ret;
 	if (msg.hdr.msg_namelen || msg.hdr.msg_flags ||
-	    rds_msg_count(&msg) != 1 || !told(&msg, cookies))
+	    rds_msg_count(&msg) != 1 || !read_completion(&msg, cookies))
 		return -EPROTO;
 	return cookies->num;
 }

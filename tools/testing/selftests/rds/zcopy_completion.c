@@ -113,11 +113,11 @@ TEST_F(pair, told_with_a_message)
 
 	/* A peek at the message does not return the completion. */
 	ASSERT_EQ(3, rds_msg_recv(self->a, &msg, received, 10, MSG_PEEK));
-	EXPECT_FALSE(told(&msg, &cookies));
+	EXPECT_FALSE(read_completion(&msg, &cookies));
 	ASSERT_EQ(3, rds_msg_recv(self->a, &msg, received, 10, 0));
 	EXPECT_EQ(2, rds_msg_count(&msg));
 	EXPECT_NE(NULL, rds_msg_find(&msg, SOL_SOCKET, SO_TIMESTAMP));
-	ASSERT_TRUE(told(&msg, &cookies));
+	ASSERT_TRUE(read_completion(&msg, &cookies));
 	EXPECT_EQ(1, cookies.num);
 	EXPECT_EQ(9, cookies.cookies[0]);
 	EXPECT_TRUE(rds_silent(self->a));
@@ -155,7 +155,7 @@ TEST_F(pair, no_room_to_be_told)
 		  rds_poll(self->a) & (POLLIN | POLLRDNORM));
 	/* A peek returns the completion, and leaves it queued. */
 	ASSERT_EQ(0, rds_msg_recv(self->a, &msg, received, 10, MSG_PEEK));
-	EXPECT_TRUE(told(&msg, &cookies));
+	EXPECT_TRUE(read_completion(&msg, &cookies));
 	EXPECT_TRUE(await_cookie(self->a, 9));
 	EXPECT_TRUE(await_no_input(self->a));
 }
