@@ -262,14 +262,22 @@ TEST_F(ib_trace, the_sender_stalls)
 			   "qp=[1-9].* limited=0 credits=.* slots=[1-9]"));
 }
 
-/* The message takes more receive buffers than a connection begins with. */
+/*
+ * The message takes far more receive buffers than the peer may post at a time,
+ * so the sender waits, however fast the peer posts others.
+ */
 TEST_F(ib_trace, the_sender_has_no_credit)
 {
+	char before[32];
+
 	NEED_VARIANT();
+	ASSERT_EQ(0, rds_sysctl_read("ib/max_recv_wr", before, sizeof(before)));
 	ASSERT_TRUE(use_new_connection(self));
 	ASSERT_EQ(0, rds_sysctl_set("ib/flow_control", "1"));
+	ASSERT_EQ(0, rds_sysctl_set("ib/max_recv_wr", "4"));
 	rds_sndbuf(self->a, 2 * LARGEST);
 	EXPECT_TRUE(works(self, LARGEST));
+	EXPECT_EQ(0, rds_sysctl_set("ib/max_recv_wr", before));
 	EXPECT_EQ(0, rds_sysctl_set("ib/flow_control", "0"));
 	EXPECT_TRUE(traced("rds_ib_tx_stall", self->a_to_b,
 			   "qp=[1-9].* limited=1 credits=[01] slots=[1-9]"));
