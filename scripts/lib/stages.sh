@@ -132,6 +132,26 @@ list_results() {
 	say
 }
 
+# list_failures: print what failed, and the comments beside it: up to six before
+# and four after.
+list_failures() {
+	[ "$FAILED" -gt 0 ] || return 0
+	say "Failed:"
+	(cd "$RDS_BUILD/log" && awk '
+		FNR == 1 { nr = after = 0 }
+		/^not ok / {
+			print FILENAME ":" $0
+			for (i = nr > 6 ? nr - 6 : 0; i < nr; i++)
+				print "    " before[i]
+			after = 4
+		}
+		/^ok / { after = 0 }
+		/^(not )?ok / { nr = 0; next }
+		/^#/ && after { print "    " $0; after--; next }
+		/^#/ { before[nr++] = $0 }' "${RAN[@]}")
+	say
+}
+
 # list_kernels: print the releases of the guests' kernels that are in the
 # cache.
 list_kernels() {
@@ -155,7 +175,7 @@ summary() {
 		stage passed failed skipped boots booting running took budget
 	printf '%s\n' "${TABLE[@]}"
 	say
-	list_results Failed '^not ok '
+	list_failures
 	say "$PASSED passed, $FAILED failed, $SKIPPED skipped"
 	[ "$FAILED" -eq 0 ]
 }
