@@ -50,6 +50,9 @@ static inline int trace_begin(const char *system)
 	trace_end();
 	if (mkdir(INSTANCE, 0700))
 		return -errno;
+	/* The names of commands would need events of the scheduler, too. */
+	if (put(INSTANCE "/trace_options", "norecord-cmd"))
+		return -errno;
 	snprintf(path, sizeof(path), INSTANCE "/events/%s/enable", system);
 	return put(path, "1");
 }
