@@ -38,14 +38,10 @@ int rds_paths_between(int fd, const struct rds_name *laddr,
 	all = rds_paths(fd, &nr);
 	if (!all)
 		return -1;
-	for (i = 0; i < nr; i++) {
-		if (memcmp(&all[i].laddr, &local, sizeof(local)) ||
-		    memcmp(&all[i].faddr, &peer, sizeof(peer)))
-			continue;
-		if (count < max)
-			path[count] = all[i];
-		count++;
-	}
+	for (i = 0; i < nr && count < max; i++)
+		if (!memcmp(&all[i].laddr, &local, sizeof(local)) &&
+		    !memcmp(&all[i].faddr, &peer, sizeof(peer)))
+			path[count++] = all[i];
 	free(all);
 	return count;
 }

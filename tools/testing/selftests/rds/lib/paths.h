@@ -12,8 +12,8 @@
 struct rds6_info_path *rds_paths(int fd, unsigned int *nr);
 
 /*
- * Get the first @max paths from @laddr to @faddr. Returns how many there are,
- * or -1 on errors.
+ * Get the paths from @laddr to @faddr, at most @max of them. Returns how many
+ * it got, or -1 on errors.
  */
 int rds_paths_between(int fd, const struct rds_name *laddr,
 		      const struct rds_name *faddr,
