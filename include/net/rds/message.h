@@ -89,15 +89,16 @@ struct rds_incoming_ops {
 	struct module	*owner;
 
 	/**
-	 * @copy: Required. Copy the first @len bytes of the payload into @to.
-	 * Do not consume the message.
+	 * @copy: Required. Copy @len bytes of the payload, from @offset on,
+	 * into @to. The payload has as many bytes. Do not consume the message.
 	 *
 	 * Context: Process context, may sleep, if @to is user memory; any
 	 * context otherwise. No locks.
 	 * Return: 0 if all @len bytes were copied; -EFAULT otherwise, and the
 	 * message stays readable.
 	 */
-	int (*copy)(struct rds_incoming *inc, u32 len, struct iov_iter *to);
+	int (*copy)(struct rds_incoming *inc, u32 offset, u32 len,
+		    struct iov_iter *to);
 
 	/**
 	 * @free: Required. Free the message. The last reference is gone.

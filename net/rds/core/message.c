@@ -217,10 +217,11 @@ static struct rds_message *rds_message_of(struct rds_incoming *inc)
 	return container_of(inc, struct rds_message, m_inc);
 }
 
-static int rds_message_inc_copy(struct rds_incoming *inc, u32 len,
+static int rds_message_inc_copy(struct rds_incoming *inc, u32 offset, u32 len,
 				struct iov_iter *to)
 {
-	return rds_payload_copy_out(&rds_message_of(inc)->m_payload, len, to);
+	return rds_payload_copy_out(&rds_message_of(inc)->m_payload, offset,
+				    len, to);
 }
 
 static void rds_message_inc_free(struct rds_incoming *inc)

@@ -114,15 +114,16 @@ int rds_payload_copy_in_pages(struct rds_payload *payload,
 /**
  * rds_payload_copy_out_pages() - Copy a payload that is in pages
  * @payload: the payload
- * @len: number of bytes to copy, at most &rds_payload.len
+ * @offset: first byte to copy
+ * @len: number of bytes to copy; the payload has as many from @offset on
  * @to: the destination
  *
  * Context: Process context, may sleep, if @to is user memory; any context
  * otherwise.
  * Return: 0 on success; -EFAULT if fewer than @len bytes could be copied.
  */
-int rds_payload_copy_out_pages(const struct rds_payload *payload, u32 len,
-			       struct iov_iter *to)
+int rds_payload_copy_out_pages(const struct rds_payload *payload, u32 offset,
+			       u32 len, struct iov_iter *to)
 {
 	const struct bio_vec *bv;
 	size_t bytes;
@@ -130,11 +131,16 @@ int rds_payload_copy_out_pages(const struct rds_payload *payload, u32 len,
 
 	for (i = 0; i < payload->nr && len; i++) {
 		bv = &payload->bvec[i];
-		bytes = min(len, bv->bv_len);
-		if (copy_to_iter(page_address(bv->bv_page), bytes, to) !=
-		    bytes)
+		if (offset >= bv->bv_len) {
+			offset -= bv->bv_len;
+			continue;
+		}
+		bytes = min(len, bv->bv_len - offset);
+		if (copy_to_iter(page_address(bv->bv_page) + offset, bytes,
+				 to) != bytes)
 			return -EFAULT;
 		len -= bytes;
+		offset = 0;
 	}
 	return 0;
 }

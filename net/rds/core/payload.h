@@ -11,8 +11,8 @@ int rds_payload_alloc_pages(struct rds_payload *payload, struct bio_vec *bvec,
 			    u32 len);
 int rds_payload_copy_in_pages(struct rds_payload *payload,
 			      struct iov_iter *from);
-int rds_payload_copy_out_pages(const struct rds_payload *payload, u32 len,
-			       struct iov_iter *to);
+int rds_payload_copy_out_pages(const struct rds_payload *payload, u32 offset,
+			       u32 len, struct iov_iter *to);
 int rds_payload_add_user_pages(struct rds_payload *payload, unsigned int max,
 			       struct iov_iter *from);
 bool rds_payload_is_stretch(const struct rds_payload *payload);
@@ -56,7 +56,8 @@ static inline int rds_payload_copy_in(struct rds_payload *payload,
 /**
  * rds_payload_copy_out() - Copy a payload to user or kernel memory
  * @payload: the payload
- * @len: number of bytes to copy, at most &rds_payload.len
+ * @offset: first byte to copy
+ * @len: number of bytes to copy; the payload has as many from @offset on
  * @to: the destination
  *
  * Context: Process context, may sleep, if @to is user memory; any context
@@ -64,13 +65,13 @@ static inline int rds_payload_copy_in(struct rds_payload *payload,
  * Return: 0 on success; -EFAULT if fewer than @len bytes could be copied.
  */
 static inline int rds_payload_copy_out(const struct rds_payload *payload,
-				       u32 len,
+				       u32 offset, u32 len,
 				       struct iov_iter *to)
 {
 	if (payload->kind == RDS_PAYLOAD_INLINE)
-		return copy_to_iter(payload->data, len,
+		return copy_to_iter(payload->data + offset, len,
 				    to) == len ? 0 : -EFAULT;
-	return rds_payload_copy_out_pages(payload, len, to);
+	return rds_payload_copy_out_pages(payload, offset, len, to);
 }
 
 /**

@@ -291,7 +291,7 @@ static int rds_recv_copy(struct rds_sock *rs, struct msghdr *msg, size_t size,
 	int ret;
 
 	if (len) {
-		ret = inc->i_ops->copy(inc, len, &msg->msg_iter);
+		ret = inc->i_ops->copy(inc, 0, len, &msg->msg_iter);
 		if (ret)
 			return ret;
 	}

@@ -167,5 +167,5 @@ bool rds_sw_read_payload(struct rds_incoming *inc, void *to, size_t size)
 	if (inc->i_len != size)
 		return false;
 	iov_iter_kvec(&iter, ITER_DEST, &vec, 1, size);
-	return !inc->i_ops->copy(inc, size, &iter);
+	return !inc->i_ops->copy(inc, 0, size, &iter);
 }

@@ -398,7 +398,7 @@ static bool rds_sw_take_result(const struct rds_op *op,
 		return rds_sw_read_payload(inc, &old, sizeof(old)) &&
 		       rds_sw_put_result(op, be64_to_cpu(old));
 	iov_iter_bvec(&to, ITER_DEST, op->op_bvec, op->op_nr, op->op_bytes);
-	return !inc->i_len || !inc->i_ops->copy(inc, inc->i_len, &to);
+	return !inc->i_len || !inc->i_ops->copy(inc, 0, inc->i_len, &to);
 }
 
 /* Returns 0; -EPROTO if the response matches no request, or if its payload does

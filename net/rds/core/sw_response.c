@@ -70,7 +70,7 @@ static bool rds_sw_write(struct rds_cpath *cp, struct rds_incoming *inc,
 		return false;
 	done = inc->i_len &&
 	       rds_sw_mr_view(sm, true, ext->sf_addr, inc->i_len, &to) &&
-	       !inc->i_ops->copy(inc, inc->i_len, &to);
+	       !inc->i_ops->copy(inc, 0, inc->i_len, &to);
 	rds_sw_mr_put(sm);
 	return done;
 }

@@ -53,7 +53,7 @@ bool rds_ib_incoming_is_small(u32 len)
 	return len <= RDS_IB_COPY_MAX;
 }
 
-static int rds_ib_incoming_copy(struct rds_incoming *inc, u32 len,
+static int rds_ib_incoming_copy(struct rds_incoming *inc, u32 offset, u32 len,
 				struct iov_iter *to)
 {
 	struct rds_ib_incoming *ii = to_incoming(inc);
@@ -61,13 +61,18 @@ static int rds_ib_incoming_copy(struct rds_incoming *inc, u32 len,
 	u32 i;
 
 	if (rds_ib_incoming_is_small(inc->i_len))
-		return copy_to_iter(ii->ii_data, len, to) == len ? 0 : -EFAULT;
+		return copy_to_iter(ii->ii_data + offset, len, to) == len ?
+		       0 : -EFAULT;
 
-	for (i = 0; len; i++) {
-		bytes = min_t(u32, len, RDS_FRAG_SIZE);
-		if (copy_page_to_iter(ii->ii_pages[i], 0, bytes, to) != bytes)
+	i = offset / RDS_FRAG_SIZE;
+	offset %= RDS_FRAG_SIZE;
+	for (; len; i++) {
+		bytes = min_t(u32, len, RDS_FRAG_SIZE - offset);
+		if (copy_page_to_iter(ii->ii_pages[i], offset, bytes, to) !=
+		    bytes)
 			return -EFAULT;
 		len -= bytes;
+		offset = 0;
 	}
 	return 0;
 }

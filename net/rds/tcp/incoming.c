@@ -128,8 +128,8 @@ static struct rds_tcp_incoming *to_incoming(struct rds_incoming *inc)
 	return container_of(inc, struct rds_tcp_incoming, ti_inc);
 }
 
-static int rds_tcp_copy_pieces(const struct rds_tcp_pieces *pc, u32 len,
-			       struct iov_iter *to)
+static int rds_tcp_copy_pieces(const struct rds_tcp_pieces *pc, u32 offset,
+			       u32 len, struct iov_iter *to)
 {
 	const struct bio_vec *bv;
 	unsigned int i;
@@ -138,24 +138,30 @@ static int rds_tcp_copy_pieces(const struct rds_tcp_pieces *pc, u32 len,
 	for (; pc && len; pc = pc->pc_next) {
 		for (i = 0; i < pc->pc_nr && len; i++) {
 			bv = &pc->pc_bvec[i];
-			bytes = min(len, bv->bv_len);
-			if (copy_page_to_iter(bv->bv_page, bv->bv_offset,
+			if (offset >= bv->bv_len) {
+				offset -= bv->bv_len;
+				continue;
+			}
+			bytes = min(len, bv->bv_len - offset);
+			if (copy_page_to_iter(bv->bv_page,
+					      bv->bv_offset + offset,
 					      bytes, to) != bytes)
 				return -EFAULT;
 			len -= bytes;
+			offset = 0;
 		}
 	}
 	return 0;
 }
 
-static int rds_tcp_incoming_copy(struct rds_incoming *inc, u32 len,
+static int rds_tcp_incoming_copy(struct rds_incoming *inc, u32 offset, u32 len,
 				 struct iov_iter *to)
 {
 	struct rds_tcp_incoming *ti = to_incoming(inc);
 
 	if (ti->ti_last)
-		return rds_tcp_copy_pieces(&ti->ti_first, len, to);
-	return copy_to_iter(ti->ti_data, len, to) == len ? 0 : -EFAULT;
+		return rds_tcp_copy_pieces(&ti->ti_first, offset, len, to);
+	return copy_to_iter(ti->ti_data + offset, len, to) == len ? 0 : -EFAULT;
 }
 
 static void rds_tcp_put_pieces(struct rds_tcp_pieces *pc)

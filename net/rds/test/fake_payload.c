@@ -66,13 +66,14 @@ bool fake_payload_is_intact(const struct rds_payload *payload)
 	return false;
 }
 
-static int fake_incoming_copy(struct rds_incoming *inc, u32 len,
+static int fake_incoming_copy(struct rds_incoming *inc, u32 offset, u32 len,
 			      struct iov_iter *to)
 {
 	struct fake_incoming *fake_inc;
 
 	fake_inc = container_of(inc, struct fake_incoming, inc);
-	return copy_to_iter(fake_inc->data, len, to) == len ? 0 : -EFAULT;
+	return copy_to_iter(fake_inc->data + offset, len, to) == len ?
+	       0 : -EFAULT;
 }
 
 static void fake_incoming_free(struct rds_incoming *inc)
