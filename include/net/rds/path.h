@@ -39,6 +39,7 @@ struct rds_transport;
  * @RDS_DROP_UNREGISTER: the transport is being unloaded
  * @RDS_DROP_NET_EXIT: the network namespace is going away
  * @RDS_DROP_NO_MEMORY: there is no memory for a request of the peer
+ * @RDS_DROP_REFUSED: no RDS listens at the address of the peer
  */
 enum rds_drop_reason {
 	RDS_DROP_NONE,
@@ -59,6 +60,7 @@ enum rds_drop_reason {
 	RDS_DROP_UNREGISTER,
 	RDS_DROP_NET_EXIT,
 	RDS_DROP_NO_MEMORY,
+	RDS_DROP_REFUSED,
 };
 
 /**

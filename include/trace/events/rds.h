@@ -28,7 +28,8 @@
 	EM(RDS_DROP_IDLE,		"idle")			\
 	EM(RDS_DROP_UNREGISTER,		"unregister")		\
 	EM(RDS_DROP_NET_EXIT,		"net-exit")		\
-	EMe(RDS_DROP_NO_MEMORY,		"no-memory")
+	EM(RDS_DROP_NO_MEMORY,		"no-memory")		\
+	EMe(RDS_DROP_REFUSED,		"refused")
 
 #define RDS_MSG_FATES						\
 	EM(RDS_MSG_CANCELED,		"canceled")		\

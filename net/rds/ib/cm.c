@@ -242,7 +242,8 @@ static void rds_ib_cm_do(struct rds_ib_conn *ic, enum rds_ib_action action,
 		rds_ib_drop(ic, RDS_DROP_UNREACHABLE);
 		break;
 	case RDS_IB_DO_REFUSED:
-		rds_ib_drop(ic, RDS_DROP_CONNECT_FAILED);
+		rds_ib_drop(ic, event->status == IB_CM_REJ_INVALID_SERVICE_ID ?
+			    RDS_DROP_REFUSED : RDS_DROP_CONNECT_FAILED);
 		break;
 	case RDS_IB_DO_LOSE:
 		rds_ib_drop(ic, RDS_DROP_PEER_CLOSED);

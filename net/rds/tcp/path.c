@@ -58,6 +58,8 @@ enum rds_drop_reason rds_tcp_reason(const struct sock *sk, bool was_up)
 		return RDS_DROP_UNREACHABLE;
 	case ECONNABORTED:
 		return RDS_DROP_LOCAL_ABORT;
+	case ECONNREFUSED:
+		return RDS_DROP_REFUSED;
 	case 0:
 		return was_up ? RDS_DROP_PEER_CLOSED : RDS_DROP_CONNECT_FAILED;
 	default:
