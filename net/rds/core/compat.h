@@ -10,11 +10,7 @@
 #include <linux/export.h>
 #include <linux/skbuff.h>
 #include <linux/version.h>
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
-#include <linux/unaligned.h>
-#else
-#include <asm/unaligned.h>
-#endif
+#include <net/rds/compat.h>
 
 /* Exports for the KUnit module only */
 #if IS_ENABLED(CONFIG_RDS_KUNIT_TEST)

@@ -10,6 +10,7 @@
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
+#include <net/rds/compat.h>
 
 #include "ib.h"
 
@@ -68,7 +69,7 @@ static int rds_ib_incoming_copy(struct rds_incoming *inc, u32 offset, u32 len,
 	offset %= RDS_FRAG_SIZE;
 	for (; len; i++) {
 		bytes = min_t(u32, len, RDS_FRAG_SIZE - offset);
-		if (copy_page_to_iter(ii->ii_pages[i], offset, bytes, to) !=
+		if (rds_copy_page_to_iter(ii->ii_pages[i], offset, bytes, to) !=
 		    bytes)
 			return -EFAULT;
 		len -= bytes;

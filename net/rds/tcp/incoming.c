@@ -14,6 +14,7 @@
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
+#include <net/rds/compat.h>
 
 #include "compat.h"
 #include "tcp.h"
@@ -143,9 +144,9 @@ static int rds_tcp_copy_pieces(const struct rds_tcp_pieces *pc, u32 offset,
 				continue;
 			}
 			bytes = min(len, bv->bv_len - offset);
-			if (copy_page_to_iter(bv->bv_page,
-					      bv->bv_offset + offset,
-					      bytes, to) != bytes)
+			if (rds_copy_page_to_iter(bv->bv_page,
+						  bv->bv_offset + offset,
+						  bytes, to) != bytes)
 				return -EFAULT;
 			len -= bytes;
 			offset = 0;
