@@ -17,6 +17,7 @@ struct rds_incoming;
 struct rds_op;
 struct rds_path;
 struct rds_sock;
+struct sock;
 struct ubuf_info;
 
 /**
@@ -197,27 +198,32 @@ struct rds_message {
 	bool			m_on_path;
 	bool			m_on_sock;
 	bool			m_canceled;
+	bool			m_lost;
 	u8			m_kind;
 	bool			m_want_ack;
+	u32			m_epoch;
 	union {
 		struct list_head	m_path_item;
 		struct llist_node	m_pong;
 	};
 	struct list_head	m_sock_item;
-	struct rds_sock		*m_rs;
+	union {
+		struct rds_sock	*m_rs;
+		void		*m_owner;
+	};
 	struct rds_path		*m_path;
 	struct rds_incoming	m_inc;
 };
 
 /**
  * struct rds_rx_batch - deliveries that share their wake-ups
- * @rs: private: the socket to wake next; the batch holds a reference
+ * @sk: private: the socket to wake next; the batch holds a reference
  *
  * A batch begins zeroed, in deliver context, and ends by rds_rx_batch_end() in
  * the same context.
  */
 struct rds_rx_batch {
-	struct rds_sock *rs;
+	struct sock *sk;
 };
 
 /**
@@ -296,6 +302,7 @@ struct rds_incoming *rds_message_to_incoming(struct rds_message *msg);
 /* deliver.c */
 bool rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 		 struct rds_rx_batch *batch);
+void rds_rx_batch_add(struct rds_rx_batch *batch, struct sock *sk);
 void rds_rx_batch_end(struct rds_rx_batch *batch);
 
 /* cong_flow.c */

@@ -172,12 +172,15 @@ enum rds_kick {
  * @rx_restarts: the peer's sequence numbers begin at 1 again
  * @ops_lost: the peer is not the same as before. A key that the former peer
  *	gave out may belong to other memory now
+ * @streams: the peer knows streams; transports with %RDS_CAP_HANDSHAKE leave
+ *	this to core
  * @acked: the peer received all messages up to this sequence number before it
  *	lost the connection; 0 if the transport does not know
  */
 struct rds_path_resume {
 	bool	rx_restarts;
 	bool	ops_lost;
+	bool	streams;
 	u64	acked;
 };
 

@@ -93,6 +93,9 @@ static_assert(offsetof(struct rds_header, h_exthdr) == 32);
  * @RDS_EXTHDR_GEN_NUM: generation number of the sender
  * @RDS_EXTHDR_CAP_BITS: capabilities in some vendor kernels, ignored
  * @RDS_EXTHDR_SPORT_IDX: the sender's TCP source ports name the path
+ * @RDS_EXTHDR_STREAM: the message is a frame of a stream. Only our
+ *	implementation sends it, and only to a peer that has announced that it
+ *	knows streams; see Documentation/protocol.rst.
  * @RDS_EXTHDR_SW_RDMA: software RDMA request or response: an operation on the
  *	receiver's memory, or its result. Only our implementation sends it, and
  *	only to a peer that runs our implementation; see
@@ -114,6 +117,7 @@ enum rds_exthdr_type {
 	RDS_EXTHDR_GEN_NUM	= 6,
 	RDS_EXTHDR_CAP_BITS	= 7,
 	RDS_EXTHDR_SPORT_IDX	= 8,
+	RDS_EXTHDR_STREAM	= 13,
 	RDS_EXTHDR_SW_RDMA	= 14,
 	RDS_EXTHDR_OURS		= 15,
 	RDS_EXTHDR_MAX		= 16,
@@ -141,6 +145,7 @@ static inline unsigned int rds_exthdr_size(u8 type)
 	case RDS_EXTHDR_RDMA_DEST:
 	case RDS_EXTHDR_RDMA_BYTES:
 		return 8;
+	case RDS_EXTHDR_STREAM:
 	case RDS_EXTHDR_SW_RDMA:
 		return 15;
 	case RDS_EXTHDR_OURS:

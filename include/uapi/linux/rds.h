@@ -31,6 +31,8 @@
 #define RDS_GET_MR_FOR_DEST		7
 #define SO_RDS_TRANSPORT		8
 #define SO_RDS_MSG_RXPATH_LATENCY	10
+/* The same, for sockets of type SOCK_STREAM */
+#define RDS_STREAM_REFUSED		20
 
 /* Values of SO_RDS_TRANSPORT */
 #define RDS_TRANS_IB			0
@@ -359,6 +361,21 @@ struct rds_rdma_notify {
 struct rds_zcopy_cookies {
 	__u32	num;
 	__u32	cookies[RDS_MAX_ZCOOKIES];
+};
+
+/*
+ * Streams: socket(AF_RDS, SOCK_STREAM, protocol). With RDS_PROTO_INET, names
+ * are struct sockaddr_in; with RDS_PROTO_INET6, struct sockaddr_in6.
+ */
+#define RDS_PROTO_INET			0
+#define RDS_PROTO_INET6			1
+
+/* RDS_STREAM_REFUSED: why the last connect() was refused, an int */
+enum rds_stream_refusal {
+	RDS_STREAM_NOT_REFUSED	= 0,	/* it was not refused */
+	RDS_STREAM_NO_RDS	= 1,	/* no RDS at the address of the peer */
+	RDS_STREAM_NO_STREAMS	= 2,	/* the peer's RDS has no streams */
+	RDS_STREAM_NO_LISTENER	= 3,	/* no socket listens on the port */
 };
 
 #endif /* _UAPI_LINUX_RDS_H */

@@ -106,7 +106,10 @@ enum rds_fan {
  * @c_map_acked_ver: latest version of our congestion map that the peer has
  *	acknowledged
  * @c_rx_epoch: counts restarts of the peer, for paths on which the peer sends
- *	no handshake frames
+ *	no handshake frames, and for frames of streams. Without
+ *	%RDS_CAP_HANDSHAKE the transport reports restarts
+ * @c_upper: a user above core has used the connection
+ * @c_gone: that user is told, or was told, that the connection is destroyed
  * @c_paths: the paths needed so far, by number. Set under rn_lock, read without
  * @c_path: the first path that existed; usually path 0
  */
@@ -152,6 +155,8 @@ struct rds_conn {
 
 	u32			c_map_acked_ver;
 	u32			c_rx_epoch;
+	bool			c_upper;
+	bool			c_gone;
 	struct rds_cpath	*c_paths[RDS_MAX_PATHS];
 	struct rds_cpath	c_path;
 };

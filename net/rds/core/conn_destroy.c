@@ -5,6 +5,7 @@
  *  1. Remove the connection from the table and the list: look-ups do not find
  *     it any more.
  *  2. Mark its paths dead under cp_lock: no sender queues to them any more.
+ *     Tell the user above core.
  *  3. Drop the paths and wait for their work items: nothing connects or shuts
  *     down a path in parallel.
  *  4. Shut the transport down under cp_xmit_lock: nothing is sent or delivered
@@ -20,6 +21,7 @@
 #include "conn_destroy.h"
 #include "conn_table.h"
 #include "path_work.h"
+#include "upper.h"
 
 static void rds_conn_unwatch_cong(struct rds_conn *conn)
 {
@@ -73,6 +75,9 @@ void rds_conn_destroy(struct rds_conn *conn, enum rds_drop_reason reason)
 		if (conn->c_paths[i])
 			rds_conn_mark_dead(conn->c_paths[i], reason);
 	}
+	/* The barrier in rds_upper_event() orders this before the event. */
+	WRITE_ONCE(conn->c_gone, true);
+	rds_upper_event(conn, RDS_UPPER_GONE, 0);
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
 		if (conn->c_paths[i])
 			rds_conn_kill_path(conn->c_paths[i]);

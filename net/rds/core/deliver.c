@@ -10,6 +10,8 @@
  *   handshake	probe.c processes it, and judges its sequence number
  *   frame	software RDMA, without a sequence number: sw_request.c
  *		processes it
+ *   stream	a frame of a stream: if it is no duplicate, the user above core
+ *		takes it (upper.h)
  *   ping	if it is no duplicate, a pong is noted, which the path's work
  *		item sends
  *   data	if it is no duplicate, it goes to the receive queue of the
@@ -41,12 +43,14 @@
 #include "sw_frame.h"
 #include "sw_request.h"
 #include "sw_response.h"
+#include "upper.h"
 
 #include <trace/events/rds.h>
 
 enum rds_deliver_kind {
 	RDS_DELIVER_HANDSHAKE,
 	RDS_DELIVER_FRAME,
+	RDS_DELIVER_STREAM,
 	RDS_DELIVER_PING,
 	RDS_DELIVER_DATA,
 };
@@ -59,29 +63,34 @@ enum rds_deliver_kind {
  */
 void rds_rx_batch_end(struct rds_rx_batch *batch)
 {
-	struct rds_sock *rs = batch->rs;
+	struct sock *sk = batch->sk;
 
-	if (!rs)
+	if (!sk)
 		return;
-	rs->rs_sk.sk_data_ready(&rs->rs_sk);
-	sock_put(&rs->rs_sk);
-	batch->rs = NULL;
+	sk->sk_data_ready(sk);
+	sock_put(sk);
+	batch->sk = NULL;
 }
 EXPORT_SYMBOL_GPL(rds_rx_batch_end);
 
-/* A batch holds one socket, which is woken when another one takes its place.
- * Takes over the caller's reference to @rs.
+/**
+ * rds_rx_batch_add() - Wake a receiver at the end of a batch
+ * @batch: the batch. It holds one socket, which is woken when another one takes
+ *	its place
+ * @sk: the socket; the reference is taken over
+ *
+ * Context: Deliver context.
  */
-static void rds_rx_batch_add(struct rds_rx_batch *batch, struct rds_sock *rs)
+void rds_rx_batch_add(struct rds_rx_batch *batch, struct sock *sk)
 {
-	if (batch->rs == rs) {
-		sock_put(&rs->rs_sk);
+	if (batch->sk == sk) {
+		sock_put(sk);
 		return;
 	}
-	if (batch->rs)
-		rds_rx_batch_end(batch);
-	batch->rs = rs;
+	rds_rx_batch_end(batch);
+	batch->sk = sk;
 }
+EXPORT_SYMBOL_GPL(rds_rx_batch_add);
 
 static void rds_deliver_drop(struct rds_path *path, struct rds_incoming *inc,
 			     enum rds_msg_fate fate)
@@ -178,7 +187,7 @@ static bool rds_deliver_to_sock(struct rds_path *path, struct rds_sock *rs,
 	rds_stat_add(rn, recv_bytes_added_to_sock, len);
 	if (unlikely(slow))
 		go_on = !rds_rx_hold_stops(cp, rs, held);
-	rds_rx_batch_add(batch, rs);
+	rds_rx_batch_add(batch, &rs->rs_sk);
 	return go_on;
 }
 
@@ -269,6 +278,16 @@ static void rds_deliver_frame(struct rds_cpath *cp, struct rds_incoming *inc,
 	rds_incoming_put(inc);
 }
 
+static void rds_deliver_stream(struct rds_cpath *cp, struct rds_incoming *inc,
+			       struct rds_rx_batch *batch)
+{
+	if (!rds_deliver_admit(cp, inc) ||
+	    rds_upper_deliver(cp->cp_conn, inc, batch))
+		return;
+	rds_upper_refuse(cp, inc);
+	rds_deliver_drop(&cp->cp_pub, inc, RDS_MSG_NO_SOCK);
+}
+
 static void rds_deliver_ping(struct rds_cpath *cp, struct rds_incoming *inc)
 {
 	struct rds_net *rn = cp->cp_conn->c_rn;
@@ -307,6 +326,17 @@ static bool rds_deliver_data(struct rds_cpath *cp, struct rds_incoming *inc,
 	return rds_deliver_to_sock(path, rs, inc, batch);
 }
 
+/* The extension header of a frame fills all of the space. Ignore it if the peer
+ * has not announced streams on this connection.
+ */
+static bool rds_deliver_is_stream(const struct rds_cpath *cp,
+				  const struct rds_incoming *inc)
+{
+	return unlikely(inc->i_exthdr[0] == RDS_EXTHDR_STREAM) &&
+	       (rds_cpath_can(cp, RDS_CAP_LOOPBACK) ||
+		READ_ONCE(cp->cp_rx.pr_streams));
+}
+
 /* Determine the kind of a message. For a software RDMA frame, set @ext to the
  * contents of its extension header. Ignore that header if the peer has not
  * advertised software RDMA on this connection.
@@ -322,6 +352,8 @@ rds_deliver_classify(const struct rds_cpath *cp, const struct rds_incoming *inc,
 	if (unlikely(!inc->i_seq) && cp->cp_sw.sw_known &&
 	    rds_sw_frame_read(inc->i_exthdr, ext))
 		return RDS_DELIVER_FRAME;
+	if (rds_deliver_is_stream(cp, inc))
+		return RDS_DELIVER_STREAM;
 	return inc->i_dport ? RDS_DELIVER_DATA : RDS_DELIVER_PING;
 }
 
@@ -354,6 +386,9 @@ bool rds_deliver(struct rds_path *path, struct rds_incoming *inc,
 		return rds_deliver_handshake(cp, inc);
 	case RDS_DELIVER_FRAME:
 		rds_deliver_frame(cp, inc, &ext);
+		return true;
+	case RDS_DELIVER_STREAM:
+		rds_deliver_stream(cp, inc, batch);
 		return true;
 	case RDS_DELIVER_PING:
 		rds_deliver_ping(cp, inc);

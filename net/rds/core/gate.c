@@ -39,6 +39,7 @@
 #include "conn.h"
 #include "gate.h"
 #include "multipath.h"
+#include "upper.h"
 
 /* Time limit for the handshake frame of another implementation, in jiffies */
 #define RDS_GATE_HANDSHAKE	HZ
@@ -151,8 +152,10 @@ void rds_gate_update(struct rds_cpath *cp)
 {
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
-	if (unlikely(cp->cp_gate.pg_shut) && !rds_gate_is_shut(cp))
-		WRITE_ONCE(cp->cp_gate.pg_shut, false);
+	if (likely(!cp->cp_gate.pg_shut) || rds_gate_is_shut(cp))
+		return;
+	WRITE_ONCE(cp->cp_gate.pg_shut, false);
+	rds_upper_event(cp->cp_conn, RDS_UPPER_PEER, 0);
 }
 
 /**

@@ -29,7 +29,10 @@
 #define RDS_CAP_BIT_STRICT	0x01
 /* We execute RDMA requests in software, see sw_response.c. */
 #define RDS_CAP_BIT_SW_RDMA	0x02
-#define RDS_CAP_BITS		(RDS_CAP_BIT_STRICT | RDS_CAP_BIT_SW_RDMA)
+/* We know frames of streams, if only to refuse them. */
+#define RDS_CAP_BIT_STREAMS	0x04
+#define RDS_CAP_BITS		(RDS_CAP_BIT_STRICT | RDS_CAP_BIT_SW_RDMA | \
+				 RDS_CAP_BIT_STREAMS)
 
 #define RDS_EPOCH_SHIFT		8
 
@@ -76,6 +79,7 @@ static void rds_handshake_read_ours(const u8 *payload, struct rds_handshake *hs)
 		return;
 	hs->ours = true;
 	hs->sw_rdma = word & RDS_CAP_BIT_SW_RDMA;
+	hs->streams = word & RDS_CAP_BIT_STREAMS;
 	/* Not 0 even if the generation number and the epoch are. */
 	hs->id |= word;
 }

@@ -23,6 +23,7 @@
  * @ours: the sender runs our implementation, and never uses a sequence number
  *	twice
  * @sw_rdma: the sender executes RDMA requests in software
+ * @streams: the sender knows frames of streams
  */
 struct rds_handshake {
 	u64	id;
@@ -32,6 +33,7 @@ struct rds_handshake {
 	bool	names_paths;
 	bool	ours;
 	bool	sw_rdma;
+	bool	streams;
 };
 
 /**

@@ -13,6 +13,7 @@
 #include "path_work.h"
 #include "pin.h"
 #include "sock_ops.h"
+#include "upper.h"
 
 #ifdef CONFIG_COMPAT
 static int rds_compat_ioctl(struct socket *sock, unsigned int cmd,
@@ -49,8 +50,11 @@ static const struct proto_ops rds_proto_ops = {
 static int rds_create(struct net *net, struct socket *sock, int protocol,
 		      int kern)
 {
-	int ret = rds_sock_create(net, sock, protocol, kern);
+	int ret;
 
+	if (sock->type == SOCK_STREAM)
+		return rds_upper_create(net, sock, protocol, kern);
+	ret = rds_sock_create(net, sock, protocol, kern);
 	if (!ret)
 		sock->ops = &rds_proto_ops;
 	return ret;

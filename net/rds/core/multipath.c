@@ -51,6 +51,7 @@
 #include "multipath.h"
 #include "probe.h"
 #include "send.h"
+#include "upper.h"
 
 #include <trace/events/rds.h>
 
@@ -370,7 +371,7 @@ static void rds_mp_apply(struct rds_cpath *cp)
 {
 	struct rds_conn *conn = cp->cp_conn;
 	struct rds_handshake hs;
-	bool changed;
+	bool restarted, changed;
 
 	lockdep_assert_held(&conn->c_mp_lock);
 
@@ -378,8 +379,10 @@ static void rds_mp_apply(struct rds_cpath *cp)
 	hs = cp->cp_hs.ph_frame;
 	spin_unlock_bh(&cp->cp_lock);
 
-	if (conn->c_has_handshake &&
-	    rds_handshake_gen(&hs) != rds_handshake_gen(&conn->c_peer_hs))
+	restarted = conn->c_has_handshake &&
+		    rds_handshake_gen(&hs) !=
+		    rds_handshake_gen(&conn->c_peer_hs);
+	if (restarted)
 		rds_mp_restart(cp, &hs);
 	conn->c_peer_hs = hs;
 	if (!conn->c_has_handshake) {
@@ -390,6 +393,8 @@ static void rds_mp_apply(struct rds_cpath *cp)
 	changed = rds_mp_adapt(cp, &hs);
 	/* Pairs with the acquire in rds_gate_awaits_handshake(). */
 	smp_store_release(&cp->cp_hs.ph_known, true);
+	if (restarted)
+		rds_upper_event(conn, RDS_UPPER_PEER, 0);
 	if (!changed)
 		return;
 	/* The peer may have lost a path that only we may dial again. */

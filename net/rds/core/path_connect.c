@@ -8,6 +8,7 @@
 #include "conn_idle.h"
 #include "gate.h"
 #include "path_connect.h"
+#include "upper.h"
 
 /* rds_cpath_connect_now() drops an attempt that is older, in jiffies */
 #define RDS_CONNECT_FRESH	(HZ / 2)
@@ -84,6 +85,8 @@ void rds_cpath_connect(struct rds_cpath *cp)
 
 	rds_cpath_event(cp, RDS_EV_CONNECT_FAILED);
 	rds_cpath_offer_event(cp, RDS_OFFER_ENDED);
+	if (ret == -ENETUNREACH || ret == -EHOSTUNREACH)
+		rds_upper_failed(cp, RDS_DROP_UNREACHABLE);
 	/* A socket that has begun to use the path meanwhile has relied on this
 	 * attempt. But the transport may have returned -EAGAIN because it still
 	 * found the path unused. Then try again at once.
@@ -110,6 +113,7 @@ void rds_cpath_forget_connection(struct rds_cpath *cp)
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	cp->cp_rx.pr_strict = false;
+	WRITE_ONCE(cp->cp_rx.pr_streams, false);
 	WRITE_ONCE(cp->cp_rx.pr_heard, false);
 	WRITE_ONCE(cp->cp_rx.pr_mapped, false);
 	WRITE_ONCE(cp->cp_hs.ph_known, false);
@@ -184,5 +188,8 @@ void rds_path_connect_done(struct rds_path *path)
 		WRITE_ONCE(cp->cp_dial.pd_backoff_ms, 0);
 	clear_bit(RDS_PF_CONNECT, &cp->cp_flags);
 	rds_cpath_kick(cp, 0);
+	/* With a handshake, the gate opens later. */
+	if (!rds_cpath_can(cp, RDS_CAP_HANDSHAKE))
+		rds_upper_event(cp->cp_conn, RDS_UPPER_PEER, 0);
 }
 EXPORT_SYMBOL_GPL(rds_path_connect_done);

@@ -60,6 +60,8 @@ struct rds_path_tx {
  * @pr_heard: data has arrived on this connection. The back-off restarts only
  *	then, so that a peer which accepts and then resets is not dialed without
  *	back-off
+ * @pr_streams: the peer has announced on this connection that it knows streams;
+ *	read without serialization
  * @pr_mapped: a congestion map has arrived on this connection; set with cm_lock
  *	of the peer's map held
  *
@@ -72,6 +74,7 @@ struct rds_path_rx {
 	u8			pr_tag;
 	bool			pr_strict;
 	bool			pr_heard;
+	bool			pr_streams;
 	bool			pr_mapped;
 };
 

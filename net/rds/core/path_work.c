@@ -17,6 +17,7 @@
 #include "probe.h"
 #include "send.h"
 #include "sw_request.h"
+#include "upper.h"
 
 #include <trace/events/rds.h>
 
@@ -137,6 +138,7 @@ static bool rds_path_shut_down(struct rds_cpath *cp)
 		rds_cpath_kick(cp, 0);
 		return true;
 	}
+	rds_upper_failed(cp, READ_ONCE(cp->cp_dial.pd_drop_reason));
 	rds_path_reconnect(cp);
 	if (ops->accept_again)
 		ops->accept_again(cp->cp_pub.net);

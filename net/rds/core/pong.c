@@ -55,6 +55,47 @@ void rds_pong_drop(struct rds_cpath *cp)
 }
 
 /**
+ * rds_pong_new() - Allocate a pong, or another reply that is limited like pongs
+ * @cp: the path that is to carry it
+ *
+ * Context: Any context.
+ * Return: the pong, to be passed to rds_pong_push(); NULL if there are too many
+ * already, or there is no memory.
+ */
+struct rds_message *rds_pong_new(struct rds_cpath *cp)
+{
+	struct rds_message *msg;
+
+	if (!rds_pong_has_room(cp))
+		return NULL;
+	msg = rds_message_alloc_empty(GFP_ATOMIC | __GFP_NOWARN);
+	if (msg)
+		msg->m_kind = RDS_MSG_PONG;
+	return msg;
+}
+
+/**
+ * rds_pong_push() - Pass a pong to the path's work item, which sends it
+ * @cp: the path
+ * @msg: the pong; taken over
+ *
+ * Context: Any context.
+ */
+void rds_pong_push(struct rds_cpath *cp, struct rds_message *msg)
+{
+	atomic_inc(&cp->cp_npongs);
+	atomic_inc(&cp->cp_conn->c_rn->rn_npongs);
+	/* If the connection is being destroyed, either this context sees that
+	 * it is off the list of connections, or the destruction sees the pong:
+	 * llist_add() and llist_del_all() are full barriers.
+	 */
+	llist_add(&msg->m_pong, &cp->cp_pongs);
+	if (list_empty_careful(&cp->cp_conn->c_item))
+		rds_pong_drop(cp);
+	rds_cpath_kick(cp, 0);
+}
+
+/**
  * rds_pong_add() - Reply to a ping
  * @cp: the path that the ping arrived on
  * @port: the port that sent the ping
@@ -70,26 +111,14 @@ bool rds_pong_add(struct rds_cpath *cp, __be16 port)
 {
 	struct rds_message *msg;
 
-	if (!rds_pong_has_room(cp) ||
-	    rds_cong_test(cp->cp_conn->c_fcong, port))
+	if (rds_cong_test(cp->cp_conn->c_fcong, port))
 		return false;
-
-	msg = rds_message_alloc_empty(GFP_ATOMIC | __GFP_NOWARN);
+	msg = rds_pong_new(cp);
 	if (!msg)
 		return false;
 
 	msg->m_dport = port;
-	msg->m_kind = RDS_MSG_PONG;
-	atomic_inc(&cp->cp_npongs);
-	atomic_inc(&cp->cp_conn->c_rn->rn_npongs);
-	/* If the connection is being destroyed, either this context sees that
-	 * it is off the list of connections, or the destruction sees the pong:
-	 * llist_add() and llist_del_all() are full barriers.
-	 */
-	llist_add(&msg->m_pong, &cp->cp_pongs);
-	if (list_empty_careful(&cp->cp_conn->c_item))
-		rds_pong_drop(cp);
-	rds_cpath_kick(cp, 0);
+	rds_pong_push(cp, msg);
 	return true;
 }
 
@@ -103,6 +132,7 @@ void rds_pong_queue(struct rds_cpath *cp)
 {
 	struct rds_message *msg, *next;
 	struct llist_node *list;
+	bool pong;
 
 	if (llist_empty(&cp->cp_pongs))
 		return;
@@ -111,7 +141,15 @@ void rds_pong_queue(struct rds_cpath *cp)
 	llist_for_each_entry_safe(msg, next, list, m_pong) {
 		msg->m_path = &cp->cp_pub;
 		rds_conn_hold(cp->cp_conn);
-		if (rds_send_control(cp, msg, false))
+		pong = msg->m_kind == RDS_MSG_PONG;
+		/* A reply about streams does not wait for a host that is
+		 * gone: it would count against those for other hosts.
+		 */
+		if (!pong && rds_cpath_state(cp) != RDS_PATH_UP) {
+			rds_send_finish(msg);
+			continue;
+		}
+		if (rds_send_control(cp, msg, false) && pong)
 			rds_stat_inc(cp->cp_conn->c_rn, send_pong);
 	}
 	rds_cpath_connect_soon(cp);

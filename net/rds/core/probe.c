@@ -191,6 +191,7 @@ static bool rds_probe_follow(struct rds_cpath *cp,
 		WRITE_ONCE(cp->cp_rx.pr_tag, 0);
 	}
 	cp->cp_rx.pr_strict = hs->ours;
+	WRITE_ONCE(cp->cp_rx.pr_streams, hs->streams);
 	cp->cp_sw.sw_known = hs->sw_rdma;
 	if (!inc->i_seq)
 		return false;

@@ -142,10 +142,14 @@ void rds_path_resume(struct rds_path *path,
 		     const struct rds_path_resume *resume)
 {
 	struct rds_cpath *cp = to_cpath(path);
+	struct rds_conn *conn = cp->cp_conn;
 	LIST_HEAD(done);
 
 	if (resume->rx_restarts)
 		WRITE_ONCE(path->next_rx_seq, 1);
+	if (resume->ops_lost)
+		WRITE_ONCE(conn->c_rx_epoch, conn->c_rx_epoch + 1);
+	WRITE_ONCE(cp->cp_rx.pr_streams, resume->streams);
 
 	spin_lock_bh(&cp->cp_lock);
 	if (resume->ops_lost)
@@ -391,6 +395,7 @@ void rds_send_flush(struct rds_cpath *cp)
 		if (msg->m_ticket >= cp->cp_tx.pt_flush_ticket)
 			continue;
 		msg->m_on_path = false;
+		msg->m_lost = true;
 		list_move_tail(&msg->m_path_item, &done);
 		trace_rds_msg_drop(&cp->cp_pub, msg, RDS_MSG_PEER_RESTARTED);
 		rds_stat_inc(cp->cp_conn->c_rn, send_drop_restarted);
@@ -426,6 +431,7 @@ void rds_send_purge(struct rds_cpath *cp)
 	list_splice_tail_init(&cp->cp_tx.pt_queue, &done);
 	list_for_each_entry(msg, &done, m_path_item) {
 		msg->m_on_path = false;
+		msg->m_lost = true;
 		trace_rds_msg_drop(&cp->cp_pub, msg, RDS_MSG_CONN_GONE);
 	}
 	spin_unlock_bh(&cp->cp_lock);

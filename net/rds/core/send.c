@@ -61,6 +61,7 @@
 #include "send.h"
 #include "sw_request.h"
 #include "sw_response.h"
+#include "upper.h"
 
 #include <trace/events/rds.h>
 
@@ -84,7 +85,7 @@ static bool rds_send_control_is_first(struct rds_cpath *cp)
 	lockdep_assert_held(&cp->cp_lock);
 	msg = list_first_entry_or_null(&cp->cp_tx.pt_queue, struct rds_message,
 				       m_path_item);
-	return msg && msg->m_kind != RDS_MSG_DATA;
+	return msg && rds_message_is_control(msg);
 }
 
 static bool rds_send_may_pick(struct rds_cpath *cp)
@@ -113,10 +114,25 @@ static bool rds_send_is_marked_off(struct rds_cpath *cp,
 	       (s32)(cp->cp_tx.pt_mark - msg->m_mark) >= 0;
 }
 
+/* Give up a frame that is not meant for the present peer. */
+static void rds_send_lose(struct rds_cpath *cp, struct rds_message *msg,
+			  struct list_head *lost)
+	__must_hold(&cp->cp_lock)
+{
+	lockdep_assert_held(&cp->cp_lock);
+	msg->m_on_path = false;
+	msg->m_lost = true;
+	list_move_tail(&msg->m_path_item, lost);
+	trace_rds_msg_drop(&cp->cp_pub, msg, RDS_MSG_PEER_RESTARTED);
+	rds_stat_inc(cp->cp_conn->c_rn, send_drop_restarted);
+}
+
 /* Return the first message in the queue that need not wait for its port. Park
- * those before it, at most RDS_PARK_BATCH per call; at that limit return NULL.
+ * those before it, and move frames that are not for the present peer to @lost,
+ * at most RDS_PARK_BATCH messages per call; at that limit return NULL.
  */
-static struct rds_message *rds_send_next(struct rds_cpath *cp, bool *parked)
+static struct rds_message *rds_send_next(struct rds_cpath *cp, bool *parked,
+					 struct list_head *lost)
 	__must_hold(&cp->cp_lock)
 {
 	unsigned int n = RDS_PARK_BATCH;
@@ -128,6 +144,10 @@ static struct rds_message *rds_send_next(struct rds_cpath *cp, bool *parked)
 		msg = list_first_entry_or_null(&cp->cp_tx.pt_queue,
 					       struct rds_message,
 					       m_path_item);
+		if (msg && unlikely(!rds_upper_may_send(cp, msg))) {
+			rds_send_lose(cp, msg, lost);
+			continue;
+		}
 		if (!msg || rds_cpath_can(cp, RDS_CAP_LOOPBACK) ||
 		    !rds_park_take(cp, msg))
 			return msg;
@@ -149,6 +169,7 @@ static struct rds_message *rds_send_step(struct rds_cpath *cp,
 {
 	struct rds_message *msg = NULL;
 	bool parked = false;
+	LIST_HEAD(lost);
 
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
@@ -160,7 +181,7 @@ static struct rds_message *rds_send_step(struct rds_cpath *cp,
 		sent->m_on_path = false;
 	}
 	if (!list_empty(&cp->cp_tx.pt_queue) && rds_send_may_pick(cp))
-		msg = rds_send_next(cp, &parked);
+		msg = rds_send_next(cp, &parked, &lost);
 	WRITE_ONCE(cp->cp_tx.pt_msg, NULL);
 	if (msg) {
 		list_del(&msg->m_path_item);
@@ -174,6 +195,8 @@ static struct rds_message *rds_send_step(struct rds_cpath *cp,
 
 	if (unlikely(parked))
 		rds_park_watch(cp);
+	if (unlikely(!list_empty(&lost)))
+		rds_send_finish_all(&lost);
 	return msg;
 }
 

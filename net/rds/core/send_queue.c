@@ -10,6 +10,7 @@
 #include "multipath.h"
 #include "op.h"
 #include "send.h"
+#include "upper.h"
 #include "zcopy.h"
 
 #include <trace/events/rds.h>
@@ -82,6 +83,7 @@ static void rds_send_uncount(const struct rds_message *msg)
 
 	switch (msg->m_kind) {
 	case RDS_MSG_PONG:
+	case RDS_MSG_STREAM_REPLY:
 		atomic_dec(&cp->cp_npongs);
 		atomic_dec(&cp->cp_conn->c_rn->rn_npongs);
 		break;
@@ -99,7 +101,8 @@ static void rds_send_uncount(const struct rds_message *msg)
  * @msg: the message, on no path's list; takes over the caller's reference
  *
  * The peer has the message, or it was given up. Wakes writers if this makes
- * room in the send buffer. A message without a socket is a pong, a handshake
+ * room in the send buffer. A frame of a stream is reported to its owner. Any
+ * other message without a socket is a pong, a handshake frame, a reply to a
  * frame, or a message that was canceled while it was being sent.
  *
  * Context: Any context. Locks of the transport may be held. Takes rs_lock.
@@ -112,7 +115,9 @@ void rds_send_finish(struct rds_message *msg)
 		rds_zcopy_finish(msg);
 	if (unlikely(msg->m_op))
 		rds_op_finish(msg);
-	if (rs) {
+	if (unlikely(msg->m_kind == RDS_MSG_STREAM)) {
+		rds_upper_done(msg);
+	} else if (rs) {
 		rds_send_leave_sock(rs, msg);
 		msg->m_rs = NULL;
 		sock_put(&rs->rs_sk);
@@ -168,7 +173,8 @@ static int rds_send_admit(const struct rds_cpath *cp,
 
 	if (cp->cp_dead)
 		return -ENOTCONN;
-	if (rds_cpath_can(cp, RDS_CAP_MULTIPATH) && msg->m_rs &&
+	if (rds_cpath_can(cp, RDS_CAP_MULTIPATH) &&
+	    msg->m_kind <= RDS_MSG_STREAM && msg->m_rs &&
 	    rds_mp_pick(cp->cp_conn, msg->m_sport, msg->m_dport) != cp)
 		return -EAGAIN;
 	return 0;

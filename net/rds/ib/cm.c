@@ -92,6 +92,7 @@ static void rds_ib_priv_fill(struct rds_ib_conn *ic, void *buf,
 		.minors		= RDS_IB_MINORS,
 		.tos		= path->tos,
 		.ours		= true,
+		.streams	= true,
 		.ack_seq	= rds_ib_received_seq(ic),
 		.credits	= ic->ic_credits_told,
 		.epoch		= path->epoch,
@@ -136,6 +137,7 @@ static void rds_ib_priv_apply(struct rds_ib_conn *ic)
 
 	resume.rx_restarts = priv->ours && another;
 	resume.ops_lost = ip->ip_heard && another;
+	resume.streams = priv->streams;
 	if (!priv->ours || ic->ic_state == RDS_IB_DIALING)
 		resume.acked = priv->ack_seq;
 	ip->ip_heard = true;

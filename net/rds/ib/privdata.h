@@ -9,8 +9,11 @@
  *
  * Two fields that other implementations leave zero are in use between peers
  * that both run this implementation: a mark in the reserved byte, and, in the
- * last four bytes, the epoch of the sender's sequence numbers. When the epoch
- * of a peer has changed, its sequence numbers start again.
+ * last four bytes, capabilities and the epoch of the sender's sequence numbers.
+ * When the epoch of a peer has changed, its sequence numbers start again. The
+ * capabilities are in the upper byte, which is 0 in epochs. A peer that does
+ * not know them takes them for a part of the epoch, which does no harm, as they
+ * do not change.
  */
 #ifndef _RDS_IB_PRIVDATA_H
 #define _RDS_IB_PRIVDATA_H
@@ -37,6 +40,9 @@
 
 /* In the reserved byte: the sender runs this implementation */
 #define RDS_IB_MARK_OURS		0xa1
+
+/* In the word of the epoch: the sender knows frames of streams */
+#define RDS_IB_EPOCH_STREAMS		BIT(24)
 
 /* Reason of a reject: the only one that other implementations know. A peer that
  * receives it tries again after a while.
@@ -95,6 +101,7 @@ static_assert(offsetof(struct rds_ib_priv_v6, tail.credits) == 48);
  *	0 if there is none
  * @credits: receive buffers that the sender offers; 0 if it does not count them
  * @epoch: epoch of the sender's sequence numbers if @ours, otherwise 0
+ * @streams: the sender knows frames of streams
  */
 struct rds_ib_priv {
 	struct in6_addr	saddr;
@@ -107,6 +114,7 @@ struct rds_ib_priv {
 	u64		ack_seq;
 	u32		credits;
 	u32		epoch;
+	bool		streams;
 };
 
 static inline void rds_ib_priv_put_tail(struct rds_ib_priv_tail *tail,
@@ -120,7 +128,9 @@ static inline void rds_ib_priv_put_tail(struct rds_ib_priv_tail *tail,
 	tail->frag_size = cpu_to_be16(priv->frag_size);
 	tail->ack_seq = cpu_to_be64(priv->ack_seq);
 	tail->credits = cpu_to_be32(priv->credits);
-	tail->epoch = cpu_to_be32(priv->ours ? priv->epoch : 0);
+	tail->epoch = cpu_to_be32(priv->ours ? priv->epoch |
+				  (priv->streams ? RDS_IB_EPOCH_STREAMS : 0) :
+				  0);
 }
 
 static inline void rds_ib_priv_get_tail(const struct rds_ib_priv_tail *tail,
@@ -134,6 +144,8 @@ static inline void rds_ib_priv_get_tail(const struct rds_ib_priv_tail *tail,
 	priv->ack_seq = be64_to_cpu(tail->ack_seq);
 	priv->credits = be32_to_cpu(tail->credits);
 	priv->epoch = priv->ours ? be32_to_cpu(tail->epoch) : 0;
+	priv->streams = priv->epoch & RDS_IB_EPOCH_STREAMS;
+	priv->epoch &= ~RDS_IB_EPOCH_STREAMS;
 }
 
 static inline void rds_ib_priv_map(struct in6_addr *to, __be32 from)

@@ -10,7 +10,7 @@ static void ours_fills_the_room(struct kunit *test)
 		RDS_EXTHDR_NPATHS, 0, 8,
 		RDS_EXTHDR_GEN_NUM, 0x12, 0x34, 0x56, 0x78,
 		RDS_EXTHDR_SPORT_IDX, 0,
-		RDS_EXTHDR_OURS, 0, 0xab, 0xcd, 0xef, 0x03,
+		RDS_EXTHDR_OURS, 0, 0xab, 0xcd, 0xef, 0x07,
 	};
 	const struct rds_handshake_self self = {
 		.npaths = 8, .gen = 0x12345678, .epoch = 0xabcdef,
@@ -30,15 +30,15 @@ struct round_trip_row {
 
 static const struct round_trip_row round_trips[] = {
 	{ "usual", { 8, false, 0, 0x11223344, 0x556677 },
-	  0x1122334455667703ULL },
+	  0x1122334455667707ULL },
 	{ "in_use", { 8, true, 0, 0x11223344, 0x556677 },
-	  0x1122334455667703ULL },
+	  0x1122334455667707ULL },
 	{ "barrier", { 8, false, 5, 0x11223344, 0x556677 },
-	  0x1122334455667703ULL },
-	{ "one_path", { 1, false, 0, 1, 1 }, 0x0000000100000103ULL },
-	{ "greatest", { 255, true, 127, ~0, 0xffffff }, 0xffffffffffffff03ULL },
+	  0x1122334455667707ULL },
+	{ "one_path", { 1, false, 0, 1, 1 }, 0x0000000100000107ULL },
+	{ "greatest", { 255, true, 127, ~0, 0xffffff }, 0xffffffffffffff07ULL },
 	/* The identity is not 0, which means that the peer announces none. */
-	{ "least", { 1, false, 0, 0, 0 }, 3 },
+	{ "least", { 1, false, 0, 0, 0 }, 7 },
 };
 
 static void round_trip_desc(const struct round_trip_row *row, char *desc)
@@ -63,6 +63,7 @@ static void round_trip(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, hs.names_paths);
 	KUNIT_EXPECT_TRUE(test, hs.ours);
 	KUNIT_EXPECT_TRUE(test, hs.sw_rdma);
+	KUNIT_EXPECT_TRUE(test, hs.streams);
 }
 
 struct read_row {
@@ -103,6 +104,10 @@ static const struct read_row reads[] = {
 	  { NPATHS(8), GEN(7), NAMES, OURS(3) },
 	  { .npaths = 8, .id = ID(7) | 0x903, .names_paths = true,
 	    .ours = true, .sw_rdma = true } },
+	{ "ours_and_streams",
+	  { NPATHS(8), GEN(7), NAMES, OURS(5) },
+	  { .npaths = 8, .id = ID(7) | 0x905, .names_paths = true,
+	    .ours = true, .streams = true } },
 	{ "ours_without_the_capability",
 	  { NPATHS(8), GEN(7), NAMES, OURS(0xfe) },
 	  { .npaths = 8, .id = ID(7), .names_paths = true } },
@@ -122,7 +127,7 @@ static const struct read_row reads[] = {
 	  { .npaths = 0x8004, .id = ID(7), .names_paths = true } },
 	{ "ours_only", { OURS(1) },
 	  { .npaths = 1, .id = 0x901, .ours = true } },
-	{ "unknown_in_front", { 9, 13, NPATHS(4), NAMES },
+	{ "unknown_in_front", { 9, 12, NPATHS(4), NAMES },
 	  { .npaths = 4, .names_paths = true } },
 	{ "unknown_between", { NPATHS(4), 12, GEN(7), 10, NAMES },
 	  { .npaths = 4, .id = ID(7), .names_paths = true } },
@@ -174,6 +179,7 @@ static void read_what_is_there(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hs.names_paths, row->hs.names_paths);
 	KUNIT_EXPECT_EQ(test, hs.ours, row->hs.ours);
 	KUNIT_EXPECT_EQ(test, hs.sw_rdma, row->hs.sw_rdma);
+	KUNIT_EXPECT_EQ(test, hs.streams, row->hs.streams);
 }
 
 static void ports_tell_what_it_is(struct kunit *test)

@@ -11,7 +11,7 @@ static const u8 wire_v4[32] = {
 	0x21, 0xa1, 0x40, 0x00,
 	1, 2, 3, 4, 5, 6, 7, 8,
 	0, 1, 0xe2, 0x40,
-	0xde, 0xad, 0xbe, 0xef,
+	0xdf, 0xad, 0xbe, 0xef,
 };
 
 static const u8 wire_v6[56] = {
@@ -21,7 +21,7 @@ static const u8 wire_v6[56] = {
 	0x21, 0xa1, 0x40, 0x00,
 	1, 2, 3, 4, 5, 6, 7, 8,
 	0, 1, 0xe2, 0x40,
-	0xde, 0xad, 0xbe, 0xef,
+	0xdf, 0xad, 0xbe, 0xef,
 };
 
 static struct rds_ib_priv sample(bool v6)
@@ -35,6 +35,7 @@ static struct rds_ib_priv sample(bool v6)
 		.ack_seq	= 0x0102030405060708ULL,
 		.credits	= 123456,
 		.epoch		= 0xdeadbeef,
+		.streams	= true,
 	};
 
 	if (v6) {
@@ -60,6 +61,7 @@ static void expect_same(struct kunit *test, const struct rds_ib_priv *a,
 	KUNIT_EXPECT_EQ(test, a->ack_seq, b->ack_seq);
 	KUNIT_EXPECT_EQ(test, a->credits, b->credits);
 	KUNIT_EXPECT_EQ(test, a->epoch, b->epoch);
+	KUNIT_EXPECT_EQ(test, a->streams, b->streams);
 }
 
 static void bytes_of(struct kunit *test, bool v6, const u8 *wire, size_t size)
@@ -171,7 +173,8 @@ static void round_trips(struct kunit *test)
 		priv.frag_size = get_random_u32();
 		priv.ack_seq = get_random_u64();
 		priv.credits = get_random_u32();
-		priv.epoch = get_random_u32();
+		priv.epoch = get_random_u32() & ~RDS_IB_EPOCH_STREAMS;
+		priv.streams = get_random_u32() & 1;
 		rds_ib_priv_encode(buf, &priv, i & 1);
 		KUNIT_ASSERT_TRUE(test,
 				  rds_ib_priv_decode(buf, sizeof(buf), i & 1,

@@ -45,7 +45,8 @@ def judge_exts(frame, paths):
     life = int.from_bytes(told.get(wire.EXT_FEATURES, b"")[1:], "big") >> 8
     same("extension headers",
          wire.npaths(paths) + wire.gen_num(generation) + wire.sport_idx() +
-         wire.features(life, wire.STRICT | wire.MEMORY), frame.ext)
+         wire.features(life, wire.STRICT | wire.MEMORY | wire.STREAMS),
+         frame.ext)
     return generation, life
 
 

@@ -32,6 +32,7 @@ EXT_FEATURES = 15
 
 STRICT = 0x01		# a feature: each sequence number is used once
 MEMORY = 0x02		# another: operations on memory
+STREAMS = 0x04		# another: streams
 
 # Kinds of frames about an operation on memory
 RESPONSE, READ, WRITE, FADD, CSWP, MASKED_FADD, MASKED_CSWP = range(7)
