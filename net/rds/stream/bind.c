@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Bound sockets of a namespace. Streams have ports of their own, beside those
+ * of datagram sockets.
+ *
+ * A socket is in the table from bind(), or from the listen() or connect() that
+ * selects a port for it, until it is closed. Accepted streams share the port of
+ * their listener and are not in the table.
+ */
+#include <linux/inetdevice.h>
+#include <linux/random.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+
+#include "stream.h"
+
+/* A socket of IPv6 that is bound to all addresses takes what is sent to IPv4
+ * addresses, unless IPV6_V6ONLY is set.
+ */
+static bool rds_stream_takes_v4(const struct rds_stream *st)
+{
+	return !st->st_v6 || !st->st_opts[RDS_STREAM_V6ONLY];
+}
+
+/* Check whether a socket that is bound to a name takes what is sent to an
+ * address.
+ */
+static bool rds_stream_covers(const struct rds_stream *st,
+			      const struct in6_addr *ip, u32 ifindex)
+{
+	bool v4 = ipv6_addr_v4mapped(ip);
+
+	if (ipv6_addr_any(&st->st_local.ip))
+		return v4 ? rds_stream_takes_v4(st) : st->st_v6;
+	return ipv6_addr_equal(&st->st_local.ip, ip) &&
+	       st->st_local.ifindex == ifindex;
+}
+
+/* Check whether two names that are bound to one port have an address in
+ * common.
+ */
+static bool rds_stream_overlaps(const struct rds_stream *st,
+				const struct rds_stream *other,
+				const struct rds_stream_name *name)
+{
+	bool any = ipv6_addr_any(&name->ip);
+	bool other_any = ipv6_addr_any(&other->st_local.ip);
+
+	if (!any)
+		return rds_stream_covers(other, &name->ip, name->ifindex);
+	if (!other_any)
+		return ipv6_addr_v4mapped(&other->st_local.ip) ?
+		       rds_stream_takes_v4(st) : st->st_v6;
+	return st->st_v6 == other->st_v6 ||
+	       (rds_stream_takes_v4(st) && rds_stream_takes_v4(other));
+}
+
+/* Two sockets may share a port if both allow it, and neither listens. */
+static bool rds_stream_is_free(struct rds_stream_net *sn,
+			       const struct rds_stream *st,
+			       const struct rds_stream_name *name, bool alone)
+	__must_hold(&sn->sn_lock)
+{
+	const struct rds_stream *other;
+
+	lockdep_assert_held(&sn->sn_lock);
+	hash_for_each_possible(sn->sn_binds, other, st_bind,
+			       (__force u16)name->port) {
+		if (other == st || other->st_local.port != name->port)
+			continue;
+		if (alone)
+			return false;
+		if (rds_stream_overlaps(st, other, name) &&
+		    (!st->st_sk.sk_reuse || !other->st_sk.sk_reuse ||
+		     READ_ONCE(other->st_state) == RDS_STREAM_LISTEN))
+			return false;
+	}
+	return true;
+}
+
+static int rds_stream_try_port(struct rds_stream *st,
+			       const struct rds_stream_name *name, bool alone)
+{
+	struct rds_stream_net *sn = rds_stream_net(sock_net(&st->st_sk));
+	bool free;
+
+	spin_lock_bh(&sn->sn_lock);
+	free = rds_stream_is_free(sn, st, name, alone);
+	if (free) {
+		st->st_local = *name;
+		st->st_is_bound = true;
+		hash_add(sn->sn_binds, &st->st_bind, (__force u16)name->port);
+	}
+	spin_unlock_bh(&sn->sn_lock);
+	return free ? 0 : -EADDRINUSE;
+}
+
+/* Take a port that no other socket has, from a random one on. */
+static int rds_stream_any_port(struct rds_stream *st,
+			       const struct rds_stream_name *name)
+{
+	struct rds_stream_name try = *name;
+	int low, high, i, nr, first;
+
+	inet_get_local_port_range(sock_net(&st->st_sk), &low, &high);
+	nr = high - low + 1;
+	if (nr <= 0)
+		return -EADDRINUSE;
+	first = get_random_u32() % nr;
+	for (i = 0; i < nr; i++) {
+		try.port = htons(low + (first + i) % nr);
+		if (!rds_stream_try_port(st, &try, true))
+			return 0;
+		cond_resched();
+	}
+	return -EADDRINUSE;
+}
+
+/**
+ * rds_stream_bind_name() - Bind a socket
+ * @st: the socket, not bound
+ * @name: the name; if its port is 0, a free one is selected
+ *
+ * Context: Process context, may sleep. The socket lock is held.
+ * Return: 0; -EADDRINUSE if another socket has the name, or no port is free;
+ * -EACCES if the user may not bind the port.
+ */
+int rds_stream_bind_name(struct rds_stream *st,
+			 const struct rds_stream_name *name)
+{
+	struct net *net = sock_net(&st->st_sk);
+
+	if (!name->port)
+		return rds_stream_any_port(st, name);
+	if (inet_port_requires_bind_service(net, ntohs(name->port)) &&
+	    !ns_capable(net->user_ns, CAP_NET_BIND_SERVICE))
+		return -EACCES;
+	return rds_stream_try_port(st, name, false);
+}
+
+/**
+ * rds_stream_rename() - Give a bound socket another address
+ * @st: the socket, bound
+ * @name: the name; its port is the one that the socket has
+ *
+ * Context: Process context. The socket lock is held.
+ */
+void rds_stream_rename(struct rds_stream *st,
+		       const struct rds_stream_name *name)
+{
+	struct rds_stream_net *sn = rds_stream_net(sock_net(&st->st_sk));
+
+	spin_lock_bh(&sn->sn_lock);
+	st->st_local = *name;
+	spin_unlock_bh(&sn->sn_lock);
+}
+
+/**
+ * rds_stream_unbind() - Remove a socket from the table of bound ones
+ * @st: the socket; may be unbound
+ *
+ * Context: Process context. The socket lock is held.
+ */
+void rds_stream_unbind(struct rds_stream *st)
+{
+	struct rds_stream_net *sn = rds_stream_net(sock_net(&st->st_sk));
+
+	if (!st->st_is_bound)
+		return;
+	spin_lock_bh(&sn->sn_lock);
+	hash_del(&st->st_bind);
+	st->st_is_bound = false;
+	spin_unlock_bh(&sn->sn_lock);
+}
+
+/**
+ * rds_stream_forget_port() - Unbind a socket whose port nobody has selected
+ * @st: the socket, in no table of streams; the next port is another one
+ *
+ * Context: Process context. The socket lock is held.
+ */
+void rds_stream_forget_port(struct rds_stream *st)
+{
+	rds_stream_unbind(st);
+	st->st_local.port = 0;
+}
+
+/**
+ * rds_stream_bind_listen() - Let a bound socket listen
+ * @st: the socket, bound
+ *
+ * Context: Process context. The socket lock is held.
+ * Return: 0; -EADDRINUSE if another socket listens on the same name.
+ */
+int rds_stream_bind_listen(struct rds_stream *st)
+{
+	struct rds_stream_net *sn = rds_stream_net(sock_net(&st->st_sk));
+	const struct rds_stream *other;
+	int ret = 0;
+
+	spin_lock_bh(&sn->sn_lock);
+	/* A connect() that has failed may have given it an address. */
+	if (st->st_any_addr) {
+		st->st_local.ip = in6addr_any;
+		st->st_local.ifindex = 0;
+	}
+	hash_for_each_possible(sn->sn_binds, other, st_bind,
+			       (__force u16)st->st_local.port) {
+		if (other != st &&
+		    other->st_local.port == st->st_local.port &&
+		    rds_stream_overlaps(st, other, &st->st_local) &&
+		    READ_ONCE(other->st_state) == RDS_STREAM_LISTEN)
+			ret = -EADDRINUSE;
+	}
+	if (!ret) {
+		spin_lock(&st->st_lock);
+		rds_stream_set_state(st, RDS_STREAM_EV_LISTEN);
+		spin_unlock(&st->st_lock);
+	}
+	spin_unlock_bh(&sn->sn_lock);
+	return ret;
+}
+
+/**
+ * rds_stream_find_listener() - Find the socket that accepts a stream
+ * @net: the namespace
+ * @to: the name that the client connects to
+ *
+ * A socket that is bound to the address comes before one that is bound to all.
+ *
+ * Context: Any context.
+ * Return: the socket with a reference for the caller, or NULL.
+ */
+struct rds_stream *rds_stream_find_listener(struct net *net,
+					    const struct rds_stream_name *to)
+{
+	struct rds_stream_net *sn = rds_stream_net(net);
+	struct rds_stream *st, *found = NULL;
+
+	spin_lock_bh(&sn->sn_lock);
+	hash_for_each_possible(sn->sn_binds, st, st_bind,
+			       (__force u16)to->port) {
+		if (st->st_local.port != to->port ||
+		    READ_ONCE(st->st_state) != RDS_STREAM_LISTEN ||
+		    !rds_stream_covers(st, &to->ip, to->ifindex))
+			continue;
+		found = st;
+		if (!ipv6_addr_any(&st->st_local.ip))
+			break;
+	}
+	if (found)
+		sock_hold(&found->st_sk);
+	spin_unlock_bh(&sn->sn_lock);
+	return found;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Kernel version differences of streams, named after the feature that differs.
+ * All other code is written for the newest kernel only.
+ */
+#ifndef _RDS_STREAM_COMPAT_H
+#define _RDS_STREAM_COMPAT_H
+
+#include <linux/net.h>
+#include <linux/skbuff.h>
+#include <linux/socket.h>
+#include <linux/timer.h>
+#include <linux/version.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
+#include <net/ipv6_stubs.h>
+#endif
+
+/* Until 6.16, from_timer() */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#define timer_container_of(var, callback_timer, timer_fieldname) \
+	from_timer(var, callback_timer, timer_fieldname)
+#endif
+
+/* Flags by which splice() and sendfile() mark pages, which are copied */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#define RDS_STREAM_SPLICE_FLAGS		MSG_SPLICE_PAGES
+#else
+#define RDS_STREAM_SPLICE_FLAGS		MSG_SENDPAGE_NOTLAST
+#endif
+
+/* Until 7.1, IPv6 could be a module, and was reached by stubs. */
+static inline struct dst_entry *rds_stream_route_v6(struct net *net,
+						    struct flowi6 *fl6)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
+	return ipv6_stub->ipv6_dst_lookup_flow(net, NULL, fl6, NULL);
+#elif IS_ENABLED(CONFIG_IPV6)
+	return ip6_dst_lookup_flow(net, NULL, fl6, NULL);
+#else
+	return ERR_PTR(-EAFNOSUPPORT);
+#endif
+}
+
+/* Since 6.15, device memory is told apart from other memory. */
+static inline struct ubuf_info *rds_stream_zerocopy(struct sock *sk, size_t len)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
+	return msg_zerocopy_realloc(sk, len, NULL, false);
+#else
+	return msg_zerocopy_realloc(sk, len, NULL);
+#endif
+}
+
+/* Until 6.10, the arguments of accept() came one by one. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define RDS_STREAM_ACCEPT_ARGS		struct proto_accept_arg *arg
+#define RDS_STREAM_ACCEPT_FLAGS		(arg->flags)
+#else
+#define RDS_STREAM_ACCEPT_ARGS		int flags, bool kern
+#define RDS_STREAM_ACCEPT_FLAGS		(flags)
+#endif
+
+#endif /* _RDS_STREAM_COMPAT_H */

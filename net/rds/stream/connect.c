@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * connect(): the client's side of the beginning of a stream.
+ *
+ * The stream enters the table in state ASKING. If the peer is known to have
+ * streams, a REQUEST goes out at once (rds_stream_ask()); otherwise when the
+ * connection comes up and the peer has said what it knows (event.c). If it says
+ * that it has no streams, or no RDS answers at its address, connect() fails. A
+ * server that is busy is asked again until connect() times out.
+ *
+ * A peer that restarts meanwhile is asked again. Frames that were meant for its
+ * former incarnation are not sent to the new one: core compares the epoch.
+ */
+#include <linux/random.h>
+#include <linux/rds.h>
+#include <linux/sched/signal.h>
+#include <net/ipv6.h>
+
+#include "stream.h"
+
+/* How long a connect() may take, in jiffies */
+#define RDS_STREAM_CONNECT_TIMEOUT	(75 * HZ)
+
+/* Delays before a server is asked again, in jiffies */
+#define RDS_STREAM_AGAIN_FIRST		DIV_ROUND_UP(HZ, 10)
+#define RDS_STREAM_AGAIN_DOUBLINGS	3
+
+/* Ports that are tried, if nobody has selected one */
+#define RDS_STREAM_PORT_TRIES		16
+
+static void rds_stream_request_now(struct rds_stream *st)
+	__must_hold(&st->st_lock)
+{
+	lockdep_assert_held(&st->st_lock);
+	rds_stream_set_state(st, RDS_STREAM_EV_KNOWN);
+	rds_stream_owe(st, RDS_FRAME_REQUEST, true);
+}
+
+/* Have the connection made, and look again: some peers say nothing of what they
+ * know.
+ */
+static void rds_stream_ask_unknown(struct rds_stream *st)
+	__must_hold(&st->st_lock)
+{
+	lockdep_assert_held(&st->st_lock);
+	rds_upper_dial(st->st_conn);
+	rds_stream_arm(st, RDS_STREAM_T_AGAIN, HZ);
+}
+
+/**
+ * rds_stream_ask() - Ask the peer for a stream, if it is known what the peer is
+ * @st: the stream; nothing happens unless it is ASKING
+ *
+ * Context: Any context; the caller holds a reference. No locks of this module
+ * but the socket lock.
+ */
+void rds_stream_ask(struct rds_stream *st)
+{
+	enum rds_upper_peer peer = RDS_PEER_UNKNOWN;
+
+	spin_lock_bh(&st->st_lock);
+	if (st->st_state == RDS_STREAM_ASKING) {
+		peer = rds_upper_peer(st->st_conn, &st->st_epoch);
+		if (peer == RDS_PEER_STREAMS)
+			rds_stream_request_now(st);
+		else if (peer == RDS_PEER_UNKNOWN)
+			rds_stream_ask_unknown(st);
+	}
+	spin_unlock_bh(&st->st_lock);
+
+	if (peer == RDS_PEER_OTHER)
+		rds_stream_end(st, ECONNREFUSED, RDS_STREAM_NO_STREAMS, false);
+}
+
+/**
+ * rds_stream_ask_later() - Ask the peer again in a while
+ * @st: the stream; nothing happens unless it has asked already
+ *
+ * Context: Any context; the caller holds a reference. No locks of this module
+ * but the socket lock.
+ */
+void rds_stream_ask_later(struct rds_stream *st)
+{
+	spin_lock_bh(&st->st_lock);
+	if (st->st_state == RDS_STREAM_REQUESTED) {
+		rds_stream_set_state(st, RDS_STREAM_EV_AGAIN);
+		rds_stream_arm(st, RDS_STREAM_T_AGAIN,
+			       RDS_STREAM_AGAIN_FIRST << st->st_again);
+		if (st->st_again < RDS_STREAM_AGAIN_DOUBLINGS)
+			st->st_again++;
+	}
+	spin_unlock_bh(&st->st_lock);
+}
+
+/* Give back the connection of an attempt that has failed. After a grace period
+ * no reader of the table stands at the stream any more, so it may enter the
+ * table at another place.
+ */
+static void rds_stream_forget_conn(struct rds_stream *st)
+{
+	struct rds_conn *old;
+
+	if (!st->st_conn)
+		return;
+	synchronize_rcu();
+	spin_lock_bh(&st->st_lock);
+	old = st->st_conn;
+	WRITE_ONCE(st->st_conn, NULL);
+	spin_unlock_bh(&st->st_lock);
+	rds_upper_close(old);
+}
+
+static int rds_stream_connect_to(struct rds_stream *st, struct rds_conn *conn,
+				 const struct rds_stream_name *peer)
+{
+	bool listed;
+
+	rds_stream_purge(st);
+	spin_lock_bh(&st->st_lock);
+	st->st_peer = *peer;
+	WRITE_ONCE(st->st_conn, conn);
+	WRITE_ONCE(st->st_flags, 0);
+	st->st_refused = RDS_STREAM_NOT_REFUSED;
+	st->st_id = get_random_u32();
+	st->st_again = 0;
+	WRITE_ONCE(st->st_sk.sk_shutdown, 0);
+	rds_stream_start_counting(st);
+	listed = rds_stream_list(st);
+	if (listed) {
+		rds_stream_set_state(st, RDS_STREAM_EV_CONNECT);
+		rds_stream_arm(st, RDS_STREAM_T_CONNECT,
+			       RDS_STREAM_CONNECT_TIMEOUT);
+	} else {
+		WRITE_ONCE(st->st_conn, NULL);
+	}
+	spin_unlock_bh(&st->st_lock);
+	if (!listed)
+		rds_upper_close(conn);
+	return listed ? 0 : -EADDRINUSE;
+}
+
+/* Unless the user has selected an address, it is that of the route to this
+ * peer.
+ */
+static int rds_stream_bind_for(struct rds_stream *st,
+			       const struct rds_stream_name *peer)
+{
+	struct rds_stream_name local = st->st_local;
+	int ret;
+
+	if (st->st_any_addr) {
+		local.ip = in6addr_any;
+		local.ifindex = 0;
+	}
+	ret = rds_stream_source(st, &local, peer);
+	if (ret)
+		return ret;
+	if (!st->st_is_bound)
+		return rds_stream_bind_name(st, &local);
+	rds_stream_rename(st, &local);
+	return 0;
+}
+
+static int rds_stream_open_to(struct rds_stream *st,
+			      const struct rds_stream_name *peer)
+{
+	struct rds_upper_key key;
+	struct rds_conn *conn;
+	int ret;
+
+	ret = rds_stream_bind_for(st, peer);
+	if (ret)
+		return ret;
+	key.laddr = st->st_local.ip;
+	key.faddr = peer->ip;
+	key.ifindex = peer->ifindex ?: st->st_local.ifindex;
+	key.uid = READ_ONCE(st->st_sk.sk_uid);
+	conn = rds_upper_open(sock_net(&st->st_sk), &key);
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
+	return rds_stream_connect_to(st, conn, peer);
+}
+
+/* A closed stream may still be using the port that was selected. */
+static int rds_stream_open(struct rds_stream *st,
+			   const struct rds_stream_name *peer)
+{
+	bool selected = !st->st_is_bound;
+	unsigned int tries = RDS_STREAM_PORT_TRIES;
+	int ret;
+
+	do {
+		ret = rds_stream_open_to(st, peer);
+		if (ret && selected)
+			rds_stream_forget_port(st);
+	} while (ret == -EADDRINUSE && selected && --tries);
+	return ret == -EADDRINUSE ? -EADDRNOTAVAIL : ret;
+}
+
+static int rds_stream_begin(struct rds_stream *st,
+			    struct rds_stream_name *peer)
+{
+	int ret;
+
+	if (!peer->port)
+		return -ECONNREFUSED;
+	/* As with TCP, all addresses stand for this host. */
+	if (ipv6_addr_any(&peer->ip)) {
+		if (st->st_v6)
+			peer->ip = in6addr_loopback;
+		else
+			ipv6_addr_set_v4mapped(htonl(INADDR_LOOPBACK),
+					       &peer->ip);
+	}
+	if (st->st_opts[RDS_STREAM_V6ONLY] && ipv6_addr_v4mapped(&peer->ip))
+		return -ENETUNREACH;
+	rds_stream_forget_conn(st);
+	ret = rds_stream_open(st, peer);
+	if (!ret && rds_upper_is_gone(st->st_conn))
+		rds_stream_end(st, ENETDOWN, 0, false);
+	else if (!ret)
+		rds_stream_ask(st);
+	return ret;
+}
+
+static bool rds_stream_is_connecting(const struct rds_stream *st)
+{
+	enum rds_stream_state state = READ_ONCE(st->st_state);
+
+	return state == RDS_STREAM_ASKING || state == RDS_STREAM_REQUESTED;
+}
+
+static int rds_stream_connect_wait(struct socket *sock, long timeo)
+{
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	struct rds_stream *st = rds_stream(sock->sk);
+	struct sock *sk = sock->sk;
+	int ret = 0;
+
+	add_wait_queue(sk_sleep(sk), &wait);
+	/* Pairs with the one in skwq_has_sleeper(). */
+	smp_mb();
+	while (rds_stream_is_connecting(st)) {
+		if (!timeo)
+			ret = -EINPROGRESS;
+		else if (signal_pending(current))
+			ret = sock_intr_errno(timeo);
+		if (ret)
+			break;
+		release_sock(sk);
+		timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, timeo);
+		lock_sock(sk);
+	}
+	remove_wait_queue(sk_sleep(sk), &wait);
+	return ret;
+}
+
+/* The attempt has ended, one way or the other. */
+static int rds_stream_connect_end(struct socket *sock)
+{
+	struct rds_stream *st = rds_stream(sock->sk);
+	int err;
+
+	/* It may have been reset already, which a read will tell. */
+	if (READ_ONCE(st->st_state) != RDS_STREAM_IDLE) {
+		sock->state = SS_CONNECTED;
+		return 0;
+	}
+	sock->state = SS_UNCONNECTED;
+	err = sock_error(sock->sk);
+	return err ?: -ECONNABORTED;
+}
+
+static int rds_stream_connect_first(struct socket *sock,
+				    struct rds_sockaddr *sa, int len)
+{
+	struct rds_stream *st = rds_stream(sock->sk);
+	struct rds_stream_name peer;
+	int ret;
+
+	if (READ_ONCE(st->st_state) != RDS_STREAM_IDLE)
+		return -EISCONN;
+	ret = rds_stream_name_parse(st->st_v6, sa, len, &peer);
+	if (ret)
+		return ret == -EADDRNOTAVAIL ? -ENETUNREACH : ret;
+	ret = rds_stream_begin(st, &peer);
+	if (!ret)
+		sock->state = SS_CONNECTING;
+	return ret;
+}
+
+static int rds_stream_connect_locked(struct socket *sock,
+				     struct rds_sockaddr *sa, int len,
+				     int flags)
+{
+	struct sock *sk = sock->sk;
+	int ret;
+
+	switch (sock->state) {
+	case SS_UNCONNECTED:
+		ret = rds_stream_connect_first(sock, sa, len);
+		if (ret)
+			return ret;
+		break;
+	case SS_CONNECTING:
+		if ((flags & O_NONBLOCK) &&
+		    rds_stream_is_connecting(rds_stream(sk)))
+			return -EALREADY;
+		break;
+	default:
+		return -EISCONN;
+	}
+	ret = rds_stream_connect_wait(sock, sock_sndtimeo(sk, flags &
+							  O_NONBLOCK));
+	return ret ?: rds_stream_connect_end(sock);
+}
+
+/**
+ * rds_stream_connect() - Implement connect(2)
+ * @sock: the socket
+ * @sa: the name of the peer
+ * @len: its length in bytes
+ * @flags: O_NONBLOCK
+ *
+ * Context: Process context, may sleep; may load modules. Takes the socket lock.
+ * Return: 0; -EINPROGRESS or -EALREADY if the attempt goes on; -EISCONN;
+ * -ECONNREFUSED if no socket listens, no RDS answers or the peer has no
+ * streams, see RDS_STREAM_REFUSED; -ETIMEDOUT; -EHOSTUNREACH; -ENETUNREACH;
+ * -EADDRNOTAVAIL; an errno for a name that is not valid; or that of a signal.
+ */
+int rds_stream_connect(struct socket *sock, struct rds_sockaddr *sa, int len,
+		       int flags)
+{
+	int ret;
+
+	lock_sock(sock->sk);
+	ret = rds_stream_connect_locked(sock, sa, len, flags);
+	release_sock(sock->sk);
+	return ret;
+}

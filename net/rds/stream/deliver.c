@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a frame does when it arrives.
+ *
+ * The peer is hostile. A frame must be for a stream that exists and have its
+ * identifier; its op must fit the state; its credit must not confirm more than
+ * was sent; and its payload must not pass the credit that the peer was given.
+ * A frame without a stream is answered by RST, so that an end that has lost its
+ * stream stops the other one. A frame that breaks the rules ends the stream.
+ */
+#include <linux/rds.h>
+
+#include "stream.h"
+
+/* Take the credit that the peer announces. Returns false if it confirms more
+ * than was sent, or less than before.
+ */
+static bool rds_stream_take_credit(struct rds_stream *st,
+				   const struct rds_frame *frame)
+	__must_hold(&st->st_lock)
+{
+	u32 buf = min_t(u32, frame->buf, RDS_STREAM_MAX_CREDIT);
+	struct rds_stream_tx *tx = &st->st_tx;
+
+	lockdep_assert_held(&st->st_lock);
+	if ((s32)(frame->fwd - tx->tx_fwd) < 0 ||
+	    (s32)(tx->tx_cost - frame->fwd) < 0)
+		return false;
+	if (frame->fwd == tx->tx_fwd && buf == tx->tx_buf)
+		return true;
+	WRITE_ONCE(tx->tx_fwd, frame->fwd);
+	WRITE_ONCE(tx->tx_buf, buf);
+	tx->tx_asked = 0;
+	return true;
+}
+
+/* Queue bytes of the stream. Returns 0 if the reference to @inc was taken over,
+ * 1 if the frame is to be dropped, and -EPROTO if it breaks the rules.
+ */
+static int rds_stream_take_bytes(struct rds_stream *st,
+				 struct rds_incoming *inc)
+	__must_hold(&st->st_lock)
+{
+	struct rds_stream_rx *rx = &st->st_rx;
+	u32 cost = inc->i_len + RDS_FRAME_COST;
+
+	lockdep_assert_held(&st->st_lock);
+	if (st->st_state != RDS_STREAM_OPEN || !inc->i_len ||
+	    (st->st_flags & RDS_STREAM_F_PEER_DONE) ||
+	    (s32)(rx->rx_limit - (rx->rx_cost + cost)) < 0)
+		return -EPROTO;
+	WRITE_ONCE(rx->rx_cost, rx->rx_cost + cost);
+	if (st->st_flags & RDS_STREAM_F_CLOSED)
+		return 1;
+	list_add_tail(&inc->i_item, &rx->rx_queue);
+	WRITE_ONCE(rx->rx_bytes, rx->rx_bytes + inc->i_len);
+	return 0;
+}
+
+static int rds_stream_take_shutdown(struct rds_stream *st,
+				    const struct rds_frame *frame)
+	__must_hold(&st->st_lock)
+{
+	struct sock *sk = &st->st_sk;
+
+	lockdep_assert_held(&st->st_lock);
+	if (st->st_state != RDS_STREAM_OPEN)
+		return -EPROTO;
+	if (frame->flags & RDS_FRAME_NO_MORE) {
+		WRITE_ONCE(st->st_flags, st->st_flags |
+			   RDS_STREAM_F_PEER_DONE);
+		WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | RCV_SHUTDOWN);
+	}
+	if (frame->flags & RDS_FRAME_NO_READ)
+		WRITE_ONCE(st->st_flags, st->st_flags |
+			   RDS_STREAM_F_PEER_DEAF);
+	return 1;
+}
+
+static int rds_stream_take_response(struct rds_stream *st)
+	__must_hold(&st->st_lock)
+{
+	lockdep_assert_held(&st->st_lock);
+	if (st->st_flags & RDS_STREAM_F_SERVER)
+		return -EPROTO;
+	/* A server that was asked twice may have answered twice. */
+	if (st->st_state != RDS_STREAM_REQUESTED)
+		return 1;
+	rds_stream_set_state(st, RDS_STREAM_EV_RESPONSE);
+	rds_stream_disarm(st, RDS_STREAM_T_CONNECT);
+	rds_stream_disarm(st, RDS_STREAM_T_AGAIN);
+	if (sock_flag(&st->st_sk, SOCK_KEEPOPEN))
+		rds_stream_arm(st, RDS_STREAM_T_KEEP,
+			       st->st_opts[RDS_STREAM_KEEPIDLE] * HZ);
+	return 1;
+}
+
+/* A stream whose socket is closed has nothing to say but its SHUTDOWN: the peer
+ * could keep it for ever by asking.
+ */
+static bool rds_stream_answers(const struct rds_stream *st)
+{
+	return st->st_state == RDS_STREAM_OPEN &&
+	       !(st->st_flags & RDS_STREAM_F_CLOSED);
+}
+
+/* A frame of a stream that exists. Returns as rds_stream_take_bytes(). */
+static int rds_stream_take(struct rds_stream *st, struct rds_incoming *inc,
+			   const struct rds_frame *frame)
+	__must_hold(&st->st_lock)
+{
+	lockdep_assert_held(&st->st_lock);
+
+	st->st_rx.rx_at = jiffies;
+	st->st_rx.rx_probes = 0;
+	if (!rds_stream_take_credit(st, frame))
+		return -EPROTO;
+
+	switch (frame->op) {
+	case RDS_FRAME_REQUEST:
+		if (rds_stream_answers(st))
+			rds_stream_owe(st, RDS_FRAME_RESPONSE, true);
+		return 1;
+	case RDS_FRAME_RESPONSE:
+		return rds_stream_take_response(st);
+	case RDS_FRAME_SHUTDOWN:
+		return rds_stream_take_shutdown(st, frame);
+	case RDS_FRAME_RW:
+		return rds_stream_take_bytes(st, inc);
+	case RDS_FRAME_CREDIT_REQUEST:
+		if (rds_stream_answers(st))
+			rds_stream_owe(st, RDS_FRAME_CREDIT_UPDATE, true);
+		return 1;
+	case RDS_FRAME_CREDIT_UPDATE:
+		return 1;
+	default:
+		return -EPROTO;
+	}
+}
+
+/* What is to be done when st_lock is released. */
+struct rds_stream_after {
+	bool	changed;	/* state or halves have changed */
+	bool	read;		/* a reader may go on */
+	bool	write;		/* a writer may go on */
+	bool	over;		/* nothing is left to do */
+};
+
+static int rds_stream_take_locked(struct rds_stream *st,
+				  struct rds_incoming *inc,
+				  const struct rds_frame *frame,
+				  struct rds_stream_after *after)
+{
+	struct sock *sk = &st->st_sk;
+	enum rds_stream_state state;
+	bool could_write;
+	u32 flags;
+	int ret;
+
+	spin_lock_bh(&st->st_lock);
+	state = st->st_state;
+	flags = st->st_flags;
+	could_write = rds_stream_may_write(st);
+	ret = rds_stream_take(st, inc, frame);
+	after->changed = state != st->st_state || flags != st->st_flags;
+	after->read = !ret && rds_stream_has(st, READ_ONCE(sk->sk_rcvlowat));
+	after->write = !could_write && rds_stream_may_write(st);
+	after->over = after->changed && rds_stream_is_over(st);
+	spin_unlock_bh(&st->st_lock);
+	return ret;
+}
+
+static void rds_stream_found(struct rds_stream *st, struct rds_incoming *inc,
+			     const struct rds_frame *frame,
+			     struct rds_rx_batch *batch)
+{
+	struct rds_stream_after after;
+	struct sock *sk = &st->st_sk;
+	int ret;
+
+	ret = rds_stream_take_locked(st, inc, frame, &after);
+	if (ret)
+		rds_upper_incoming_put(inc);
+	if (ret < 0) {
+		rds_stream_end(st, ECONNRESET, 0, true);
+		return;
+	}
+	if (after.changed)
+		rds_stream_wake_all(st);
+	if (after.write)
+		sk->sk_write_space(sk);
+	if (after.over)
+		rds_stream_finish(st);
+	if (after.read) {
+		sock_hold(sk);
+		rds_rx_batch_add(batch, sk);
+	}
+}
+
+/* The peer has forgotten the stream. If it had closed its end, all that it has
+ * written has arrived, and this is no failure.
+ */
+static void rds_stream_end_forgotten(struct rds_stream *st)
+{
+	const u32 closed = RDS_STREAM_F_PEER_DONE | RDS_STREAM_F_PEER_DEAF;
+	bool ended = (READ_ONCE(st->st_flags) & closed) == closed;
+
+	rds_stream_end(st, ended ? 0 : ECONNRESET, 0, false);
+}
+
+/* The peer has no such stream, or gives it up. */
+static void rds_stream_found_rst(struct rds_stream *st,
+				 const struct rds_frame *frame)
+{
+	enum rds_stream_state state = READ_ONCE(st->st_state);
+	int refused = frame->reason == RDS_STREAM_NO_STREAMS ?
+		      RDS_STREAM_NO_STREAMS : RDS_STREAM_NO_LISTENER;
+
+	if (state == RDS_STREAM_OPEN)
+		rds_stream_end_forgotten(st);
+	else if (state == RDS_STREAM_REQUESTED)
+		rds_stream_end(st, ECONNREFUSED, refused, false);
+}
+
+/* Credit for a stream that has just ended is no reason to tell the peer. */
+static void rds_stream_unknown(struct rds_conn *conn,
+			       const struct rds_incoming *inc,
+			       const struct rds_frame *frame)
+{
+	u8 exthdr[RDS_EXTHDR_SPACE];
+
+	if (frame->op != RDS_FRAME_CREDIT_UPDATE &&
+	    rds_frame_answer(frame, RDS_FRAME_RST, 0, exthdr))
+		rds_upper_reply(conn, inc->i_dport, inc->i_sport, exthdr);
+}
+
+static struct rds_stream *rds_stream_lookup(struct rds_conn *conn,
+					    const struct rds_incoming *inc,
+					    const struct rds_frame *frame)
+{
+	bool request = frame->op == RDS_FRAME_REQUEST;
+	struct rds_stream *st;
+
+	st = rds_stream_find(conn, inc->i_dport, inc->i_sport,
+			     !(frame->flags & RDS_FRAME_TO_CLIENT));
+	if (!st || READ_ONCE(st->st_id) == frame->id)
+		return st;
+	/* The client has forgotten this stream. */
+	if (request)
+		rds_stream_end_forgotten(st);
+	sock_put(&st->st_sk);
+	return NULL;
+}
+
+/**
+ * rds_stream_deliver() - Take a frame that has arrived
+ * @conn: the connection
+ * @inc: the frame; its reference is taken over
+ * @batch: the batch of deliveries
+ *
+ * Context: Deliver context, serial for each path.
+ */
+void rds_stream_deliver(struct rds_conn *conn, struct rds_incoming *inc,
+			struct rds_rx_batch *batch)
+{
+	struct rds_upper_names names;
+	struct rds_frame frame;
+	struct rds_stream *st;
+
+	if (!rds_frame_read(inc->i_exthdr, &frame))
+		goto out;
+	st = rds_stream_lookup(conn, inc, &frame);
+	if (!st && frame.op == RDS_FRAME_REQUEST &&
+	    !(frame.flags & RDS_FRAME_TO_CLIENT)) {
+		rds_upper_names(conn, &names);
+		rds_stream_request(conn, &names, inc, &frame);
+		goto out;
+	}
+	if (!st) {
+		rds_stream_unknown(conn, inc, &frame);
+		goto out;
+	}
+
+	switch (frame.op) {
+	case RDS_FRAME_RST:
+		rds_stream_found_rst(st, &frame);
+		break;
+	case RDS_FRAME_BUSY:
+		rds_stream_ask_later(st);
+		break;
+	default:
+		rds_stream_found(st, inc, &frame, batch);
+		inc = NULL;
+	}
+	sock_put(&st->st_sk);
+out:
+	if (inc)
+		rds_upper_incoming_put(inc);
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How a stream changes its state, whom that wakes, and how it ends: by a
+ * failure, or because all is done.
+ *
+ * When it ends, the stream leaves the table, its timers stop, and the frames
+ * that core has not finished with are canceled: a frame to a host that is gone
+ * would otherwise stay for ever. Bytes that have arrived stay readable. The
+ * connection is given back when the object is freed.
+ *
+ * A stream whose socket is closed ends when the peer has all that was written,
+ * or when nothing has been acknowledged for RDS_STREAM_T_CLOSE.
+ */
+#include <linux/poll.h>
+#include <linux/rds.h>
+#include <net/tcp_states.h>
+
+#include "stream.h"
+
+static u8 rds_stream_sk_state(enum rds_stream_state state)
+{
+	switch (state) {
+	case RDS_STREAM_LISTEN:
+		return TCP_LISTEN;
+	case RDS_STREAM_ASKING:
+	case RDS_STREAM_REQUESTED:
+		return TCP_SYN_SENT;
+	case RDS_STREAM_OPEN:
+		return TCP_ESTABLISHED;
+	default:
+		return TCP_CLOSE;
+	}
+}
+
+/**
+ * rds_stream_set_state() - Apply an event to the state of a stream
+ * @st: the stream
+ * @event: the event
+ *
+ * Context: Any context. st_lock is held.
+ */
+void rds_stream_set_state(struct rds_stream *st, enum rds_stream_event event)
+	__must_hold(&st->st_lock)
+{
+	lockdep_assert_held(&st->st_lock);
+	WRITE_ONCE(st->st_state, rds_stream_next(st->st_state, event));
+	/* Generic code reads this one, for SO_ACCEPTCONN. */
+	WRITE_ONCE(st->st_sk.sk_state, rds_stream_sk_state(st->st_state));
+}
+
+/* Take the frames that core has not finished with, each with a reference. Each
+ * of them still holds its reference to the stream.
+ */
+static void rds_stream_take_frames(struct rds_stream *st,
+				   struct list_head *frames)
+	__must_hold(&st->st_lock)
+{
+	struct rds_stream_tx *tx = &st->st_tx;
+	struct rds_message *msg;
+
+	lockdep_assert_held(&st->st_lock);
+	list_for_each_entry(msg, &tx->tx_frames, m_sock_item) {
+		rds_message_get(msg);
+		msg->m_on_sock = false;
+	}
+	list_splice_init(&tx->tx_frames, frames);
+	tx->tx_bytes = 0;
+	WRITE_ONCE(tx->tx_held, 0);
+	WRITE_ONCE(tx->tx_owed, 0);
+	tx->tx_control = NULL;
+}
+
+static void rds_stream_cancel(struct rds_stream *st, struct list_head *frames)
+{
+	struct rds_message *msg, *next;
+
+	list_for_each_entry_safe(msg, next, frames, m_sock_item) {
+		list_del(&msg->m_sock_item);
+		if (rds_upper_cancel(msg))
+			sock_put(&st->st_sk);
+		rds_message_put(msg);
+	}
+}
+
+#define RDS_STREAM_CONNECTING	(BIT(RDS_STREAM_ASKING) | \
+				 BIT(RDS_STREAM_REQUESTED))
+
+/* Takes the stream out of everything but its socket. */
+static void rds_stream_leave(struct rds_stream *st,
+			     enum rds_stream_event event,
+			     struct list_head *frames)
+	__must_hold(&st->st_lock)
+{
+	lockdep_assert_held(&st->st_lock);
+	rds_stream_set_state(st, event);
+	rds_stream_disarm_all(st);
+	rds_stream_take_frames(st, frames);
+	rds_stream_unlist(st);
+	if (st->st_flags & RDS_STREAM_F_CLOSED)
+		atomic_dec(&rds_stream_net(sock_net(&st->st_sk))->sn_closed);
+}
+
+/**
+ * rds_stream_write_space() - Wake those who wait to write
+ * @sk: the socket
+ *
+ * Context: Any context.
+ */
+void rds_stream_write_space(struct sock *sk)
+{
+	struct socket *sock;
+	struct socket_wq *wq;
+
+	rcu_read_lock();
+	wq = rcu_dereference(sk->sk_wq);
+	if (skwq_has_sleeper(wq))
+		wake_up_interruptible_poll(&wq->wait, EPOLLOUT | EPOLLWRNORM);
+	/* A socket that is being closed is freed after a grace period. */
+	sock = READ_ONCE(sk->sk_socket);
+	if (sock && test_and_clear_bit(SOCK_NOSPACE, &sock->flags))
+		sk_wake_async(sk, SOCK_WAKE_SPACE, POLL_OUT);
+	rcu_read_unlock();
+}
+
+/**
+ * rds_stream_wake_all() - Wake all who wait for a stream, as it has changed
+ * @st: the stream
+ *
+ * Context: Any context; the caller holds a reference.
+ */
+void rds_stream_wake_all(struct rds_stream *st)
+{
+	struct sock *sk = &st->st_sk;
+
+	if (sock_flag(sk, SOCK_DEAD))
+		return;
+	sk->sk_state_change(sk);
+	sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_IN);
+	if (READ_ONCE(sk->sk_err))
+		sk_error_report(sk);
+}
+
+static void rds_stream_end_if(struct rds_stream *st, unsigned int states,
+			      int err, int refused, bool tell)
+{
+	LIST_HEAD(frames);
+
+	spin_lock_bh(&st->st_lock);
+	if (!(states & BIT(st->st_state))) {
+		spin_unlock_bh(&st->st_lock);
+		return;
+	}
+	if (tell && st->st_state != RDS_STREAM_ASKING)
+		rds_stream_tell_reset(st);
+	st->st_refused = refused;
+	if (err)
+		WRITE_ONCE(st->st_sk.sk_err, err);
+	if (st->st_state == RDS_STREAM_OPEN)
+		WRITE_ONCE(st->st_sk.sk_shutdown, SHUTDOWN_MASK);
+	rds_stream_leave(st, RDS_STREAM_EV_FAIL, &frames);
+	spin_unlock_bh(&st->st_lock);
+
+	rds_stream_cancel(st, &frames);
+	rds_stream_wake_all(st);
+	sock_put(&st->st_sk);
+}
+
+/**
+ * rds_stream_end() - End a stream by a failure
+ * @st: the stream; nothing happens unless it is connected or connecting
+ * @err: errno for the user, positive; 0 for none
+ * @refused: enum rds_stream_refusal, if connect() has failed
+ * @tell: tell the peer
+ *
+ * Context: Any context; the caller holds a reference. No locks of this module
+ * but the socket lock.
+ */
+void rds_stream_end(struct rds_stream *st, int err, int refused, bool tell)
+{
+	rds_stream_end_if(st, RDS_STREAM_CONNECTING | BIT(RDS_STREAM_OPEN),
+			  err, refused, tell);
+}
+
+/**
+ * rds_stream_fail_connect() - End an attempt to connect, as no RDS answers
+ * @st: the stream; nothing happens unless it is connecting
+ * @err: errno for the user, positive
+ *
+ * Context: As rds_stream_end().
+ */
+void rds_stream_fail_connect(struct rds_stream *st, int err)
+{
+	rds_stream_end_if(st, RDS_STREAM_CONNECTING, err, RDS_STREAM_NO_RDS,
+			  true);
+}
+
+/**
+ * rds_stream_is_over() - Check whether nothing is left to do for a stream
+ * @st: the stream
+ *
+ * This is the case when core has finished with all frames, and either both ends
+ * have said that no more bytes follow, or this end is closed and has said so.
+ *
+ * Context: Any context. st_lock is held.
+ * Return: true if the stream may end.
+ */
+bool rds_stream_is_over(const struct rds_stream *st)
+	__must_hold(&st->st_lock)
+{
+	const u32 done = RDS_STREAM_F_WR_SHUT | RDS_STREAM_F_PEER_DONE;
+
+	lockdep_assert_held(&st->st_lock);
+	return st->st_state == RDS_STREAM_OPEN &&
+	       list_empty(&st->st_tx.tx_frames) &&
+	       !(st->st_tx.tx_owed & BIT(RDS_FRAME_SHUTDOWN)) &&
+	       ((st->st_flags & RDS_STREAM_F_CLOSED) ||
+		(st->st_flags & done) == done);
+}
+
+/**
+ * rds_stream_finish() - End a stream if nothing is left to do
+ * @st: the stream
+ *
+ * Context: Any context; the caller holds a reference. No locks of this module
+ * but the socket lock.
+ */
+void rds_stream_finish(struct rds_stream *st)
+{
+	LIST_HEAD(frames);
+
+	spin_lock_bh(&st->st_lock);
+	if (!rds_stream_is_over(st)) {
+		spin_unlock_bh(&st->st_lock);
+		return;
+	}
+	WRITE_ONCE(st->st_sk.sk_shutdown, SHUTDOWN_MASK);
+	rds_stream_leave(st, RDS_STREAM_EV_CLOSE, &frames);
+	spin_unlock_bh(&st->st_lock);
+
+	rds_stream_wake_all(st);
+	sock_put(&st->st_sk);
+}
+
+/**
+ * rds_stream_purge() - Free what has arrived and was not read
+ * @st: the stream; nothing arrives for it, and no other task reads
+ *
+ * Context: Any context. No locks of this module but the socket lock.
+ */
+void rds_stream_purge(struct rds_stream *st)
+{
+	struct rds_incoming *inc, *next;
+	LIST_HEAD(queue);
+
+	spin_lock_bh(&st->st_lock);
+	list_splice_init(&st->st_rx.rx_queue, &queue);
+	WRITE_ONCE(st->st_rx.rx_bytes, 0);
+	st->st_rx.rx_offset = 0;
+	spin_unlock_bh(&st->st_lock);
+
+	list_for_each_entry_safe(inc, next, &queue, i_item) {
+		list_del(&inc->i_item);
+		rds_upper_incoming_put(inc);
+	}
+}

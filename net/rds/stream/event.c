@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What happens to a stream apart from frames that arrive and system calls:
+ * events of its connection, frames that core has finished with, and timers.
+ */
+#include <linux/rds.h>
+
+#include "compat.h"
+#include "stream.h"
+
+/* Streams whose socket is closed and that get nothing acknowledged for this
+ * long are given up, in jiffies
+ */
+#define RDS_STREAM_CLOSE_TIMEOUT	(60 * HZ)
+
+/* First interval at which a writer without credit asks for it, in jiffies, and
+ * how often the interval doubles
+ */
+#define RDS_STREAM_CREDIT_FIRST		(HZ)
+#define RDS_STREAM_CREDIT_DOUBLINGS	6
+
+/* A frame was acknowledged: a writer may go on, or all is done. Wake writers
+ * when a third of the buffer is free, not for each frame.
+ */
+static void rds_stream_written(struct rds_stream *st)
+{
+	struct sock *sk = &st->st_sk;
+	bool write, over;
+
+	spin_lock_bh(&st->st_lock);
+	over = rds_stream_is_over(st);
+	write = (int)(st->st_tx.tx_held / 2 * 3) < READ_ONCE(sk->sk_sndbuf) &&
+		rds_stream_may_write(st);
+	spin_unlock_bh(&st->st_lock);
+
+	if (over)
+		rds_stream_finish(st);
+	else if (write && !sock_flag(sk, SOCK_DEAD))
+		sk->sk_write_space(sk);
+}
+
+/**
+ * rds_stream_frame_done() - Finish with a frame that core has finished with
+ * @msg: the frame
+ * @owner: the stream
+ * @lost: the peer has not received it, and will not
+ *
+ * Context: Any context; locks of the transport may be held.
+ */
+void rds_stream_frame_done(struct rds_message *msg, void *owner, bool lost)
+{
+	struct rds_stream *st = owner;
+	bool counted, request;
+
+	spin_lock_bh(&st->st_lock);
+	request = st->st_state == RDS_STREAM_REQUESTED ||
+		  st->st_state == RDS_STREAM_ASKING;
+	counted = rds_stream_uncount(st, msg);
+	if (counted && !lost)
+		rds_stream_pay(st, true);
+	spin_unlock_bh(&st->st_lock);
+
+	if (counted && lost && request)
+		rds_stream_ask_later(st);
+	else if (counted && lost)
+		rds_stream_end(st, ECONNRESET, 0, false);
+	else if (counted)
+		rds_stream_written(st);
+	sock_put(&st->st_sk);
+}
+
+/* The peer is known, or is another incarnation than before. */
+static void rds_stream_peer_event(struct rds_stream *st, int arg)
+{
+	bool restarted;
+	u32 epoch;
+
+	spin_lock_bh(&st->st_lock);
+	rds_upper_peer(st->st_conn, &epoch);
+	restarted = st->st_state == RDS_STREAM_OPEN && epoch != st->st_epoch;
+	if (st->st_state == RDS_STREAM_REQUESTED && epoch != st->st_epoch)
+		rds_stream_set_state(st, RDS_STREAM_EV_AGAIN);
+	spin_unlock_bh(&st->st_lock);
+
+	if (restarted)
+		rds_stream_end(st, ECONNRESET, 0, false);
+	else
+		rds_stream_ask(st);
+}
+
+/* No RDS answers at the address of the peer. Streams that are open wait. */
+static void rds_stream_failed_event(struct rds_stream *st, int err)
+{
+	rds_stream_fail_connect(st, -err);
+}
+
+static void rds_stream_gone_event(struct rds_stream *st, int arg)
+{
+	rds_stream_end(st, ENETDOWN, 0, false);
+}
+
+/**
+ * rds_stream_conn_event() - Act on an event of a connection
+ * @conn: the connection
+ * @event: the event
+ * @err: a negative errno for %RDS_UPPER_FAILED
+ *
+ * Context: Any context; see &rds_upper.event.
+ */
+void rds_stream_conn_event(struct rds_conn *conn, enum rds_upper_event event,
+			   int err)
+{
+	switch (event) {
+	case RDS_UPPER_PEER:
+		rds_stream_for_conn(conn, rds_stream_peer_event, 0);
+		break;
+	case RDS_UPPER_FAILED:
+		rds_stream_for_conn(conn, rds_stream_failed_event, err);
+		break;
+	case RDS_UPPER_GONE:
+		rds_stream_for_conn(conn, rds_stream_gone_event, 0);
+		break;
+	}
+}
+
+/* Probe a peer that was silent. Returns true if it has been silent for so long
+ * that the stream is to end.
+ */
+static bool rds_stream_keep(struct rds_stream *st)
+	__must_hold(&st->st_lock)
+{
+	unsigned long idle = READ_ONCE(st->st_opts[RDS_STREAM_KEEPIDLE]) * HZ;
+	unsigned long next = READ_ONCE(st->st_opts[RDS_STREAM_KEEPINTVL]) * HZ;
+	struct rds_stream_rx *rx = &st->st_rx;
+
+	lockdep_assert_held(&st->st_lock);
+	if (!sock_flag(&st->st_sk, SOCK_KEEPOPEN) ||
+	    st->st_state != RDS_STREAM_OPEN ||
+	    (st->st_flags & RDS_STREAM_F_CLOSED))
+		return false;
+	if (!rx->rx_probes && time_before(jiffies, rx->rx_at + idle)) {
+		rds_stream_arm(st, RDS_STREAM_T_KEEP,
+			       rx->rx_at + idle - jiffies);
+		return false;
+	}
+	if (rx->rx_probes >= READ_ONCE(st->st_opts[RDS_STREAM_KEEPCNT]))
+		return true;
+	rx->rx_probes++;
+	rds_stream_owe(st, RDS_FRAME_CREDIT_REQUEST, true);
+	rds_stream_arm(st, RDS_STREAM_T_KEEP, next);
+	return false;
+}
+
+/* Check whether core has had frames for too long without finishing any. */
+static bool rds_stream_is_stuck(struct rds_stream *st,
+				enum rds_stream_timer which,
+				unsigned long timeout)
+	__must_hold(&st->st_lock)
+{
+	const struct rds_stream_tx *tx = &st->st_tx;
+	unsigned long end = tx->tx_since + timeout;
+
+	lockdep_assert_held(&st->st_lock);
+	if (list_empty(&tx->tx_frames)) {
+		/* The SHUTDOWN may still be owed. */
+		if (which == RDS_STREAM_T_CLOSE)
+			rds_stream_arm(st, which, HZ);
+		return false;
+	}
+	if (time_after_eq(jiffies, end))
+		return true;
+	rds_stream_arm(st, which, end - jiffies);
+	return false;
+}
+
+/* A task waits for credit: the peer may be gone, or an update may be late. */
+static void rds_stream_ask_credit(struct rds_stream *st)
+	__must_hold(&st->st_lock)
+{
+	struct rds_stream_tx *tx = &st->st_tx;
+
+	lockdep_assert_held(&st->st_lock);
+	if (st->st_state != RDS_STREAM_OPEN || rds_stream_credit(tx) ||
+	    (st->st_flags & RDS_STREAM_F_CLOSED))
+		return;
+	rds_stream_owe(st, RDS_FRAME_CREDIT_REQUEST, true);
+	rds_stream_arm(st, RDS_STREAM_T_CREDIT,
+		       RDS_STREAM_CREDIT_FIRST << tx->tx_asked);
+	if (tx->tx_asked < RDS_STREAM_CREDIT_DOUBLINGS)
+		tx->tx_asked++;
+}
+
+/* Returns true if the stream has timed out. */
+static bool rds_stream_timers(struct rds_stream *st, unsigned long due)
+	__must_hold(&st->st_lock)
+{
+	lockdep_assert_held(&st->st_lock);
+	if (due & BIT(RDS_STREAM_T_OWED))
+		rds_stream_pay(st, true);
+	if (due & BIT(RDS_STREAM_T_CREDIT))
+		rds_stream_ask_credit(st);
+	if ((due & BIT(RDS_STREAM_T_KEEP)) && rds_stream_keep(st))
+		return true;
+	if ((due & BIT(RDS_STREAM_T_USER)) &&
+	    rds_stream_is_stuck(st, RDS_STREAM_T_USER,
+				rds_stream_user_timeout(st)))
+		return true;
+	if ((due & BIT(RDS_STREAM_T_CLOSE)) &&
+	    rds_stream_is_stuck(st, RDS_STREAM_T_CLOSE,
+				RDS_STREAM_CLOSE_TIMEOUT))
+		return true;
+	return false;
+}
+
+/**
+ * rds_stream_timer() - Act on the timers that are due
+ * @timer: the timer of the socket, whose reference is put
+ *
+ * Context: Softirq.
+ */
+void rds_stream_timer(struct timer_list *timer)
+{
+	struct sock *sk = timer_container_of(sk, timer, sk_timer);
+	struct rds_stream *st = rds_stream(sk);
+	unsigned long due;
+	bool over;
+
+	spin_lock_bh(&st->st_lock);
+	due = rds_stream_take_due(st);
+	over = due && rds_stream_timers(st, due);
+	spin_unlock_bh(&st->st_lock);
+
+	if (over)
+		rds_stream_end(st, ETIMEDOUT, RDS_STREAM_NOT_REFUSED, true);
+	else if (due & BIT(RDS_STREAM_T_CONNECT))
+		rds_stream_fail_connect(st, ETIMEDOUT);
+	else if (due & BIT(RDS_STREAM_T_AGAIN))
+		rds_stream_ask(st);
+	sock_put(sk);
+}

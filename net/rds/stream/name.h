@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Names of streams: an address and a port. */
+#ifndef _RDS_STREAM_NAME_H
+#define _RDS_STREAM_NAME_H
+
+#include <linux/in6.h>
+#include <linux/socket.h>
+#include <linux/types.h>
+
+/**
+ * struct rds_stream_name - address and port of one end of a stream
+ * @ip: the address; IPv4 in its mapped form. Unspecified (::) in a name that is
+ *	bound to all addresses
+ * @ifindex: scope of a link-local address, otherwise 0
+ * @port: the port
+ */
+struct rds_stream_name {
+	struct in6_addr	ip;
+	u32		ifindex;
+	__be16		port;
+};
+
+int rds_stream_name_parse(bool v6, const void *sa, int len,
+			  struct rds_stream_name *name);
+int rds_stream_name_format(bool v6, const struct rds_stream_name *name,
+			   void *sa);
+
+#endif /* _RDS_STREAM_NAME_H */

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* poll() on streams. */
+#include <linux/poll.h>
+
+#include "stream.h"
+
+static __poll_t rds_stream_poll_halves(const struct rds_stream *st)
+{
+	const u32 no_input = RDS_STREAM_F_PEER_DONE | RDS_STREAM_F_RD_SHUT;
+	u32 flags = READ_ONCE(st->st_flags);
+	__poll_t mask = 0;
+
+	if (READ_ONCE(st->st_state) == RDS_STREAM_ENDED)
+		flags |= RDS_STREAM_F_PEER_DONE | RDS_STREAM_F_WR_SHUT;
+	if (flags & no_input)
+		mask |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
+	if ((flags & no_input) && (flags & RDS_STREAM_F_WR_SHUT))
+		mask |= EPOLLHUP;
+	return mask;
+}
+
+static __poll_t rds_stream_poll_connected(struct rds_stream *st)
+{
+	struct sock *sk = &st->st_sk;
+	__poll_t mask = 0;
+
+	if (READ_ONCE(st->st_rx.rx_bytes) &&
+	    rds_stream_has(st, READ_ONCE(sk->sk_rcvlowat)))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (!rds_stream_may_write(st)) {
+		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+		/* Pairs with the check in rds_stream_write_space(). */
+		smp_mb__after_atomic();
+	}
+	if (rds_stream_may_write(st))
+		mask |= EPOLLOUT | EPOLLWRNORM;
+	return mask;
+}
+
+/**
+ * rds_stream_poll() - Implement poll(2)
+ * @file: the file of the socket
+ * @sock: the socket
+ * @wait: the poll table, or NULL
+ *
+ * Context: Process context. No locks.
+ * Return: the events that are ready.
+ */
+__poll_t rds_stream_poll(struct file *file, struct socket *sock,
+			 struct poll_table_struct *wait)
+{
+	struct rds_stream *st = rds_stream(sock->sk);
+	struct sock *sk = sock->sk;
+	__poll_t mask;
+
+	sock_poll_wait(file, sock, wait);
+
+	switch (READ_ONCE(st->st_state)) {
+	case RDS_STREAM_LISTEN:
+		return list_empty_careful(&st->st_accept_queue) ?
+		       0 : EPOLLIN | EPOLLRDNORM;
+	case RDS_STREAM_ASKING:
+	case RDS_STREAM_REQUESTED:
+		return 0;
+	case RDS_STREAM_IDLE:
+		mask = EPOLLOUT | EPOLLWRNORM | EPOLLHUP;
+		break;
+	default:
+		mask = rds_stream_poll_halves(st) |
+		       rds_stream_poll_connected(st);
+	}
+	if (READ_ONCE(sk->sk_err) ||
+	    !skb_queue_empty_lockless(&sk->sk_error_queue))
+		mask |= EPOLLERR;
+	/* A connect() that has failed is reported as TCP does. */
+	if (READ_ONCE(sk->sk_err) &&
+	    READ_ONCE(st->st_state) == RDS_STREAM_IDLE)
+		mask |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
+	return mask;
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * recvmsg() on streams.
+ *
+ * Only holders of the socket lock take frames off the queue, and deliveries add
+ * to its end. So a reader copies from the first frame without st_lock.
+ *
+ * What was read is credit for the peer again. The peer is told when it has used
+ * up a quarter of what it was given, not for each read; any frame in the other
+ * direction tells it, too.
+ */
+#include <linux/sched/signal.h>
+#include <net/ip.h>
+
+#include "stream.h"
+
+#define RDS_STREAM_RECV_FLAGS	(MSG_DONTWAIT | MSG_PEEK | MSG_WAITALL | \
+				 MSG_TRUNC | MSG_NOSIGNAL | MSG_CMSG_COMPAT | \
+				 MSG_CMSG_CLOEXEC | MSG_ERRQUEUE)
+
+/* Why nothing more can be read, although the queue has too little: a negative
+ * errno; or 1 at the end of the stream; 0 if it is worth waiting.
+ */
+static int rds_stream_read_end(struct rds_stream *st)
+{
+	struct sock *sk = &st->st_sk;
+	int err = sock_error(sk);
+
+	if (err)
+		return err;
+	if (READ_ONCE(st->st_flags) &
+	    (RDS_STREAM_F_PEER_DONE | RDS_STREAM_F_RD_SHUT))
+		return 1;
+	switch (READ_ONCE(st->st_state)) {
+	case RDS_STREAM_IDLE:
+	case RDS_STREAM_LISTEN:
+		return -ENOTCONN;
+	case RDS_STREAM_ENDED:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* Wait until @bytes can be read, or no more can come. */
+static int rds_stream_wait_read(struct rds_stream *st, size_t bytes,
+				long *timeo)
+{
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	struct sock *sk = &st->st_sk;
+	int ret = 0;
+
+	add_wait_queue(sk_sleep(sk), &wait);
+	/* Pairs with the one in skwq_has_sleeper(). */
+	smp_mb();
+	while (!rds_stream_has(st, bytes) && !READ_ONCE(sk->sk_err)) {
+		if (!*timeo)
+			ret = -EAGAIN;
+		else if (signal_pending(current))
+			ret = sock_intr_errno(*timeo);
+		if (ret)
+			break;
+		release_sock(sk);
+		*timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, *timeo);
+		lock_sock(sk);
+	}
+	remove_wait_queue(sk_sleep(sk), &wait);
+	return ret;
+}
+
+static struct rds_incoming *rds_stream_first(struct rds_stream *st)
+{
+	struct rds_incoming *inc;
+
+	spin_lock_bh(&st->st_lock);
+	inc = list_first_entry_or_null(&st->st_rx.rx_queue,
+				       struct rds_incoming, i_item);
+	spin_unlock_bh(&st->st_lock);
+	return inc;
+}
+
+static struct rds_incoming *rds_stream_following(struct rds_stream *st,
+						 struct rds_incoming *inc)
+{
+	struct rds_incoming *next = NULL;
+
+	spin_lock_bh(&st->st_lock);
+	if (!list_is_last(&inc->i_item, &st->st_rx.rx_queue))
+		next = list_next_entry(inc, i_item);
+	spin_unlock_bh(&st->st_lock);
+	return next;
+}
+
+static bool rds_stream_owes_credit(const struct rds_stream *st)
+{
+	const struct rds_stream_rx *rx = &st->st_rx;
+
+	return st->st_state == RDS_STREAM_OPEN &&
+	       !(st->st_flags & RDS_STREAM_F_PEER_DONE) &&
+	       rx->rx_fwd - rx->rx_told >= rds_stream_rcvbuf(st) / 4;
+}
+
+/* Count bytes of the first frame as read. Returns true if the frame is off the
+ * queue; the caller puts it.
+ */
+static bool rds_stream_consume(struct rds_stream *st,
+			       struct rds_incoming *inc, u32 len)
+{
+	struct rds_stream_rx *rx = &st->st_rx;
+	bool whole, told = false;
+
+	spin_lock_bh(&st->st_lock);
+	rx->rx_offset += len;
+	WRITE_ONCE(rx->rx_bytes, rx->rx_bytes - len);
+	WRITE_ONCE(rx->rx_fwd, rx->rx_fwd + len);
+	whole = rx->rx_offset == inc->i_len;
+	if (whole) {
+		list_del(&inc->i_item);
+		rx->rx_offset = 0;
+		WRITE_ONCE(rx->rx_fwd, rx->rx_fwd + RDS_FRAME_COST);
+	}
+	if (rds_stream_owes_credit(st)) {
+		rds_stream_owe(st, RDS_FRAME_CREDIT_UPDATE, false);
+		told = true;
+	}
+	spin_unlock_bh(&st->st_lock);
+	if (told)
+		rds_stream_push(st);
+	return whole;
+}
+
+static int rds_stream_copy(struct rds_incoming *inc, u32 offset, u32 len,
+			   struct msghdr *msg, int flags)
+{
+	if (flags & MSG_TRUNC)
+		return 0;
+	return inc->i_ops->copy(inc, offset, len, &msg->msg_iter);
+}
+
+/* Read what the queue has, up to @size bytes. Returns the number of bytes, or
+ * -EFAULT if none could be copied.
+ */
+static int rds_stream_drain(struct rds_stream *st, struct msghdr *msg,
+			    size_t size, int flags)
+{
+	struct rds_incoming *inc;
+	size_t done = 0;
+	u32 offset, len;
+
+	while (done < size && (inc = rds_stream_first(st))) {
+		offset = st->st_rx.rx_offset;
+		len = min_t(size_t, size - done, inc->i_len - offset);
+		if (rds_stream_copy(inc, offset, len, msg, flags))
+			return done ?: -EFAULT;
+		if (rds_stream_consume(st, inc, len))
+			rds_upper_incoming_put(inc);
+		done += len;
+	}
+	return done;
+}
+
+/* As rds_stream_drain(), but leave the bytes in the queue. */
+static int rds_stream_look(struct rds_stream *st, struct msghdr *msg,
+			   size_t size, int flags)
+{
+	u32 offset = st->st_rx.rx_offset, len;
+	struct rds_incoming *inc;
+	size_t done = 0;
+
+	for (inc = rds_stream_first(st); inc && done < size;
+	     inc = rds_stream_following(st, inc)) {
+		len = min_t(size_t, size - done, inc->i_len - offset);
+		if (rds_stream_copy(inc, offset, len, msg, flags))
+			return done ?: -EFAULT;
+		done += len;
+		offset = 0;
+	}
+	return done;
+}
+
+static int rds_stream_peek(struct rds_stream *st, struct msghdr *msg,
+			   size_t size, int flags, size_t target, long timeo)
+{
+	int ret = rds_stream_wait_read(st, target, &timeo);
+
+	if (READ_ONCE(st->st_rx.rx_bytes))
+		return rds_stream_look(st, msg, size, flags);
+	if (ret)
+		return ret;
+	ret = rds_stream_read_end(st);
+	return min(ret, 0);
+}
+
+static int rds_stream_read(struct rds_stream *st, struct msghdr *msg,
+			   size_t size, int flags)
+{
+	long timeo = sock_rcvtimeo(&st->st_sk, flags & MSG_DONTWAIT);
+	size_t target, done = 0;
+	int ret;
+
+	target = sock_rcvlowat(&st->st_sk, flags & MSG_WAITALL, size);
+	if (flags & MSG_PEEK)
+		return rds_stream_peek(st, msg, size, flags, target, timeo);
+
+	for (;;) {
+		ret = rds_stream_drain(st, msg, size - done, flags);
+		if (ret < 0)
+			break;
+		done += ret;
+		if (done >= target || done >= size)
+			break;
+		ret = READ_ONCE(st->st_rx.rx_bytes) ? 0 :
+		      rds_stream_read_end(st);
+		if (!ret)
+			ret = rds_stream_wait_read(st, target - done, &timeo);
+		if (ret)
+			break;
+	}
+	return done ?: min(ret, 0);
+}
+
+/**
+ * rds_stream_recvmsg() - Implement recvmsg(2)
+ * @sock: the socket
+ * @msg: where the bytes go
+ * @size: their number at most
+ * @flags: MSG_*
+ *
+ * Context: Process context, may sleep. Takes the socket lock.
+ * Return: the number of bytes; 0 at the end of the stream; -ECONNRESET;
+ * -ENOTCONN; -EAGAIN; -EFAULT; -EOPNOTSUPP for MSG_OOB and flags that are not
+ * known; or the errno of a signal.
+ */
+int rds_stream_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
+		       int flags)
+{
+	struct sock *sk = sock->sk;
+	int ret;
+
+	if (flags & ~RDS_STREAM_RECV_FLAGS)
+		return -EOPNOTSUPP;
+	if (unlikely(flags & MSG_ERRQUEUE))
+		return sock_recv_errqueue(sk, msg, size, SOL_IP, IP_RECVERR);
+
+	msg->msg_namelen = 0;
+	lock_sock(sk);
+	ret = rds_stream_read(rds_stream(sk), msg, size, flags);
+	release_sock(sk);
+	return ret;
+}

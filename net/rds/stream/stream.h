@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Streams: sockets of type SOCK_STREAM on top of RDS connections.
+ *
+ * A stream is one object, struct rds_stream, which is also the socket. Its
+ * frames travel on a connection of core (net/rds/upper.h), which keeps their
+ * order and retransmits them. What is left for this module is to set up and
+ * take down streams, and to limit by credits what a peer may send.
+ *
+ * References to a stream are held by its socket; by the table of streams, from
+ * connect() or the REQUEST until the stream ends; by the queue of a listener,
+ * until accept(); by each of its frames, until core has finished with it; and
+ * by its timer.
+ *
+ * Locks, in this order:
+ *
+ * - the socket lock (lock_sock()): serializes the system calls of one socket.
+ *   Only tasks of the user take it, since its holder may copy user memory,
+ *   which can take forever;
+ * - sn_lock: guards the table of bound sockets;
+ * - st_lock: guards what deliveries, timers and completions change. It is never
+ *   held together with the st_lock of another stream;
+ * - rds_stream_table_lock, and cp_lock of core.
+ *
+ * Files: state.c has the states, name.c the names, table.c and bind.c the
+ * tables, timer.c the timers, frame.c what is sent, end.c how a stream ends,
+ * stream.c the object. connect.c, listen.c, deliver.c and event.c have what
+ * happens to a stream; the rest has the system calls.
+ */
+#ifndef _RDS_STREAM_STREAM_H
+#define _RDS_STREAM_STREAM_H
+
+#include <linux/hashtable.h>
+#include <net/netns/generic.h>
+#include <net/rds/frame.h>
+#include <net/rds/upper.h>
+#include <net/sock.h>
+
+#include "name.h"
+#include "parts.h"
+#include "state.h"
+
+/* Send and receive buffers that a new socket has, in bytes */
+#define RDS_STREAM_BUFFER	SZ_1M
+
+/* Credit of a stream that waits for accept(), in bytes */
+#define RDS_STREAM_UNACCEPTED	SZ_32K
+
+/* Credit beyond this is not used, so that differences of 32 bits stay valid */
+#define RDS_STREAM_MAX_CREDIT	SZ_1G
+
+/* Largest payload of a frame */
+#define RDS_STREAM_CHUNK	SZ_128K
+
+/**
+ * struct rds_stream - a stream, and its socket
+ * @st_sk: the socket
+ * @st_v6: names are of struct sockaddr_in6
+ * @st_local: our name. The socket lock guards it until the stream is in the
+ *	table, where it does not change
+ * @st_peer: the peer's name; likewise
+ * @st_bind: in the table of bound sockets
+ * @st_is_bound: the stream is in that table; the socket lock guards it
+ * @st_any_addr: the user has not selected a local address; likewise
+ * @st_opts: options, by enum rds_stream_opt; stored under the socket lock
+ * @st_node: in the table of streams, by connection and ports
+ * @st_conn_node: in the table of streams, by connection
+ * @st_lock: guards all that follows
+ * @st_state: the state
+ * @st_flags: enum rds_stream_flag
+ * @st_conn: the connection, from connect() or the REQUEST until the object is
+ *	freed or connected again
+ * @st_epoch: the incarnation of the peer that the stream belongs to
+ * @st_id: identifier, drawn by the client
+ * @st_refused: enum rds_stream_refusal: why the last connect() was refused
+ * @st_tx: the sending half
+ * @st_rx: the receiving half
+ * @st_due: when each timer is due, in jiffies
+ * @st_armed: bits of enum rds_stream_timer: timers that run
+ * @st_again: how often the server was asked again
+ * @st_accept_queue: streams that wait for accept()
+ * @st_accept_item: on that queue
+ */
+struct rds_stream {
+	struct sock		st_sk;
+	bool			st_v6;
+	struct rds_stream_name	st_local;
+	struct rds_stream_name	st_peer;
+	struct hlist_node	st_bind;
+	bool			st_is_bound;
+	bool			st_any_addr;
+	int			st_opts[RDS_STREAM_NR_OPTS];
+	struct hlist_node	st_node;
+	struct hlist_node	st_conn_node;
+
+	spinlock_t		st_lock;	/* guards what follows */
+	enum rds_stream_state	st_state;
+	u32			st_flags;
+	struct rds_conn		*st_conn;
+	u32			st_epoch;
+	u32			st_id;
+	int			st_refused;
+	struct rds_stream_tx	st_tx;
+	struct rds_stream_rx	st_rx;
+	unsigned long		st_due[RDS_STREAM_TIMERS];
+	unsigned long		st_armed;
+	u8			st_again;
+	struct list_head	st_accept_queue;
+	struct list_head	st_accept_item;
+};
+
+/**
+ * struct rds_stream_net - streams of one namespace
+ * @sn_lock: guards @sn_binds
+ * @sn_binds: bound sockets, by port
+ * @sn_closed: streams whose socket is closed
+ */
+struct rds_stream_net {
+	spinlock_t		sn_lock;	/* guards sn_binds */
+	DECLARE_HASHTABLE(sn_binds, 8);
+	atomic_t		sn_closed;
+};
+
+extern unsigned int rds_stream_net_id;
+
+static inline struct rds_stream_net *rds_stream_net(const struct net *net)
+{
+	return net_generic(net, rds_stream_net_id);
+}
+
+static inline struct rds_stream *rds_stream(const struct sock *sk)
+{
+	return (struct rds_stream *)sk;
+}
+
+/* Credit that this end gives for unread frames, in bytes. Peers can make
+ * streams that nobody accepts, so these get little.
+ */
+static inline u32 rds_stream_rcvbuf(const struct rds_stream *st)
+{
+	u32 buf = READ_ONCE(st->st_sk.sk_rcvbuf);
+
+	if (READ_ONCE(st->st_flags) & RDS_STREAM_F_WAITS)
+		return min_t(u32, buf, RDS_STREAM_UNACCEPTED);
+	return buf;
+}
+
+/**
+ * rds_stream_credit() - Compute how many bytes the peer's credit allows
+ * @tx: the sending half
+ *
+ * A little credit is not used, so that frames do not become small.
+ *
+ * Context: Any context. st_lock is held, or the result is only a hint.
+ * Return: bytes of payload that the next frame may have; 0 for none.
+ */
+static inline u32 rds_stream_credit(const struct rds_stream_tx *tx)
+{
+	u32 used = READ_ONCE(tx->tx_cost) - READ_ONCE(tx->tx_fwd);
+	u32 buf = READ_ONCE(tx->tx_buf);
+	u32 least = clamp_t(u32, buf / 8, 1, SZ_16K);
+
+	if (used >= buf || buf - used < RDS_FRAME_COST + least)
+		return 0;
+	return buf - used - RDS_FRAME_COST;
+}
+
+/**
+ * rds_stream_may_write() - Check whether a write has an effect at once
+ * @st: the stream
+ *
+ * Context: Any context. st_lock is held, or the result is only a hint.
+ * Return: true if bytes can be sent, or if it is certain that they cannot.
+ */
+static inline bool rds_stream_may_write(const struct rds_stream *st)
+{
+	const struct rds_stream_tx *tx = &st->st_tx;
+
+	switch (READ_ONCE(st->st_state)) {
+	case RDS_STREAM_ASKING:
+	case RDS_STREAM_REQUESTED:
+		return false;
+	case RDS_STREAM_OPEN:
+		break;
+	default:
+		return true;
+	}
+	if (READ_ONCE(st->st_flags) &
+	    (RDS_STREAM_F_WR_SHUT | RDS_STREAM_F_PEER_DEAF))
+		return true;
+	/* A server's first bytes go behind its RESPONSE. */
+	return !(READ_ONCE(tx->tx_owed) & BIT(RDS_FRAME_RESPONSE)) &&
+	       (int)READ_ONCE(tx->tx_held) < READ_ONCE(st->st_sk.sk_sndbuf) &&
+	       rds_stream_credit(tx);
+}
+
+/**
+ * rds_stream_has() - Check whether a read of some bytes need not wait
+ * @st: the stream
+ * @bytes: the bytes
+ *
+ * Context: Any context. st_lock is held, or the result is only a hint.
+ * Return: true if as many bytes are there, if no more can come, or if so much
+ * credit is used up that no more may come.
+ */
+static inline bool rds_stream_has(const struct rds_stream *st, size_t bytes)
+{
+	const struct rds_stream_rx *rx = &st->st_rx;
+
+	if (READ_ONCE(rx->rx_bytes) >= bytes)
+		return true;
+	switch (READ_ONCE(st->st_state)) {
+	case RDS_STREAM_ASKING:
+	case RDS_STREAM_REQUESTED:
+		return false;
+	case RDS_STREAM_OPEN:
+		break;
+	default:
+		return true;
+	}
+	if (READ_ONCE(st->st_flags) &
+	    (RDS_STREAM_F_RD_SHUT | RDS_STREAM_F_PEER_DONE))
+		return true;
+	return READ_ONCE(rx->rx_bytes) &&
+	       READ_ONCE(rx->rx_cost) - READ_ONCE(rx->rx_fwd) >=
+	       rds_stream_rcvbuf(st) / 2;
+}
+
+/* net.c */
+void rds_stream_net_init(struct rds_stream_net *sn);
+
+/* table.c */
+bool rds_stream_list(struct rds_stream *st);
+void rds_stream_unlist(struct rds_stream *st);
+struct rds_stream *rds_stream_find(const struct rds_conn *conn, __be16 lport,
+				   __be16 fport, bool server);
+void rds_stream_for_conn(const struct rds_conn *conn,
+			 void (*fn)(struct rds_stream *st, int arg), int arg);
+
+/* bind.c */
+int rds_stream_bind_name(struct rds_stream *st,
+			 const struct rds_stream_name *name);
+void rds_stream_rename(struct rds_stream *st,
+		       const struct rds_stream_name *name);
+void rds_stream_unbind(struct rds_stream *st);
+void rds_stream_forget_port(struct rds_stream *st);
+int rds_stream_bind_listen(struct rds_stream *st);
+struct rds_stream *rds_stream_find_listener(struct net *net,
+					    const struct rds_stream_name *to);
+
+/* timer.c */
+void rds_stream_arm(struct rds_stream *st, enum rds_stream_timer which,
+		    unsigned long delay);
+void rds_stream_disarm(struct rds_stream *st, enum rds_stream_timer which);
+void rds_stream_disarm_all(struct rds_stream *st);
+unsigned long rds_stream_take_due(struct rds_stream *st);
+unsigned long rds_stream_user_timeout(const struct rds_stream *st);
+void rds_stream_keepalive(struct sock *sk, int on);
+
+/* frame.c */
+int rds_stream_submit(struct rds_stream *st, struct rds_message *msg,
+		      enum rds_frame_op op, bool kick);
+void rds_stream_pay(struct rds_stream *st, bool kick);
+void rds_stream_owe(struct rds_stream *st, enum rds_frame_op op, bool kick);
+void rds_stream_push(struct rds_stream *st);
+void rds_stream_tell_reset(const struct rds_stream *st);
+void rds_stream_start_counting(struct rds_stream *st);
+bool rds_stream_uncount(struct rds_stream *st, struct rds_message *msg);
+
+/* end.c */
+void rds_stream_set_state(struct rds_stream *st, enum rds_stream_event event);
+void rds_stream_end(struct rds_stream *st, int err, int refused, bool tell);
+void rds_stream_fail_connect(struct rds_stream *st, int err);
+void rds_stream_finish(struct rds_stream *st);
+void rds_stream_purge(struct rds_stream *st);
+void rds_stream_write_space(struct sock *sk);
+void rds_stream_wake_all(struct rds_stream *st);
+bool rds_stream_is_over(const struct rds_stream *st);
+
+/* stream.c */
+extern struct proto rds_stream_proto;
+struct rds_stream *rds_stream_alloc(struct net *net, struct socket *sock,
+				    int protocol, int kern, gfp_t gfp);
+
+/* source.c */
+int rds_stream_source(struct rds_stream *st, struct rds_stream_name *local,
+		      const struct rds_stream_name *peer);
+
+/* connect.c */
+int rds_stream_connect(struct socket *sock, struct rds_sockaddr *sa, int len,
+		       int flags);
+void rds_stream_ask(struct rds_stream *st);
+void rds_stream_ask_later(struct rds_stream *st);
+
+/* listen.c */
+int rds_stream_listen(struct socket *sock, int backlog);
+void rds_stream_accepted(struct rds_stream *st);
+struct sock *rds_stream_accept_wait(struct sock *sk, bool nonblock);
+void rds_stream_request(struct rds_conn *conn,
+			const struct rds_upper_names *names,
+			const struct rds_incoming *inc,
+			const struct rds_frame *frame);
+void rds_stream_stop_listening(struct rds_stream *st);
+
+/* deliver.c */
+void rds_stream_deliver(struct rds_conn *conn, struct rds_incoming *inc,
+			struct rds_rx_batch *batch);
+
+/* event.c */
+void rds_stream_frame_done(struct rds_message *msg, void *owner, bool lost);
+void rds_stream_conn_event(struct rds_conn *conn, enum rds_upper_event event,
+			   int err);
+void rds_stream_timer(struct timer_list *timer);
+
+/* send.c */
+int rds_stream_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
+
+/* recv.c */
+int rds_stream_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
+		       int flags);
+
+/* poll.c */
+__poll_t rds_stream_poll(struct file *file, struct socket *sock,
+			 struct poll_table_struct *wait);
+
+/* tcp_info.c */
+int rds_stream_get_tcp_info(struct rds_stream *st, char __user *optval,
+			    int len);
+
+/* sockopt.c */
+void rds_stream_init_options(struct rds_stream *st);
+int rds_stream_setsockopt(struct socket *sock, int level, int optname,
+			  sockptr_t optval, unsigned int optlen);
+int rds_stream_getsockopt(struct socket *sock, int level, int optname,
+			  char __user *optval, int __user *optlen);
+int rds_stream_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg);
+
+/* close.c */
+int rds_stream_shutdown(struct socket *sock, int how);
+int rds_stream_disconnect(struct socket *sock);
+int rds_stream_release(struct socket *sock);
+
+/* sock.c */
+int rds_stream_create(struct net *net, struct socket *sock, int protocol,
+		      int kern);
+
+#endif /* _RDS_STREAM_STREAM_H */

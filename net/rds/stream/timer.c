@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The timers of a stream. All of them share the timer of the socket, which is
+ * set for the earliest; event.c has what happens when they are due.
+ */
+#include "stream.h"
+
+/* How long frames may be unacknowledged if TCP_USER_TIMEOUT is not set, in
+ * jiffies: about as long as TCP retransmits by default
+ */
+#define RDS_STREAM_USER_TIMEOUT		(900 * HZ)
+
+static void rds_stream_set_timer(struct rds_stream *st)
+	__must_hold(&st->st_lock)
+{
+	unsigned long next = 0;
+	bool any = false;
+	unsigned int i;
+
+	lockdep_assert_held(&st->st_lock);
+	for (i = 0; i < RDS_STREAM_TIMERS; i++) {
+		if (!(st->st_armed & BIT(i)) ||
+		    (any && !time_before(st->st_due[i], next)))
+			continue;
+		next = st->st_due[i];
+		any = true;
+	}
+	if (any)
+		sk_reset_timer(&st->st_sk, &st->st_sk.sk_timer, next);
+	else
+		sk_stop_timer(&st->st_sk, &st->st_sk.sk_timer);
+}
+
+/**
+ * rds_stream_arm() - Start a timer
+ * @st: the stream
+ * @which: the timer
+ * @delay: when it is due, in jiffies from now
+ *
+ * Context: Any context. st_lock is held.
+ */
+void rds_stream_arm(struct rds_stream *st, enum rds_stream_timer which,
+		    unsigned long delay)
+	__must_hold(&st->st_lock)
+{
+	lockdep_assert_held(&st->st_lock);
+	st->st_due[which] = jiffies + delay;
+	st->st_armed |= BIT(which);
+	rds_stream_set_timer(st);
+}
+
+/**
+ * rds_stream_disarm() - Stop a timer
+ * @st: the stream
+ * @which: the timer
+ *
+ * The timer of the socket may still run once, for nothing.
+ *
+ * Context: Any context. st_lock is held.
+ */
+void rds_stream_disarm(struct rds_stream *st, enum rds_stream_timer which)
+	__must_hold(&st->st_lock)
+{
+	lockdep_assert_held(&st->st_lock);
+	st->st_armed &= ~BIT(which);
+}
+
+/**
+ * rds_stream_disarm_all() - Stop all timers
+ * @st: the stream
+ *
+ * Context: Any context. st_lock is held.
+ */
+void rds_stream_disarm_all(struct rds_stream *st)
+	__must_hold(&st->st_lock)
+{
+	lockdep_assert_held(&st->st_lock);
+	st->st_armed = 0;
+	sk_stop_timer(&st->st_sk, &st->st_sk.sk_timer);
+}
+
+/**
+ * rds_stream_take_due() - Take the timers that are due
+ * @st: the stream
+ *
+ * Context: Softirq: the timer of the socket. st_lock is held.
+ * Return: bits of enum rds_stream_timer.
+ */
+unsigned long rds_stream_take_due(struct rds_stream *st)
+	__must_hold(&st->st_lock)
+{
+	unsigned long due = 0;
+	unsigned int i;
+
+	lockdep_assert_held(&st->st_lock);
+	for (i = 0; i < RDS_STREAM_TIMERS; i++) {
+		if ((st->st_armed & BIT(i)) &&
+		    time_after_eq(jiffies, st->st_due[i]))
+			due |= BIT(i);
+	}
+	st->st_armed &= ~due;
+	if (st->st_armed)
+		rds_stream_set_timer(st);
+	return due;
+}
+
+/**
+ * rds_stream_user_timeout() - Get how long frames may be unacknowledged
+ * @st: the stream
+ *
+ * Context: Any context.
+ * Return: the time in jiffies.
+ */
+unsigned long rds_stream_user_timeout(const struct rds_stream *st)
+{
+	u32 ms = READ_ONCE(st->st_opts[RDS_STREAM_USERTIME]);
+
+	return ms ? max(msecs_to_jiffies(ms), 1UL) : RDS_STREAM_USER_TIMEOUT;
+}
+
+/**
+ * rds_stream_keepalive() - Act on a change of SO_KEEPALIVE
+ * @sk: the socket
+ * @on: whether the option is set
+ *
+ * Context: Process context. The socket lock is held.
+ */
+void rds_stream_keepalive(struct sock *sk, int on)
+{
+	struct rds_stream *st = rds_stream(sk);
+
+	spin_lock_bh(&st->st_lock);
+	if (!on)
+		rds_stream_disarm(st, RDS_STREAM_T_KEEP);
+	else if (st->st_state == RDS_STREAM_OPEN)
+		rds_stream_arm(st, RDS_STREAM_T_KEEP,
+			       st->st_opts[RDS_STREAM_KEEPIDLE] * HZ);
+	spin_unlock_bh(&st->st_lock);
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The pure parts of streams: states, names and frames. */
+#include <kunit/test.h>
+#include <net/ipv6.h>
+#include <net/rds/frame.h>
+
+/* They have no exports. */
+#include "../stream/name.c"
+#include "../stream/state.c"
+
+struct transition {
+	enum rds_stream_state	from;
+	enum rds_stream_event	event;
+	enum rds_stream_state	to;
+};
+
+/* Every transition there is. In all other pairs the state stays. */
+static const struct transition transitions[] = {
+	{ RDS_STREAM_IDLE, RDS_STREAM_EV_LISTEN, RDS_STREAM_LISTEN },
+	{ RDS_STREAM_IDLE, RDS_STREAM_EV_CONNECT, RDS_STREAM_ASKING },
+	{ RDS_STREAM_IDLE, RDS_STREAM_EV_ACCEPT, RDS_STREAM_OPEN },
+	{ RDS_STREAM_IDLE, RDS_STREAM_EV_CLOSE, RDS_STREAM_ENDED },
+	{ RDS_STREAM_LISTEN, RDS_STREAM_EV_CLOSE, RDS_STREAM_ENDED },
+	{ RDS_STREAM_ASKING, RDS_STREAM_EV_KNOWN, RDS_STREAM_REQUESTED },
+	{ RDS_STREAM_ASKING, RDS_STREAM_EV_FAIL, RDS_STREAM_IDLE },
+	{ RDS_STREAM_ASKING, RDS_STREAM_EV_CLOSE, RDS_STREAM_ENDED },
+	{ RDS_STREAM_REQUESTED, RDS_STREAM_EV_AGAIN, RDS_STREAM_ASKING },
+	{ RDS_STREAM_REQUESTED, RDS_STREAM_EV_RESPONSE, RDS_STREAM_OPEN },
+	{ RDS_STREAM_REQUESTED, RDS_STREAM_EV_FAIL, RDS_STREAM_IDLE },
+	{ RDS_STREAM_REQUESTED, RDS_STREAM_EV_CLOSE, RDS_STREAM_ENDED },
+	{ RDS_STREAM_OPEN, RDS_STREAM_EV_FAIL, RDS_STREAM_ENDED },
+	{ RDS_STREAM_OPEN, RDS_STREAM_EV_CLOSE, RDS_STREAM_ENDED },
+	{ RDS_STREAM_ENDED, RDS_STREAM_EV_DISCONNECT, RDS_STREAM_IDLE },
+};
+
+static enum rds_stream_state expected(enum rds_stream_state state,
+				      enum rds_stream_event event)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(transitions); i++) {
+		if (transitions[i].from == state &&
+		    transitions[i].event == event)
+			return transitions[i].to;
+	}
+	return state;
+}
+
+static void every_pair(struct kunit *test)
+{
+	unsigned int state, event;
+
+	for (state = 0; state < RDS_STREAM_STATES; state++) {
+		for (event = 0; event < RDS_STREAM_EVENTS; event++)
+			KUNIT_EXPECT_EQ_MSG(test, rds_stream_next(state, event),
+					    expected(state, event),
+					    "state %u, event %u", state, event);
+	}
+}
+
+static void name_of_ipv4(struct kunit *test)
+{
+	const struct sockaddr_in sin = {
+		.sin_family	= AF_INET,
+		.sin_port	= htons(80),
+		.sin_addr	= { htonl(0x0a000001) },
+	};
+	struct rds_stream_name name;
+	struct sockaddr_in6 back;
+
+	KUNIT_EXPECT_EQ(test, 0,
+			rds_stream_name_parse(false, &sin, sizeof(sin), &name));
+	KUNIT_EXPECT_TRUE(test, ipv6_addr_v4mapped(&name.ip));
+	KUNIT_EXPECT_EQ(test, (int)sizeof(sin),
+			rds_stream_name_format(false, &name, &back));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(&sin, &back, sizeof(sin)));
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			rds_stream_name_parse(false, &sin, sizeof(sin) - 1,
+					      &name));
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			rds_stream_name_parse(false, &sin, -1, &name));
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			rds_stream_name_parse(true, &sin, sizeof(sin), &name));
+}
+
+static void name_of_ipv6(struct kunit *test)
+{
+	struct sockaddr_in6 back, sin6 = {
+		.sin6_family	= AF_INET6,
+		.sin6_port	= htons(80),
+		.sin6_addr	= IN6ADDR_LOOPBACK_INIT,
+	};
+	struct rds_stream_name name;
+
+	KUNIT_EXPECT_EQ(test, 0,
+			rds_stream_name_parse(true, &sin6, sizeof(sin6),
+					      &name));
+	rds_stream_name_format(true, &name, &back);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(&sin6, &back, sizeof(sin6)));
+
+	/* A link-local address needs a scope. */
+	sin6.sin6_addr.s6_addr[0] = 0xfe;
+	sin6.sin6_addr.s6_addr[1] = 0x80;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			rds_stream_name_parse(true, &sin6, sizeof(sin6),
+					      &name));
+	sin6.sin6_scope_id = 2;
+	KUNIT_EXPECT_EQ(test, 0,
+			rds_stream_name_parse(true, &sin6, sizeof(sin6),
+					      &name));
+	KUNIT_EXPECT_EQ(test, 2U, name.ifindex);
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			rds_stream_name_parse(true, &sin6, SIN6_LEN_RFC2133,
+					      &name));
+	sin6.sin6_addr.s6_addr[0] = 0xff;
+	KUNIT_EXPECT_EQ(test, -EADDRNOTAVAIL,
+			rds_stream_name_parse(true, &sin6, sizeof(sin6),
+					      &name));
+}
+
+static void frame_bytes(struct kunit *test)
+{
+	static const u8 bytes[RDS_EXTHDR_SPACE] = {
+		0x0d, 3, 5, 2, 0x11, 0x22, 0x33, 0x44,
+		0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc,
+	};
+	const struct rds_frame frame = {
+		.op = 3, .flags = 5, .reason = 2,
+		.id = 0x11223344, .fwd = 0x55667788, .buf = 0x99aabbcc,
+	};
+	u8 exthdr[RDS_EXTHDR_SPACE];
+	struct rds_frame back = {};
+
+	rds_frame_write(exthdr, &frame);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(exthdr, bytes, sizeof(bytes)));
+	KUNIT_EXPECT_TRUE(test, rds_frame_read(exthdr, &back));
+	KUNIT_EXPECT_EQ(test, back.op, frame.op);
+	KUNIT_EXPECT_EQ(test, back.flags, frame.flags);
+	KUNIT_EXPECT_EQ(test, back.reason, frame.reason);
+	KUNIT_EXPECT_EQ(test, back.id, frame.id);
+	KUNIT_EXPECT_EQ(test, back.fwd, frame.fwd);
+	KUNIT_EXPECT_EQ(test, back.buf, frame.buf);
+	exthdr[0] = RDS_EXTHDR_SW_RDMA;
+	KUNIT_EXPECT_FALSE(test, rds_frame_read(exthdr, &back));
+}
+
+/* An answer names the other end, and is never answered itself. */
+static void answers(struct kunit *test)
+{
+	struct rds_frame frame = { .op = RDS_FRAME_REQUEST, .id = 7 };
+	u8 exthdr[RDS_EXTHDR_SPACE];
+	struct rds_frame answer;
+
+	KUNIT_ASSERT_TRUE(test, rds_frame_answer(&frame, RDS_FRAME_RST, 3,
+						 exthdr));
+	KUNIT_ASSERT_TRUE(test, rds_frame_read(exthdr, &answer));
+	KUNIT_EXPECT_EQ(test, answer.op, RDS_FRAME_RST);
+	KUNIT_EXPECT_EQ(test, answer.flags, RDS_FRAME_TO_CLIENT);
+	KUNIT_EXPECT_EQ(test, answer.reason, 3);
+	KUNIT_EXPECT_EQ(test, answer.id, 7U);
+	KUNIT_EXPECT_FALSE(test, rds_frame_answer(&answer, RDS_FRAME_RST, 0,
+						  exthdr));
+	frame.op = RDS_FRAME_BUSY;
+	KUNIT_EXPECT_FALSE(test, rds_frame_answer(&frame, RDS_FRAME_RST, 0,
+						  exthdr));
+}
+
+static struct kunit_case stream_parts_cases[] = {
+	KUNIT_CASE(every_pair),
+	KUNIT_CASE(name_of_ipv4),
+	KUNIT_CASE(name_of_ipv6),
+	KUNIT_CASE(frame_bytes),
+	KUNIT_CASE(answers),
+	{}
+};
+
+static struct kunit_suite stream_parts_suite = {
+	.name		= "rds_stream_parts",
+	.test_cases	= stream_parts_cases,
+};
+
+kunit_test_suite(stream_parts_suite);
