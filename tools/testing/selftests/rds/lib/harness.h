@@ -50,6 +50,20 @@ static void __attribute__((constructor)) rds_enter_netns(void)
 	exit(KSFT_FAIL);
 }
 
+/* Leave out all tests of @fixture. */
+static inline void rds_drop_fixture(struct __fixture_metadata *fixture)
+{
+	struct __fixture_metadata **link = &__fixture_list;
+
+	while (*link != fixture)
+		link = &(*link)->next;
+	*link = fixture->next;
+	if (fixture->next)
+		fixture->next->prev = fixture->prev;
+	else
+		__fixture_list->prev = fixture->prev;
+}
+
 /* Remove the variants of @fixture for which @wants returns false. */
 static inline void rds_choose_variants(struct __fixture_metadata *fixture,
 				       bool (*wants)(const char *variant))

@@ -149,24 +149,10 @@ static inline int pair_far_sysctl(FIXTURE_DATA(pair) *self, const char *name,
 	return veth_back() ? -errno : ret;
 }
 
-/*
- * Check whether to run this program over RDMA devices. On a slow kernel,
- * RDS_RDMA_PROGRAMS lists the programs to run, with a comma before and after
- * each.
- */
-static inline bool pair_wants_device(void)
-{
-	const char *programs = getenv("RDS_RDMA_PROGRAMS");
-	char name[64];
-
-	snprintf(name, sizeof(name), ",%s,", program_invocation_short_name);
-	return !programs || strstr(programs, name);
-}
-
 static inline bool pair_wants(const char *variant)
 {
 	return rds_wants_variant(variant) &&
-	       (pair_wants_device() || strncmp(variant, "ib_", 3));
+	       (rds_wants_device() || strncmp(variant, "ib_", 3));
 }
 
 /*
@@ -178,7 +164,7 @@ static void __attribute__((constructor)) pair_enter_netns(void)
 	rds_choose_variants(&_pair_fixture_object, pair_wants);
 	if (!veth_connect())
 		perror("Cannot connect two network namespaces by RDS over TCP");
-	else if (pair_wants_device() && !roce_connect())
+	else if (rds_wants_device() && !roce_connect())
 		perror("Cannot connect an RDMA device to itself by RDS");
 	else
 		return;

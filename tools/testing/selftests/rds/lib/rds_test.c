@@ -77,6 +77,15 @@ bool rds_wants_variant(const char *variant)
 	return !variants || strstr(variants, name);
 }
 
+bool rds_wants_device(void)
+{
+	const char *programs = getenv("RDS_RDMA_PROGRAMS");
+	char name[64];
+
+	snprintf(name, sizeof(name), ",%s,", program_invocation_short_name);
+	return !programs || strstr(programs, name);
+}
+
 static int sysctl_open(const char *name, int flags)
 {
 	char path[128];

@@ -66,6 +66,12 @@ struct in6_addr rds_addr6(const struct rds_name *name);
  * variants to run, with a comma before and after each.
  */
 bool rds_wants_variant(const char *variant);
+/*
+ * Check whether to run this program over RDMA devices. On a slow kernel,
+ * RDS_RDMA_PROGRAMS lists the programs to run, with a comma before and after
+ * each.
+ */
+bool rds_wants_device(void);
 
 /* Network namespaces, addresses, sysctls */
 int rds_netns(void);
@@ -179,6 +185,11 @@ int rds_task_send(struct rds_task *task, int fd, void *buf, size_t len,
 		  const struct rds_name *to);
 int rds_task_recv(struct rds_task *task, int fd, void *buf, size_t len);
 int rds_task_poll(struct rds_task *task, int fd, short events);
+int rds_task_accept(struct rds_task *task, int fd);
+int rds_task_connect(struct rds_task *task, int fd,
+		     const struct rds_name *to);
+/* Make the call whose number and arguments the caller has put into @task. */
+int rds_task_start(struct rds_task *task);
 /*
  * Wait until the thread sleeps in its call. Returns false if the call returned.
  */

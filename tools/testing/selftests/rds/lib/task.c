@@ -24,6 +24,11 @@ static long task_call(struct rds_task *task)
 	case SYS_recvfrom:
 		return syscall(SYS_recvfrom, task->fd, task->buf, task->len,
 			       task->flags, NULL, NULL);
+	case SYS_accept4:
+		return syscall(SYS_accept4, task->fd, NULL, NULL, task->flags);
+	case SYS_connect:
+		return syscall(SYS_connect, task->fd, &task->to.sa,
+			       task->to.len);
 	default:
 		ret = syscall(SYS_ppoll, &pfd, 1, NULL, NULL, 0);
 		return ret > 0 ? pfd.revents : ret;
@@ -40,13 +45,18 @@ static void *task_main(void *data)
 	return NULL;
 }
 
+int rds_task_start(struct rds_task *task)
+{
+	return pthread_create(&task->thread, NULL, task_main, task);
+}
+
 int rds_task_send(struct rds_task *task, int fd, void *buf, size_t len,
 		  const struct rds_name *to)
 {
 	*task = (struct rds_task) {
 		.fd = fd, .buf = buf, .len = len, .to = *to, .nr = SYS_sendto,
 	};
-	return pthread_create(&task->thread, NULL, task_main, task);
+	return rds_task_start(task);
 }
 
 int rds_task_recv(struct rds_task *task, int fd, void *buf, size_t len)
@@ -54,7 +64,7 @@ int rds_task_recv(struct rds_task *task, int fd, void *buf, size_t len)
 	*task = (struct rds_task) {
 		.fd = fd, .buf = buf, .len = len, .nr = SYS_recvfrom,
 	};
-	return pthread_create(&task->thread, NULL, task_main, task);
+	return rds_task_start(task);
 }
 
 int rds_task_poll(struct rds_task *task, int fd, short events)
@@ -62,7 +72,19 @@ int rds_task_poll(struct rds_task *task, int fd, short events)
 	*task = (struct rds_task) {
 		.fd = fd, .events = events, .nr = SYS_ppoll,
 	};
-	return pthread_create(&task->thread, NULL, task_main, task);
+	return rds_task_start(task);
+}
+
+int rds_task_accept(struct rds_task *task, int fd)
+{
+	*task = (struct rds_task) { .fd = fd, .nr = SYS_accept4 };
+	return rds_task_start(task);
+}
+
+int rds_task_connect(struct rds_task *task, int fd, const struct rds_name *to)
+{
+	*task = (struct rds_task) { .fd = fd, .to = *to, .nr = SYS_connect };
+	return rds_task_start(task);
 }
 
 /* Return the system call in which a thread sleeps, or -1 while it runs. */
