@@ -210,8 +210,8 @@ class Judge:
     def others_view(self):
         """Check that the other implementation counts no dropped path when none
         was killed, and not many more than were killed: when both ends connect,
-        it drops paths again by itself (two such ends with SPORT_IDX: three for
-        each that was killed).
+        it drops paths again by itself (two such ends, in 24 runs: one to three
+        for each that was killed, and once six).
         """
         outcome = self.outcome
         killed = sum(outcome.injected[guest].get("killed", 0)
@@ -220,7 +220,7 @@ class Judge:
             if outcome.rds[guest] == "ours" or outcome.case not in QUIET[self.transport]:
                 continue
             resets = outcome.results[guest]["counters"].get("conn_reset", 0)
-            self.ask(resets <= 4 * killed, f"guest {guest} counts {resets} "
+            self.ask(resets <= 8 * killed, f"guest {guest} counts {resets} "
                      f"dropped paths, of which {killed} were killed")
 
     def dropped(self):
