@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One end of messages between two machines: several streams each way. Every
+ * One end of messages between two machines: several flows each way. Every
  * message is checked: its contents, its order, and that it arrives once. The
  * program runs on both machines, and uses only what every RDS has.
  */
@@ -17,7 +17,7 @@
 #include "meeting.h"
 #include "message.h"
 #include "report.h"
-#include "stream.h"
+#include "flow.h"
 
 #define SECOND 1000000000ULL
 #define TICK (SECOND / 40)
@@ -37,7 +37,7 @@ static const char help[] =
 "  --me a|b          which end this is\n"
 "  --dir DIR         that both ends see, empty at first\n"
 "  --group NAME,LOCAL,REMOTE,STARTER\n"
-"                    streams between two addresses; STARTER, the end that\n"
+"                    flows between two addresses; STARTER, the end that\n"
 "                    sends first, is a, b or both; may be repeated\n"
 "  --sockets N       socket pairs of each group (default 4)\n"
 "  --messages N      to be sent in all, by both (default 2000)\n"
@@ -56,9 +56,9 @@ static const char help[] =
 "The file DIR/gone reports to one end that the other has ended; this end\n"
 "acknowledges it by DIR/END.LIFE.noted. Writes DIR/END.LIFE.result, as JSON.\n";
 
-static struct group groups[STREAM_GROUPS];
-static struct stream streams[STREAM_GROUPS * STREAM_SOCKETS];
-static struct stream *streams_end = streams;
+static struct group groups[FLOW_GROUPS];
+static struct flow flows[FLOW_GROUPS * FLOW_SOCKETS];
+static struct flow *flows_end = flows;
 static struct meeting meeting = { .me = 'a', .my_life = 1, .peer_life = 1 };
 static struct report report = { .groups = groups };
 static unsigned int sockets = 4, messages = 2000, life = 1, limit = 20;
@@ -98,7 +98,7 @@ static void add_group(char *text)
 {
 	struct group *group = &groups[report.count];
 
-	if (report.count == STREAM_GROUPS)
+	if (report.count == FLOW_GROUPS)
 		errx(2, "too many groups");
 	group->name = strsep(&text, ",");
 	group->local = strsep(&text, ",");
@@ -169,28 +169,28 @@ static void parse(int argc, char **argv)
 	}
 	if (!meeting.dir || !report.count || optind < argc || !sockets ||
 	    largest < sizeof(struct message) || largest > MESSAGE_MAX ||
-	    sockets > STREAM_SOCKETS || !life || life > STREAM_LIVES)
+	    sockets > FLOW_SOCKETS || !life || life > FLOW_LIVES)
 		usage();
 }
 
-static void open_stream(struct group *group, unsigned int i)
+static void open_flow(struct group *group, unsigned int i)
 {
-	unsigned int number = (group - groups) * STREAM_SOCKETS + i;
+	unsigned int number = (group - groups) * FLOW_SOCKETS + i;
 	unsigned int direction = meeting.me == 'b';
-	struct stream *stream = streams_end++;
+	struct flow *flow = flows_end++;
 
-	stream->group = group;
-	stream->out = number * 2 + direction;
-	stream->in = number * 2 + !direction;
-	stream->life = life;
-	stream->whole = whole;
-	stream->lends = lends;
-	stream->total = total;
-	stream_open(stream, STREAM_PORT + number,
-		    ib ? RDS_TRANS_IB : RDS_TRANS_NONE);
+	flow->group = group;
+	flow->out = number * 2 + direction;
+	flow->in = number * 2 + !direction;
+	flow->life = life;
+	flow->whole = whole;
+	flow->lends = lends;
+	flow->total = total;
+	flow_open(flow, FLOW_PORT + number,
+		  ib ? RDS_TRANS_IB : RDS_TRANS_NONE);
 }
 
-static void open_streams(void)
+static void open_flows(void)
 {
 	struct group *group;
 	unsigned int i;
@@ -199,10 +199,10 @@ static void open_streams(void)
 	if (life > 1 || returns)
 		total = (total + 1) / 2;
 	for (group = groups; group < groups + report.count; group++) {
-		group->stream = streams_end;
+		group->flow = flows_end;
 		group->count = sockets;
 		for (i = 0; i < sockets; i++)
-			open_stream(group, i);
+			open_flow(group, i);
 	}
 }
 
@@ -227,34 +227,34 @@ static bool may_start(const struct group *group)
 }
 
 /*
- * Return how many messages a stream should have sent by now. The time that they
- * are spread over begins when all streams flow, so that its length does not
+ * Return how many messages a flow should have sent by now. The time that they
+ * are spread over begins when all flows have begun, so that its length does not
  * depend on how long the start takes.
  */
-static uint32_t due(const struct stream *stream, uint64_t time)
+static uint32_t due(const struct flow *flow, uint64_t time)
 {
 	uint32_t early = total / 8 + 1, count;
 
-	if (!may_start(stream->group))
+	if (!may_start(flow->group))
 		return 0;
 	if (!flowing)
 		return early < total ? early : total;
 	count = (double)(time - flowing) / SECOND / seconds * total;
 	count += early;
 	/* Continue until the peer has returned, and then send as many again. */
-	if (returns && !stream->group->heard[1])
+	if (returns && !flow->group->heard[1])
 		return count;
-	return count < stream->total ? count : stream->total;
+	return count < flow->total ? count : flow->total;
 }
 
 /* The messages sent after the return of the peer are for its new life. */
 static void note_return(struct group *group)
 {
-	struct stream *stream = group->stream;
+	struct flow *flow = group->flow;
 
-	for (; stream < group->stream + group->count; stream++) {
-		stream->stale = stream->sent;
-		stream->total = stream->sent + total;
+	for (; flow < group->flow + group->count; flow++) {
+		flow->stale = flow->sent;
+		flow->total = flow->sent + total;
 	}
 }
 
@@ -267,17 +267,17 @@ static bool alone(const struct group *group)
 /* Send what is due, and return whether all has been sent. */
 static bool transmit(uint64_t time)
 {
-	struct stream *stream;
+	struct flow *flow;
 	bool all = true;
 
-	for (stream = streams; stream < streams_end; stream++) {
-		while (!stream->full && time >= stream->congested &&
-		       stream->sent < due(stream, time) &&
-		       stream_send(stream, time))
-			if (!alone(stream->group))
+	for (flow = flows; flow < flows_end; flow++) {
+		while (!flow->full && time >= flow->congested &&
+		       flow->sent < due(flow, time) &&
+		       flow_send(flow, time))
+			if (!alone(flow->group))
 				progress = time;
-		if (stream->sent < stream->total ||
-		    (returns && !stream->group->heard[1]))
+		if (flow->sent < flow->total ||
+		    (returns && !flow->group->heard[1]))
 			all = false;
 	}
 	return all;
@@ -294,29 +294,29 @@ static bool hopeless(uint64_t time)
 
 static void wait_and_receive(void)
 {
-	struct pollfd fds[STREAM_GROUPS * STREAM_SOCKETS], *fd = fds;
-	struct stream *stream;
+	struct pollfd fds[FLOW_GROUPS * FLOW_SOCKETS], *fd = fds;
+	struct flow *flow;
 	uint64_t time, before;
 
-	for (stream = streams; stream < streams_end; stream++)
+	for (flow = flows; flow < flows_end; flow++)
 		*fd++ = (struct pollfd){
-			.fd = stream->fd,
-			.events = POLLIN | (stream->full ? POLLOUT : 0),
+			.fd = flow->fd,
+			.events = POLLIN | (flow->full ? POLLOUT : 0),
 		};
 	if (poll(fds, fd - fds, 5) <= 0)
 		return;
 	time = now();
 	fd = fds;
-	for (stream = streams; stream < streams_end; stream++) {
+	for (flow = flows; flow < flows_end; flow++) {
 		if (fd->revents & POLLOUT)
-			stream->full = false;
-		before = stream->group->heard[1];
-		if (fd->revents & POLLIN && stream_receive(stream, time)) {
+			flow->full = false;
+		before = flow->group->heard[1];
+		if (fd->revents & POLLIN && flow_receive(flow, time)) {
 			progress = time;
 			arrival = time;
 		}
-		if (stream->group->heard[1] != before)
-			note_return(stream->group);
+		if (flow->group->heard[1] != before)
+			note_return(flow->group);
 		fd++;
 	}
 }
@@ -324,11 +324,11 @@ static void wait_and_receive(void)
 static void say_sent(void)
 {
 	FILE *file = meeting_write(&meeting, "sent");
-	struct stream *stream;
+	struct flow *flow;
 
-	for (stream = streams; stream < streams_end; stream++)
-		fprintf(file, "%u %u %u\n", stream->sent, stream->queued,
-			stream->stale);
+	for (flow = flows; flow < flows_end; flow++)
+		fprintf(file, "%u %u %u\n", flow->sent, flow->queued,
+			flow->stale);
 	meeting_publish(&meeting, "sent", file);
 }
 
@@ -336,13 +336,13 @@ static void say_sent(void)
 static bool hear_sent(void)
 {
 	FILE *file = meeting_read(&meeting, "sent");
-	struct stream *stream;
+	struct flow *flow;
 
 	if (!file)
 		return false;
-	for (stream = streams; stream < streams_end; stream++)
-		if (fscanf(file, "%u %u %u", &stream->peer_sent,
-			   &stream->peer_queued, &stream->peer_stale) != 3)
+	for (flow = flows; flow < flows_end; flow++)
+		if (fscanf(file, "%u %u %u", &flow->peer_sent,
+			   &flow->peer_queued, &flow->peer_stale) != 3)
 			errx(1, "the peer's list is too short");
 	fclose(file);
 	return true;
@@ -360,11 +360,11 @@ static bool all_flow(void)
 
 static bool complete(void)
 {
-	struct stream *stream;
+	struct flow *flow;
 
-	for (stream = streams; stream < streams_end; stream++)
-		if (ledger_missing(&stream->ledger[returns], stream->peer_stale,
-				   stream->peer_sent))
+	for (flow = flows; flow < flows_end; flow++)
+		if (ledger_missing(&flow->ledger[returns], flow->peer_stale,
+				   flow->peer_sent))
 			return false;
 	return true;
 }
@@ -388,8 +388,8 @@ static bool all_acked(void)
 /* Count the messages that have not been acknowledged, or have not been sent. */
 static unsigned int backlog(void)
 {
-	return backlog_messages(streams->fd, STREAM_PORT,
-				STREAM_PORT + STREAM_GROUPS * STREAM_SOCKETS,
+	return backlog_messages(flows->fd, FLOW_PORT,
+				FLOW_PORT + FLOW_GROUPS * FLOW_SOCKETS,
 				all_acked());
 }
 
@@ -426,7 +426,7 @@ static bool may_come(void)
 	if (all_acked())
 		return false;
 	for (group = groups; group < groups + report.count; group++)
-		if (!backlog_is_connected(streams->fd, group->local,
+		if (!backlog_is_connected(flows->fd, group->local,
 					  group->remote))
 			return true;
 	return false;
@@ -447,10 +447,10 @@ static bool nothing_comes(uint64_t time)
 /* The messages sent so far are for a life of the peer that has ended. */
 static void note_end(void)
 {
-	struct stream *stream;
+	struct flow *flow;
 
-	for (stream = streams; stream < streams_end; stream++)
-		stream->queued = stream->sent;
+	for (flow = flows; flow < flows_end; flow++)
+		flow->queued = flow->sent;
 	meeting_say(&meeting, "noted");
 	so_far.noted = true;
 }
@@ -472,7 +472,7 @@ static bool tick(uint64_t time, bool sent)
 {
 	look_for_peer(time);
 	if (!so_far.flows && all_flow()) {
-		counters_read(streams->fd, &report.before);
+		counters_read(flows->fd, &report.before);
 		meeting_say(&meeting, "flows");
 		so_far.flows = true;
 	}
@@ -523,7 +523,7 @@ static void finish(void)
 
 	report.end = now();
 	report.returns = returns;
-	counters_read(streams->fd, &report.after);
+	counters_read(flows->fd, &report.after);
 	file = meeting_write(&meeting, "result");
 	report_write(file, &report);
 	meeting_publish(&meeting, "result", file);
@@ -533,7 +533,7 @@ int main(int argc, char **argv)
 {
 	parse(argc, argv);
 	message_init(largest);
-	open_streams();
+	open_flows();
 	meet();
 	converse();
 	finish();

@@ -40,23 +40,23 @@ void ledger_note(struct ledger *ledger, uint32_t seq)
 }
 
 /* Check whether it may be number @seq, which has not arrived yet. */
-static bool fits(const struct ledger *ledger, unsigned int stream,
+static bool fits(const struct ledger *ledger, unsigned int flow,
 		 const void *bytes, uint32_t len, uint32_t seq)
 {
 	return (seq >= ledger->next || !ledger->seen[seq]) &&
-	       message_size(stream, seq, false) == len &&
+	       message_size(flow, seq, false) == len &&
 	       !memcmp(bytes, &seq, len);
 }
 
-void ledger_note_short(struct ledger *ledger, unsigned int stream,
+void ledger_note_short(struct ledger *ledger, unsigned int flow,
 		       const void *bytes, uint32_t len)
 {
 	uint32_t next = ledger->next, far;
 
 	for (far = 0; far < NEAR; far++) {
-		if (far <= next && fits(ledger, stream, bytes, len, next - far))
+		if (far <= next && fits(ledger, flow, bytes, len, next - far))
 			return ledger_note(ledger, next - far);
-		if (fits(ledger, stream, bytes, len, next + far))
+		if (fits(ledger, flow, bytes, len, next + far))
 			return ledger_note(ledger, next + far);
 	}
 	ledger->duplicated++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The messages of one stream that have arrived */
+/* The messages of one flow that have arrived */
 #ifndef LEDGER_H
 #define LEDGER_H
 
@@ -24,7 +24,7 @@ void ledger_note(struct ledger *ledger, uint32_t seq);
  * that is due, if its contents fit, or else for the nearest one that fits and
  * has not arrived.
  */
-void ledger_note_short(struct ledger *ledger, unsigned int stream,
+void ledger_note_short(struct ledger *ledger, unsigned int flow,
 		       const void *bytes, uint32_t len);
 
 /* Count the messages from @from until before @to that never arrived. */

@@ -12,7 +12,7 @@
 
 #include "rds_test.h"
 
-/* The maximum number of such sends of a stream at a time */
+/* The maximum number of such sends of a flow at a time */
 #define LENT_MAX 16
 
 struct lent {

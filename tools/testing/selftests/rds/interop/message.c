@@ -17,9 +17,9 @@ static uint64_t mix(uint64_t value)
 	return value ^ (value >> 31);
 }
 
-static uint64_t hash(unsigned int stream, unsigned int life, uint32_t seq)
+static uint64_t hash(unsigned int flow, unsigned int life, uint32_t seq)
 {
-	return mix(((uint64_t)life << 48) + ((uint64_t)stream << 32) + seq +
+	return mix(((uint64_t)life << 48) + ((uint64_t)flow << 32) + seq +
 		   0x9e3779b97f4a7c15ULL);
 }
 
@@ -53,9 +53,9 @@ static uint32_t any_size(uint64_t random)
 	return size % (64 * KIB) + 1;
 }
 
-uint32_t message_size(unsigned int stream, uint32_t seq, bool whole)
+uint32_t message_size(unsigned int flow, uint32_t seq, bool whole)
 {
-	uint32_t size = any_size(hash(stream, 0, seq));
+	uint32_t size = any_size(hash(flow, 0, seq));
 
 	if (whole && size < sizeof(struct message))
 		return sizeof(struct message);
@@ -64,12 +64,12 @@ uint32_t message_size(unsigned int stream, uint32_t seq, bool whole)
 
 static const unsigned char *body(const struct message *msg)
 {
-	return noise + hash(msg->stream, msg->life, msg->seq) % SPREAD;
+	return noise + hash(msg->flow, msg->life, msg->seq) % SPREAD;
 }
 
 static uint32_t check(const struct message *msg)
 {
-	return mix(hash(msg->stream, msg->life, msg->seq) + msg->len);
+	return mix(hash(msg->flow, msg->life, msg->seq) + msg->len);
 }
 
 void message_write(struct message *msg, struct iovec iov[2])
@@ -81,20 +81,20 @@ void message_write(struct message *msg, struct iovec iov[2])
 	iov[1].iov_len = msg->len - iov[0].iov_len;
 }
 
-bool message_read(const void *bytes, uint32_t len, unsigned int stream,
+bool message_read(const void *bytes, uint32_t len, unsigned int flow,
 		  bool whole, struct message *msg)
 {
 	uint32_t head = len < sizeof(*msg) ? len : sizeof(*msg);
 
 	/* A field that does not fit is taken to have its expected value. */
-	*msg = (struct message){ .stream = stream, .life = 1, .len = len };
+	*msg = (struct message){ .flow = flow, .life = 1, .len = len };
 	if (len < MESSAGE_NAMED)
 		return !whole;
 	memcpy(msg, bytes, head < offsetof(struct message, check) ?
 		    head : offsetof(struct message, check));
 	msg->check = check(msg);
-	return msg->stream == stream && msg->len == len &&
-	       len == message_size(stream, msg->seq, whole) &&
+	return msg->flow == flow && msg->len == len &&
+	       len == message_size(flow, msg->seq, whole) &&
 	       !memcmp(bytes, msg, head) &&
 	       !memcmp((const char *)bytes + head, body(msg), len - head);
 }

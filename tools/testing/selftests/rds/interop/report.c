@@ -5,7 +5,7 @@
 
 #define MS 1000000
 
-/* Sums over the streams of a group */
+/* Sums over the flows of a group */
 struct sums {
 	uint32_t sent, received, lost, duplicated, reordered, corrupt;
 	/* The same for messages that were not for this life, or were sent by an
@@ -17,25 +17,24 @@ struct sums {
 	int error;
 };
 
-static void add_stream(struct sums *sums, const struct stream *stream,
-		       bool returns)
+static void add_flow(struct sums *sums, const struct flow *flow, bool returns)
 {
-	const struct ledger *ledger = &stream->ledger[returns];
-	const struct ledger *old = &stream->ledger[0];
-	uint32_t queued = stream->peer_queued, early;
+	const struct ledger *ledger = &flow->ledger[returns];
+	const struct ledger *old = &flow->ledger[0];
+	uint32_t queued = flow->peer_queued, early;
 
 	early = ledger->next < queued ? ledger->next : queued;
-	sums->sent += stream->sent;
+	sums->sent += flow->sent;
 	sums->received += ledger->received;
-	sums->lost += ledger_missing(ledger, stream->peer_stale,
-				     stream->peer_sent);
+	sums->lost += ledger_missing(ledger, flow->peer_stale,
+				     flow->peer_sent);
 	sums->duplicated += ledger->duplicated;
 	sums->reordered += ledger->reordered;
-	sums->corrupt += stream->corrupt;
-	sums->bytes += stream->bytes;
-	sums->errors += stream->errors;
-	if (stream->error)
-		sums->error = stream->error;
+	sums->corrupt += flow->corrupt;
+	sums->bytes += flow->bytes;
+	sums->errors += flow->errors;
+	if (flow->error)
+		sums->error = flow->error;
 	sums->stale_received += early - ledger_missing(ledger, 0, early);
 	if (returns) {
 		sums->stale_received += old->received;
@@ -66,7 +65,7 @@ static void write_group(FILE *file, const struct group *group,
 	unsigned int i;
 
 	for (i = 0; i < group->count; i++)
-		add_stream(&sums, &group->stream[i], report->returns);
+		add_flow(&sums, &group->flow[i], report->returns);
 	fprintf(file, "{\"name\": \"%s\", \"error\": \"%s\"", group->name,
 		sums.error ? strerror(sums.error) : "");
 	write_count(file, "sent", sums.sent);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "backlog.h"
-#include "stream.h"
+#include "flow.h"
 
 struct report {
 	struct group *groups;

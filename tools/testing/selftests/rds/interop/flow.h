@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A socket that sends one stream of messages to its peer and receives another
+ * A socket that sends one flow of messages to its peer and receives another
  * from it; and groups of such sockets between the same two addresses
  */
-#ifndef STREAM_H
-#define STREAM_H
+#ifndef FLOW_H
+#define FLOW_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,15 +13,15 @@
 #include "lent.h"
 #include "rds_test.h"
 
-#define STREAM_PORT 10000
-#define STREAM_SOCKETS 16
-#define STREAM_GROUPS 16
+#define FLOW_PORT 10000
+#define FLOW_SOCKETS 16
+#define FLOW_GROUPS 16
 /* The maximum number of starts of one end in one run */
-#define STREAM_LIVES 2
+#define FLOW_LIVES 2
 
 struct group;
 
-struct stream {
+struct flow {
 	struct group *group;
 	int fd;
 	struct rds_name peer;
@@ -51,7 +51,7 @@ struct stream {
 	int error;
 
 	/* By the life of the sender */
-	struct ledger ledger[STREAM_LIVES];
+	struct ledger ledger[FLOW_LIVES];
 	unsigned int corrupt;
 	uint64_t bytes;
 	/* The peer's own figures of what it has sent, as above */
@@ -66,18 +66,18 @@ struct group {
 	char *remote;
 	char *starter;
 	/* When the first message of each life of the peer arrived */
-	uint64_t heard[STREAM_LIVES];
+	uint64_t heard[FLOW_LIVES];
 	unsigned int count;
-	struct stream *stream;
+	struct flow *flow;
 };
 
 /* @transport: one of RDS_TRANS_*, or NONE for the one that has the address */
-void stream_open(struct stream *stream, unsigned int port, int transport);
+void flow_open(struct flow *flow, unsigned int port, int transport);
 
 /* Send the next message. Return false if the socket does not take it now. */
-bool stream_send(struct stream *stream, uint64_t now);
+bool flow_send(struct flow *flow, uint64_t now);
 
 /* Receive all that has arrived, and return the number of messages. */
-unsigned int stream_receive(struct stream *stream, uint64_t now);
+unsigned int flow_receive(struct flow *flow, uint64_t now);
 
-#endif /* STREAM_H */
+#endif /* FLOW_H */
