@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * For tests of streams whose peer does not answer. The fixture has a stream
+ * between two namespaces that were created for the test.
+ */
+#ifndef RDS_STREAM_WIRE_H
+#define RDS_STREAM_WIRE_H
+
+#include "harness.h"
+#include "stream.h"
+#include "veth.h"
+
+FIXTURE(wire) {
+	int listener;		/* at the far end */
+	int a;
+	int b;
+	struct rds_name name;	/* of the listener */
+};
+
+FIXTURE_VARIANT(wire) {
+	const char *a;
+	const char *b;
+	const char *nobody;	/* of the same network, on no host */
+};
+
+FIXTURE_VARIANT_ADD(wire, tcp_ipv4) {
+	.a = VETH_NEAR_IPV4,
+	.b = VETH_FAR_IPV4,
+	.nobody = "10.1.0.99",
+};
+
+FIXTURE_VARIANT_ADD(wire, tcp_ipv6) {
+	.a = VETH_NEAR_IPV6,
+	.b = VETH_FAR_IPV6,
+	.nobody = "fd01::99",
+};
+
+static void __attribute__((constructor)) wire_choose_variants(void)
+{
+	rds_choose_variants(&_wire_fixture_object, rds_wants_variant);
+	if (!_wire_fixture_object.variant)
+		rds_drop_fixture(&_wire_fixture_object);
+}
+
+/*
+ * Have each end send its frames for the other one to an address of no device,
+ * until wire_mend(). The devices stay up.
+ */
+static inline int wire_neighbour(const char *addr, const char *action)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), action, addr);
+	return system(command);
+}
+
+static inline int wire_cut(const FIXTURE_VARIANT(wire) *variant)
+{
+	static const char action[] = "ip neigh replace %s dev " VETH_DEV
+				     " lladdr 02:00:00:00:00:99 nud permanent";
+
+	return wire_neighbour(variant->b, action) || veth_cross() ||
+	       wire_neighbour(variant->a, action) || veth_back();
+}
+
+static inline int wire_mend(const FIXTURE_VARIANT(wire) *variant)
+{
+	static const char action[] = "ip neigh del %s dev " VETH_DEV;
+
+	return wire_neighbour(variant->b, action) || veth_cross() ||
+	       wire_neighbour(variant->a, action) || veth_back();
+}
+
+FIXTURE_SETUP(wire)
+{
+	ASSERT_EQ(0, rds_netns());
+	ASSERT_EQ(0, ERR(veth_setup()));
+	ASSERT_EQ(0, veth_cross());
+	self->listener = stream_listener(variant->b, 0);
+	ASSERT_EQ(0, veth_back());
+	ASSERT_LE(0, self->listener);
+	self->name = rds_sockname(self->listener);
+	self->a = stream_socket(variant->a);
+	ASSERT_LE(0, self->a);
+	ASSERT_EQ(0, ERR(rds_connect(self->a, self->name)));
+	self->b = stream_accept(self->listener);
+	ASSERT_LE(0, self->b);
+}
+
+FIXTURE_TEARDOWN(wire)
+{
+	close(self->a);
+	close(self->b);
+	close(self->listener);
+}
+
+#endif /* RDS_STREAM_WIRE_H */
