@@ -21,26 +21,6 @@
 #define STREAM_READABLE	(POLLIN | POLLRDNORM)
 #define STREAM_WRITABLE	(POLLOUT | POLLWRNORM)
 
-/* What <linux/rds.h> defines for streams */
-#ifndef RDS_STREAM_REFUSED
-#define RDS_STREAM_REFUSED		20
-#define RDS_STREAM_NOT_REFUSED		0
-#define RDS_STREAM_NO_RDS		1
-#define RDS_STREAM_NO_STREAMS		2
-#define RDS_STREAM_NO_LISTENER		3
-#define RDS_STREAM_IOMAP_SIZE		21
-#define RDS_CMSG_STREAM_WRITE		20
-#define SIOCRDSIOMAP			(SIOCPROTOPRIVATE + 2)
-#define SIOCRDSIOUNMAP			(SIOCPROTOPRIVATE + 3)
-struct rds_stream_iomap {
-	__u64	addr;
-	__u64	len;
-	__s64	offset;
-	__u32	prot;
-	__u32	flags;
-};
-#endif
-
 bool stream_over_inet(void);
 /* Load the module. It stays loaded. */
 int stream_load(void);
