@@ -10,8 +10,6 @@
  * The number of streams without a socket is limited for each namespace; beyond
  * the limit, close() resets.
  */
-#include <linux/sched/signal.h>
-
 #include "stream.h"
 
 /* Streams of a namespace whose socket is closed */
@@ -126,23 +124,17 @@ int rds_stream_disconnect(struct socket *sock)
 	return 0;
 }
 
+static bool rds_stream_has_ended(struct rds_stream *st, size_t arg)
+{
+	return READ_ONCE(st->st_state) != RDS_STREAM_OPEN;
+}
+
 /* Wait until the peer has all that was written, for the time of SO_LINGER. */
 static void rds_stream_linger(struct rds_stream *st)
 {
-	DEFINE_WAIT_FUNC(wait, woken_wake_function);
-	struct sock *sk = &st->st_sk;
-	long timeo = sk->sk_lingertime;
+	long timeo = st->st_sk.sk_lingertime;
 
-	add_wait_queue(sk_sleep(sk), &wait);
-	/* Pairs with the one in skwq_has_sleeper(). */
-	smp_mb();
-	while (timeo && READ_ONCE(st->st_state) == RDS_STREAM_OPEN &&
-	       !signal_pending(current)) {
-		release_sock(sk);
-		timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, timeo);
-		lock_sock(sk);
-	}
-	remove_wait_queue(sk_sleep(sk), &wait);
+	rds_stream_wait(st, rds_stream_has_ended, 0, &timeo, -EAGAIN);
 }
 
 static bool rds_stream_must_reset(struct rds_stream *st)

@@ -13,7 +13,6 @@
  */
 #include <linux/random.h>
 #include <linux/rds.h>
-#include <linux/sched/signal.h>
 #include <net/ipv6.h>
 
 #include "stream.h"
@@ -230,29 +229,9 @@ static bool rds_stream_is_connecting(const struct rds_stream *st)
 	return state == RDS_STREAM_ASKING || state == RDS_STREAM_REQUESTED;
 }
 
-static int rds_stream_connect_wait(struct socket *sock, long timeo)
+static bool rds_stream_has_connected(struct rds_stream *st, size_t arg)
 {
-	DEFINE_WAIT_FUNC(wait, woken_wake_function);
-	struct rds_stream *st = rds_stream(sock->sk);
-	struct sock *sk = sock->sk;
-	int ret = 0;
-
-	add_wait_queue(sk_sleep(sk), &wait);
-	/* Pairs with the one in skwq_has_sleeper(). */
-	smp_mb();
-	while (rds_stream_is_connecting(st)) {
-		if (!timeo)
-			ret = -EINPROGRESS;
-		else if (signal_pending(current))
-			ret = sock_intr_errno(timeo);
-		if (ret)
-			break;
-		release_sock(sk);
-		timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, timeo);
-		lock_sock(sk);
-	}
-	remove_wait_queue(sk_sleep(sk), &wait);
-	return ret;
+	return !rds_stream_is_connecting(st);
 }
 
 /* The attempt has ended, one way or the other. */
@@ -294,6 +273,7 @@ static int rds_stream_connect_locked(struct socket *sock,
 				     int flags)
 {
 	struct sock *sk = sock->sk;
+	long timeo = sock_sndtimeo(sk, flags & O_NONBLOCK);
 	int ret;
 
 	switch (sock->state) {
@@ -310,8 +290,8 @@ static int rds_stream_connect_locked(struct socket *sock,
 	default:
 		return -EISCONN;
 	}
-	ret = rds_stream_connect_wait(sock, sock_sndtimeo(sk, flags &
-							  O_NONBLOCK));
+	ret = rds_stream_wait(rds_stream(sk), rds_stream_has_connected, 0,
+			      &timeo, -EINPROGRESS);
 	return ret ?: rds_stream_connect_end(sock);
 }
 

@@ -9,7 +9,6 @@
  * up a quarter of what it was given, not for each read; any frame in the other
  * direction tells it, too.
  */
-#include <linux/sched/signal.h>
 #include <net/ip.h>
 
 #include "stream.h"
@@ -42,30 +41,18 @@ static int rds_stream_read_end(struct rds_stream *st)
 	}
 }
 
+static bool rds_stream_may_read(struct rds_stream *st, size_t bytes)
+{
+	return rds_stream_has(st, bytes) || READ_ONCE(st->st_sk.sk_err);
+}
+
 /* Wait until @bytes can be read, or no more can come. */
 static int rds_stream_wait_read(struct rds_stream *st, size_t bytes,
 				long *timeo)
 {
-	DEFINE_WAIT_FUNC(wait, woken_wake_function);
-	struct sock *sk = &st->st_sk;
-	int ret = 0;
-
-	add_wait_queue(sk_sleep(sk), &wait);
-	/* Pairs with the one in skwq_has_sleeper(). */
-	smp_mb();
-	while (!rds_stream_has(st, bytes) && !READ_ONCE(sk->sk_err)) {
-		if (!*timeo)
-			ret = -EAGAIN;
-		else if (signal_pending(current))
-			ret = sock_intr_errno(*timeo);
-		if (ret)
-			break;
-		release_sock(sk);
-		*timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, *timeo);
-		lock_sock(sk);
-	}
-	remove_wait_queue(sk_sleep(sk), &wait);
-	return ret;
+	if (rds_stream_may_read(st, bytes))
+		return 0;
+	return rds_stream_wait(st, rds_stream_may_read, bytes, timeo, -EAGAIN);
 }
 
 static struct rds_incoming *rds_stream_first(struct rds_stream *st)

@@ -11,7 +11,6 @@
  * A name is ignored, as by TCP. MSG_ZEROCOPY copies, and says so in its
  * notification, as TCP does to addresses of its own host.
  */
-#include <linux/sched/signal.h>
 #include <linux/skbuff.h>
 
 #include "compat.h"
@@ -38,29 +37,21 @@ static int rds_stream_write_error(struct rds_stream *st)
 	return 0;
 }
 
+static bool rds_stream_write_ready(struct rds_stream *st, size_t arg)
+{
+	struct sock *sk = &st->st_sk;
+
+	if (rds_stream_may_write(st) || READ_ONCE(sk->sk_err))
+		return true;
+	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	return false;
+}
+
 static int rds_stream_wait_write(struct rds_stream *st, long *timeo)
 {
-	DEFINE_WAIT_FUNC(wait, woken_wake_function);
-	struct sock *sk = &st->st_sk;
-	int ret = 0;
-
-	add_wait_queue(sk_sleep(sk), &wait);
-	/* Pairs with the one in skwq_has_sleeper(). */
-	smp_mb();
-	while (!rds_stream_may_write(st) && !READ_ONCE(sk->sk_err)) {
-		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-		if (!*timeo)
-			ret = -EAGAIN;
-		else if (signal_pending(current))
-			ret = sock_intr_errno(*timeo);
-		if (ret)
-			break;
-		release_sock(sk);
-		*timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, *timeo);
-		lock_sock(sk);
-	}
-	remove_wait_queue(sk_sleep(sk), &wait);
-	return ret;
+	if (rds_stream_write_ready(st, 0))
+		return 0;
+	return rds_stream_wait(st, rds_stream_write_ready, 0, timeo, -EAGAIN);
 }
 
 /* Spend credit. When none is left, a timer has the peer asked for more, in case

@@ -24,7 +24,7 @@
  *
  * Files: state.c has the states, name.c the names, table.c and bind.c the
  * tables, timer.c the timers, frame.c what is sent, end.c how a stream ends,
- * stream.c the object. connect.c, listen.c, deliver.c and event.c have what
+ * wait.c what a system call waits for, stream.c the object. connect.c, listen.c, deliver.c and event.c have what
  * happens to a stream; the rest has the system calls.
  */
 #ifndef _RDS_STREAM_STREAM_H
@@ -226,6 +226,9 @@ static inline bool rds_stream_has(const struct rds_stream *st, size_t bytes)
 	       rds_stream_rcvbuf(st) / 2;
 }
 
+/* Checks whether a stream is ready for something; see rds_stream_wait(). */
+typedef bool rds_stream_ready(struct rds_stream *st, size_t arg);
+
 /* net.c */
 void rds_stream_net_init(struct rds_stream_net *sn);
 
@@ -276,6 +279,10 @@ void rds_stream_purge(struct rds_stream *st);
 void rds_stream_write_space(struct sock *sk);
 void rds_stream_wake_all(struct rds_stream *st);
 bool rds_stream_is_over(const struct rds_stream *st);
+
+/* wait.c */
+int rds_stream_wait(struct rds_stream *st, rds_stream_ready *ready, size_t arg,
+		    long *timeo, int late);
 
 /* stream.c */
 extern struct proto rds_stream_proto;
