@@ -23,6 +23,8 @@
  *   frame submitted, core calls upper.done() once, unless rds_upper_cancel()
  *   returns true for it.
  * - Receive: upper.deliver().
+ * - Receive into memory of a process: rds_upper_pin() before, and
+ *   rds_upper_place() when a frame has arrived.
  *
  * Terms are those of transport.h. Core holds none of its locks when it calls an
  * op, other than those named there.
@@ -36,6 +38,7 @@
 struct module;
 struct net;
 struct rds_conn;
+struct rds_upper_memory;
 struct sock;
 struct socket;
 
@@ -168,5 +171,11 @@ bool rds_upper_cancel(struct rds_message *msg);
 void rds_upper_reply(struct rds_conn *conn, __be16 sport, __be16 dport,
 		     const u8 *exthdr);
 void rds_upper_incoming_put(struct rds_incoming *inc);
+
+/* upper_memory.c */
+struct rds_upper_memory *rds_upper_pin(u64 addr, u32 len);
+void rds_upper_unpin(struct rds_upper_memory *mem);
+int rds_upper_place(struct rds_upper_memory *mem, u32 at,
+		    struct rds_incoming *inc);
 
 #endif /* _NET_RDS_UPPER_H */
