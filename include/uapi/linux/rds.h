@@ -33,6 +33,7 @@
 #define SO_RDS_MSG_RXPATH_LATENCY	10
 /* The same, for sockets of type SOCK_STREAM */
 #define RDS_STREAM_REFUSED		20
+#define RDS_STREAM_IOMAP_SIZE		21
 
 /* Values of SO_RDS_TRANSPORT */
 #define RDS_TRANS_IB			0
@@ -47,6 +48,9 @@
 /* ioctls; the argument points to one byte, an rds_tos_t */
 #define SIOCRDSSETTOS			(SIOCPROTOPRIVATE)
 #define SIOCRDSGETTOS			(SIOCPROTOPRIVATE + 1)
+/* ioctls of streams; the argument points to a struct rds_stream_iomap */
+#define SIOCRDSIOMAP			(SIOCPROTOPRIVATE + 2)
+#define SIOCRDSIOUNMAP			(SIOCPROTOPRIVATE + 3)
 
 typedef __u8 rds_tos_t;
 
@@ -63,6 +67,8 @@ typedef __u8 rds_tos_t;
 #define RDS_CMSG_RXPATH_LATENCY		11
 #define RDS_CMSG_ZCOPY_COOKIE		12
 #define RDS_CMSG_ZCOPY_COMPLETION	13
+/* The same, on streams: a __u64, where to write in the peer's mappings */
+#define RDS_CMSG_STREAM_WRITE		20
 
 /*
  * Lists, by getsockopt() at level SOL_RDS. On success, the call returns the
@@ -376,6 +382,26 @@ enum rds_stream_refusal {
 	RDS_STREAM_NO_RDS	= 1,	/* no RDS at the address of the peer */
 	RDS_STREAM_NO_STREAMS	= 2,	/* the peer's RDS has no streams */
 	RDS_STREAM_NO_LISTENER	= 3,	/* no socket listens on the port */
+};
+
+/*
+ * Direct placement: memory that the peer of a stream may write to.
+ *
+ * RDS_STREAM_IOMAP_SIZE, an int: how many mappings the peer may make. It counts
+ * for streams that begin later, and those that are accepted inherit it from
+ * their listener. 0, as at first, to RDS_STREAM_IOMAPS.
+ */
+#define RDS_STREAM_IOMAPS		128
+
+/* Argument of SIOCRDSIOMAP; of SIOCRDSIOUNMAP, addr and len only. */
+struct rds_stream_iomap {
+	__u64	addr;		/* the memory */
+	__u64	len;		/* in bytes, 1 to 2^30 */
+	__s64	offset;		/* where the peer finds it; -1: the kernel
+				 * chooses an offset, and stores it here
+				 */
+	__u32	prot;		/* PROT_WRITE; PROT_NONE: only a place */
+	__u32	flags;		/* 0 */
 };
 
 #endif /* _UAPI_LINUX_RDS_H */

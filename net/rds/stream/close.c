@@ -112,6 +112,7 @@ int rds_stream_disconnect(struct socket *sock)
 	else
 		rds_stream_end(st, 0, 0, true);
 	rds_stream_purge(st);
+	rds_stream_unmap_all(st);
 	spin_lock_bh(&st->st_lock);
 	rds_stream_set_state(st, RDS_STREAM_EV_DISCONNECT);
 	WRITE_ONCE(st->st_flags, 0);
@@ -205,6 +206,7 @@ int rds_stream_release(struct socket *sock)
 		rds_stream_stop_listening(st);
 	else
 		rds_stream_close_connected(st);
+	rds_stream_unmap_all(st);
 	rds_stream_unbind(st);
 	sock_orphan(sk);
 	sock->sk = NULL;

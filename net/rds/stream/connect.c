@@ -214,6 +214,10 @@ static int rds_stream_begin(struct rds_stream *st,
 	if (st->st_opts[RDS_STREAM_V6ONLY] && ipv6_addr_v4mapped(&peer->ip))
 		return -ENETUNREACH;
 	rds_stream_forget_conn(st);
+	ret = rds_stream_maps_start(st, st->st_opts[RDS_STREAM_IOMAPS_OPT],
+				    GFP_KERNEL);
+	if (ret)
+		return ret;
 	ret = rds_stream_open(st, peer);
 	if (!ret && rds_upper_is_gone(st->st_conn))
 		rds_stream_end(st, ENETDOWN, 0, false);

@@ -10,6 +10,7 @@
  */
 #include <linux/rds.h>
 
+#include "ready.h"
 #include "stream.h"
 
 /* Take the credit that the peer announces. Returns false if it confirms more
@@ -77,7 +78,8 @@ static int rds_stream_take_shutdown(struct rds_stream *st,
 	return 1;
 }
 
-static int rds_stream_take_response(struct rds_stream *st)
+static int rds_stream_take_response(struct rds_stream *st,
+				    const struct rds_frame *frame)
 	__must_hold(&st->st_lock)
 {
 	lockdep_assert_held(&st->st_lock);
@@ -86,6 +88,7 @@ static int rds_stream_take_response(struct rds_stream *st)
 	/* A server that was asked twice may have answered twice. */
 	if (st->st_state != RDS_STREAM_REQUESTED)
 		return 1;
+	st->st_maps.sm_most = min_t(u8, frame->arg, RDS_STREAM_IOMAPS);
 	rds_stream_set_state(st, RDS_STREAM_EV_RESPONSE);
 	rds_stream_disarm(st, RDS_STREAM_T_CONNECT);
 	rds_stream_disarm(st, RDS_STREAM_T_AGAIN);
@@ -122,7 +125,7 @@ static int rds_stream_take(struct rds_stream *st, struct rds_incoming *inc,
 			rds_stream_owe(st, RDS_FRAME_RESPONSE, true);
 		return 1;
 	case RDS_FRAME_RESPONSE:
-		return rds_stream_take_response(st);
+		return rds_stream_take_response(st, frame);
 	case RDS_FRAME_SHUTDOWN:
 		return rds_stream_take_shutdown(st, frame);
 	case RDS_FRAME_RW:
@@ -133,6 +136,9 @@ static int rds_stream_take(struct rds_stream *st, struct rds_incoming *inc,
 		return 1;
 	case RDS_FRAME_CREDIT_UPDATE:
 		return 1;
+	case RDS_FRAME_MAP:
+		return st->st_state == RDS_STREAM_OPEN ?
+		       rds_stream_take_map(st, inc) : -EPROTO;
 	default:
 		return -EPROTO;
 	}
@@ -160,11 +166,11 @@ static int rds_stream_take_locked(struct rds_stream *st,
 	spin_lock_bh(&st->st_lock);
 	state = st->st_state;
 	flags = st->st_flags;
-	could_write = rds_stream_may_write(st);
+	could_write = rds_stream_may_write(st, false);
 	ret = rds_stream_take(st, inc, frame);
 	after->changed = state != st->st_state || flags != st->st_flags;
 	after->read = !ret && rds_stream_has(st, READ_ONCE(sk->sk_rcvlowat));
-	after->write = !could_write && rds_stream_may_write(st);
+	after->write = !could_write && rds_stream_may_write(st, false);
 	after->over = after->changed && rds_stream_is_over(st);
 	spin_unlock_bh(&st->st_lock);
 	return ret;
@@ -197,6 +203,14 @@ static void rds_stream_found(struct rds_stream *st, struct rds_incoming *inc,
 	}
 }
 
+static void rds_stream_found_put(struct rds_stream *st,
+				 struct rds_incoming *inc,
+				 const struct rds_frame *frame)
+{
+	if (rds_stream_take_put(st, inc, frame))
+		rds_stream_end(st, ECONNRESET, 0, true);
+}
+
 /* The peer has forgotten the stream. If it had closed its end, all that it has
  * written has arrived, and this is no failure.
  */
@@ -213,7 +227,7 @@ static void rds_stream_found_rst(struct rds_stream *st,
 				 const struct rds_frame *frame)
 {
 	enum rds_stream_state state = READ_ONCE(st->st_state);
-	int refused = frame->reason == RDS_STREAM_NO_STREAMS ?
+	int refused = frame->arg == RDS_STREAM_NO_STREAMS ?
 		      RDS_STREAM_NO_STREAMS : RDS_STREAM_NO_LISTENER;
 
 	if (state == RDS_STREAM_OPEN)
@@ -287,6 +301,9 @@ void rds_stream_deliver(struct rds_conn *conn, struct rds_incoming *inc,
 		break;
 	case RDS_FRAME_BUSY:
 		rds_stream_ask_later(st);
+		break;
+	case RDS_FRAME_PUT:
+		rds_stream_found_put(st, inc, &frame);
 		break;
 	default:
 		rds_stream_found(st, inc, &frame, batch);

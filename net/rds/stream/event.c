@@ -6,6 +6,7 @@
 #include <linux/rds.h>
 
 #include "compat.h"
+#include "ready.h"
 #include "stream.h"
 
 /* Streams whose socket is closed and that get nothing acknowledged for this
@@ -30,7 +31,7 @@ static void rds_stream_written(struct rds_stream *st)
 	spin_lock_bh(&st->st_lock);
 	over = rds_stream_is_over(st);
 	write = (int)(st->st_tx.tx_held / 2 * 3) < READ_ONCE(sk->sk_sndbuf) &&
-		rds_stream_may_write(st);
+		rds_stream_may_write(st, READ_ONCE(st->st_maps.sm_placers));
 	spin_unlock_bh(&st->st_lock);
 
 	if (over)

@@ -2,17 +2,18 @@
 /*
  * Frames that a stream sends.
  *
- * A frame with payload is submitted by the task that writes. Frames without
- * payload are owed: a bit is set (tx_owed), and the frame is submitted at once
- * if none is on its way, and otherwise when that one is acknowledged. So
- * neither the peer nor the user can have a stream queue more than one of them.
- * If there is no memory for it, a timer tries again.
+ * A frame with payload is submitted by the task that writes or maps memory.
+ * Frames without payload are owed: a bit is set (tx_owed), and the frame is
+ * submitted at once if none is on its way, and otherwise when that one is
+ * acknowledged. So neither the peer nor the user can have a stream queue more
+ * than one of them. If there is no memory for it, a timer tries again.
  *
- * Each frame carries the present credit for the peer.
+ * Each frame but PUT carries the present credit for the peer.
  *
  * Submitting happens under st_lock, and core sends frames in the order in which
  * they are submitted: a SHUTDOWN is behind the last bytes.
  */
+#include "ready.h"
 #include "stream.h"
 
 /* When an attempt to allocate a frame is repeated, in jiffies */
@@ -41,6 +42,15 @@ static u8 rds_stream_frame_flags(const struct rds_stream *st,
 	if (st->st_flags & RDS_STREAM_F_CLOSED)
 		flags |= RDS_FRAME_NO_READ;
 	return flags;
+}
+
+/* How many mappings the peer may make is said once. */
+static u8 rds_stream_frame_arg(const struct rds_stream *st,
+			       enum rds_frame_op op)
+{
+	if (op == RDS_FRAME_REQUEST || op == RDS_FRAME_RESPONSE)
+		return st->st_maps.sm_peer_most;
+	return 0;
 }
 
 static u32 rds_stream_frame_memory(const struct rds_message *msg)
@@ -94,6 +104,7 @@ static void rds_stream_write_header(struct rds_stream *st,
 	struct rds_frame frame = {
 		.op = op,
 		.flags = rds_stream_frame_flags(st, op),
+		.arg = rds_stream_frame_arg(st, op),
 		.id = st->st_id,
 		.fwd = rx->rx_fwd,
 		.buf = rds_stream_rcvbuf(st),
@@ -107,9 +118,28 @@ static void rds_stream_write_header(struct rds_stream *st,
 	 */
 	if ((s32)(frame.fwd + frame.buf - rx->rx_limit) > 0)
 		rx->rx_limit = frame.fwd + frame.buf;
+	rds_frame_write(msg->m_exthdr, &frame);
+}
+
+/* Submit a frame that has its header. */
+static int rds_stream_submit_ready(struct rds_stream *st,
+				   struct rds_message *msg, bool kick)
+	__must_hold(&st->st_lock)
+{
+	int ret;
+
+	lockdep_assert_held(&st->st_lock);
+
 	msg->m_sport = st->st_local.port;
 	msg->m_dport = st->st_peer.port;
-	rds_frame_write(msg->m_exthdr, &frame);
+	/* From the moment when it is submitted, core may finish with it. */
+	rds_stream_add_frame(st, msg);
+	ret = rds_upper_submit(st->st_conn, msg, st, st->st_epoch, kick);
+	if (ret) {
+		rds_stream_remove_frame(st, msg);
+		__sock_put(&st->st_sk);
+	}
+	return ret;
 }
 
 /**
@@ -154,19 +184,38 @@ int rds_stream_submit(struct rds_stream *st, struct rds_message *msg,
 		      enum rds_frame_op op, bool kick)
 	__must_hold(&st->st_lock)
 {
-	int ret;
+	lockdep_assert_held(&st->st_lock);
+	rds_stream_write_header(st, msg, op);
+	return rds_stream_submit_ready(st, msg, kick);
+}
+
+/**
+ * rds_stream_submit_put() - Submit a PUT
+ * @st: the stream
+ * @msg: the frame; taken over on success
+ * @key: the mapping of the peer that the bytes are for
+ * @at: where they go, from its start
+ *
+ * The caller calls rds_stream_push() when it has released st_lock.
+ *
+ * Context: Any context. st_lock is held.
+ * Return: 0; -ENOTCONN if the connection is being destroyed.
+ */
+int rds_stream_submit_put(struct rds_stream *st, struct rds_message *msg,
+			  u32 key, u32 at)
+	__must_hold(&st->st_lock)
+{
+	struct rds_frame frame = {
+		.op = RDS_FRAME_PUT,
+		.flags = rds_stream_frame_flags(st, RDS_FRAME_PUT),
+		.id = st->st_id,
+		.fwd = at,
+		.buf = key,
+	};
 
 	lockdep_assert_held(&st->st_lock);
-
-	rds_stream_write_header(st, msg, op);
-	/* From the moment when it is submitted, core may finish with it. */
-	rds_stream_add_frame(st, msg);
-	ret = rds_upper_submit(st->st_conn, msg, st, st->st_epoch, kick);
-	if (ret) {
-		rds_stream_remove_frame(st, msg);
-		__sock_put(&st->st_sk);
-	}
-	return ret;
+	rds_frame_write(msg->m_exthdr, &frame);
+	return rds_stream_submit_ready(st, msg, false);
 }
 
 static enum rds_frame_op rds_stream_next_owed(const struct rds_stream_tx *tx)

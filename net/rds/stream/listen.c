@@ -68,6 +68,12 @@ static struct rds_stream *rds_stream_born(struct rds_stream *listener,
 	}
 
 	rds_stream_inherit(st, listener);
+	if (rds_stream_maps_start(st, st->st_opts[RDS_STREAM_IOMAPS_OPT],
+				  GFP_ATOMIC)) {
+		rds_upper_close(conn);
+		sock_put(&st->st_sk);
+		return NULL;
+	}
 	st->st_local.ip = names->laddr;
 	st->st_local.ifindex = names->ifindex;
 	st->st_local.port = inc->i_dport;
@@ -82,6 +88,7 @@ static struct rds_stream *rds_stream_born(struct rds_stream *listener,
 	st->st_flags = RDS_STREAM_F_SERVER | RDS_STREAM_F_WAITS;
 	rds_stream_start_counting(st);
 	st->st_tx.tx_buf = min_t(u32, frame->buf, RDS_STREAM_MAX_CREDIT);
+	st->st_maps.sm_most = min_t(u8, frame->arg, RDS_STREAM_IOMAPS);
 	rds_stream_set_state(st, RDS_STREAM_EV_ACCEPT);
 	listed = rds_stream_list(st);
 	spin_unlock_bh(&st->st_lock);

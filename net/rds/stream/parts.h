@@ -114,6 +114,7 @@ struct rds_stream_rx {
  * @RDS_STREAM_USERTIME: time that frames may be unacknowledged, in ms; 0 for
  *	the default
  * @RDS_STREAM_V6ONLY: the socket does not take what is sent to IPv4 addresses
+ * @RDS_STREAM_IOMAPS_OPT: how many mappings the peer may make
  * @RDS_STREAM_KEPT: the first of those that are kept without effect
  * @RDS_STREAM_NR_OPTS: number of options; see sockopt.c
  */
@@ -123,8 +124,9 @@ enum rds_stream_opt {
 	RDS_STREAM_KEEPCNT,
 	RDS_STREAM_USERTIME,
 	RDS_STREAM_V6ONLY,
+	RDS_STREAM_IOMAPS_OPT,
 	RDS_STREAM_KEPT,
-	RDS_STREAM_NR_OPTS = 24
+	RDS_STREAM_NR_OPTS = 25
 };
 
 #endif /* _RDS_STREAM_PARTS_H */

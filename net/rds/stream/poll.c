@@ -2,6 +2,7 @@
 /* poll() on streams. */
 #include <linux/poll.h>
 
+#include "ready.h"
 #include "stream.h"
 
 static __poll_t rds_stream_poll_halves(const struct rds_stream *st)
@@ -27,12 +28,12 @@ static __poll_t rds_stream_poll_connected(struct rds_stream *st)
 	if (READ_ONCE(st->st_rx.rx_bytes) &&
 	    rds_stream_has(st, READ_ONCE(sk->sk_rcvlowat)))
 		mask |= EPOLLIN | EPOLLRDNORM;
-	if (!rds_stream_may_write(st)) {
+	if (!rds_stream_may_write(st, false)) {
 		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 		/* Pairs with the check in rds_stream_write_space(). */
 		smp_mb__after_atomic();
 	}
-	if (rds_stream_may_write(st))
+	if (rds_stream_may_write(st, false))
 		mask |= EPOLLOUT | EPOLLWRNORM;
 	return mask;
 }

@@ -11,6 +11,7 @@
  */
 #include <net/ip.h>
 
+#include "ready.h"
 #include "stream.h"
 
 #define RDS_STREAM_RECV_FLAGS	(MSG_DONTWAIT | MSG_PEEK | MSG_WAITALL | \

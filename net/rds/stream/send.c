@@ -8,18 +8,31 @@
  * under st_lock, and sends. Credit is spent by the holder of the socket lock
  * only, so only the peer can make it less meanwhile.
  *
+ * A write to mappings of the peer (maps.c) becomes PUTs, which cost no credit.
+ *
  * A name is ignored, as by TCP. MSG_ZEROCOPY copies, and says so in its
  * notification, as TCP does to addresses of its own host.
  */
 #include <linux/skbuff.h>
 
 #include "compat.h"
+#include "ready.h"
 #include "stream.h"
 
 #define RDS_STREAM_SEND_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | \
 				 MSG_EOR | MSG_ZEROCOPY | MSG_CMSG_COMPAT | \
 				 MSG_BATCH | MSG_CONFIRM | MSG_DONTROUTE | \
 				 RDS_STREAM_SPLICE_FLAGS)
+
+/**
+ * struct rds_stream_target - where the bytes of a write go
+ * @places: to mappings of the peer, not into the stream
+ * @offset: if so, the offset in these
+ */
+struct rds_stream_target {
+	bool	places;
+	u64	offset;
+};
 
 /* Why nothing can be written; 0 if it can. */
 static int rds_stream_write_error(struct rds_stream *st)
@@ -37,21 +50,39 @@ static int rds_stream_write_error(struct rds_stream *st)
 	return 0;
 }
 
-static bool rds_stream_write_ready(struct rds_stream *st, size_t arg)
+static bool rds_stream_write_ready(struct rds_stream *st, size_t places)
 {
 	struct sock *sk = &st->st_sk;
 
-	if (rds_stream_may_write(st) || READ_ONCE(sk->sk_err))
+	if (rds_stream_may_write(st, places) || READ_ONCE(sk->sk_err))
 		return true;
 	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	return false;
 }
 
-static int rds_stream_wait_write(struct rds_stream *st, long *timeo)
+/**
+ * rds_stream_wait_write() - Wait until a frame with payload may be submitted
+ * @st: the stream
+ * @places: whether it needs no credit
+ * @timeo: time to wait, in jiffies; set to what is left
+ *
+ * Context: Process context, may sleep. The socket lock is held, and released
+ * while the task sleeps.
+ * Return: 0, also if the stream has ended; -EAGAIN; or the errno of a signal.
+ */
+int rds_stream_wait_write(struct rds_stream *st, bool places, long *timeo)
 {
-	if (rds_stream_write_ready(st, 0))
+	unsigned int *placers = &st->st_maps.sm_placers;
+	int ret;
+
+	if (rds_stream_write_ready(st, places))
 		return 0;
-	return rds_stream_wait(st, rds_stream_write_ready, 0, timeo, -EAGAIN);
+	/* Room in the send buffer is no news for those that need credit. */
+	WRITE_ONCE(*placers, *placers + places);
+	ret = rds_stream_wait(st, rds_stream_write_ready, places, timeo,
+			      -EAGAIN);
+	WRITE_ONCE(*placers, *placers - places);
+	return ret;
 }
 
 /* Spend credit. When none is left, a timer has the peer asked for more, in case
@@ -69,83 +100,133 @@ static void rds_stream_spend(struct rds_stream *st, u32 cost)
 		rds_stream_arm(st, RDS_STREAM_T_CREDIT, HZ);
 }
 
-/* Submit a frame unless the stream has ended or was shut down meanwhile. */
-static bool rds_stream_write_frame(struct rds_stream *st,
-				   struct rds_message *msg)
+/* Submit a frame with payload. Its place may be gone since it was checked. */
+static int rds_stream_submit_bytes(struct rds_stream *st,
+				   struct rds_message *msg,
+				   const struct rds_stream_target *to)
+	__must_hold(&st->st_lock)
 {
-	u32 cost = msg->m_payload.len + RDS_FRAME_COST;
-	bool done;
+	u32 len = msg->m_payload.len, key, at;
+	int ret;
+
+	lockdep_assert_held(&st->st_lock);
+	if (unlikely(to->places)) {
+		ret = rds_stream_find_place(st, to->offset, len, &key, &at);
+		return ret ?: rds_stream_submit_put(st, msg, key, at);
+	}
+	ret = rds_stream_submit(st, msg, RDS_FRAME_RW, false);
+	if (!ret)
+		rds_stream_spend(st, len + RDS_FRAME_COST);
+	return ret;
+}
+
+/* Submit a frame unless the stream has ended or was shut down meanwhile. */
+static int rds_stream_write_frame(struct rds_stream *st,
+				  struct rds_message *msg,
+				  const struct rds_stream_target *to)
+{
+	int ret = -ENOTCONN;
 
 	spin_lock_bh(&st->st_lock);
-	done = st->st_state == RDS_STREAM_OPEN &&
-	       !(st->st_flags & RDS_STREAM_F_WR_SHUT) &&
-	       !rds_stream_submit(st, msg, RDS_FRAME_RW, false);
-	if (done)
-		rds_stream_spend(st, cost);
+	if (st->st_state == RDS_STREAM_OPEN &&
+	    !(st->st_flags & RDS_STREAM_F_WR_SHUT))
+		ret = rds_stream_submit_bytes(st, msg, to);
 	spin_unlock_bh(&st->st_lock);
-	return done;
+	if (ret == -ENOTCONN)
+		return rds_stream_write_error(st) ?: -EPIPE;
+	return ret;
 }
 
 /* Write some bytes. Returns how many, or an errno; 0 if the peer has taken back
  * credit meanwhile.
  */
 static int rds_stream_write_some(struct rds_stream *st, struct msghdr *msg,
-				 size_t left)
+				 size_t left,
+				 const struct rds_stream_target *to)
 {
 	u32 credit = rds_stream_credit(&st->st_tx);
 	u32 len = min_t(size_t, left, RDS_STREAM_CHUNK);
 	struct rds_message *frame;
+	int ret;
 
-	len = min(len, credit);
+	if (!to->places)
+		len = min(len, credit);
 	if (!len)
 		return 0;
 	frame = rds_upper_alloc(len, GFP_KERNEL);
 	if (!frame)
 		return -ENOMEM;
-	if (rds_upper_fill(frame, &msg->msg_iter)) {
+	ret = rds_upper_fill(frame, &msg->msg_iter);
+	if (!ret)
+		ret = rds_stream_write_frame(st, frame, to);
+	if (ret) {
 		rds_message_put(frame);
-		return -EFAULT;
-	}
-	if (!rds_stream_write_frame(st, frame)) {
-		rds_message_put(frame);
-		return rds_stream_write_error(st) ?: -EPIPE;
+		return ret;
 	}
 	rds_stream_push(st);
 	return len;
 }
 
 static int rds_stream_write(struct rds_stream *st, struct msghdr *msg,
-			    size_t len)
+			    size_t len, struct rds_stream_target *to)
 {
 	long timeo = sock_sndtimeo(&st->st_sk, msg->msg_flags & MSG_DONTWAIT);
 	size_t done = 0;
 	int ret;
 
 	while (done < len) {
-		ret = rds_stream_wait_write(st, &timeo);
+		ret = rds_stream_wait_write(st, to->places, &timeo);
 		if (!ret)
 			ret = rds_stream_write_error(st);
 		if (!ret)
-			ret = rds_stream_write_some(st, msg, len - done);
+			ret = rds_stream_write_some(st, msg, len - done, to);
 		if (ret < 0)
 			return done ?: ret;
 		done += ret;
+		to->offset += ret;
 	}
 	return done ?: rds_stream_write_error(st);
 }
 
-/* No control message of RDS has a meaning for streams. To ignore one would be
- * to send bytes that the user meant otherwise.
+/* Find out where the bytes go. No other control message of RDS has a meaning
+ * for streams. To ignore one would be to send bytes that the user meant
+ * otherwise.
  */
-static bool rds_stream_has_rds_cmsg(struct msghdr *msg)
+static int rds_stream_parse_cmsgs(struct msghdr *msg,
+				  struct rds_stream_target *to)
 {
 	struct cmsghdr *cmsg;
 
 	for_each_cmsghdr(cmsg, msg) {
-		if (!CMSG_OK(msg, cmsg) || cmsg->cmsg_level == SOL_RDS)
-			return true;
+		if (!CMSG_OK(msg, cmsg))
+			return -EINVAL;
+		if (cmsg->cmsg_level != SOL_RDS)
+			continue;
+		if (cmsg->cmsg_type != RDS_CMSG_STREAM_WRITE || to->places ||
+		    cmsg->cmsg_len != CMSG_LEN(sizeof(to->offset)))
+			return -EINVAL;
+		memcpy(&to->offset, CMSG_DATA(cmsg), sizeof(to->offset));
+		to->places = true;
 	}
-	return false;
+	return 0;
+}
+
+/* Check that all bytes of a write are for one mapping, so that none is written
+ * if they are not.
+ */
+static int rds_stream_check_target(struct rds_stream *st, size_t len,
+				   const struct rds_stream_target *to)
+{
+	u32 key, at;
+	int ret;
+
+	ret = rds_stream_write_error(st);
+	if (ret)
+		return ret;
+	spin_lock_bh(&st->st_lock);
+	ret = rds_stream_find_place(st, to->offset, len, &key, &at);
+	spin_unlock_bh(&st->st_lock);
+	return ret;
 }
 
 /* Prepare the notification of a write with MSG_ZEROCOPY, which is copied. Once
@@ -168,17 +249,22 @@ static int rds_stream_prepare_notice(struct sock *sk, const struct msghdr *msg,
 static int rds_stream_send_locked(struct rds_stream *st, struct msghdr *msg,
 				  size_t len)
 {
+	struct rds_stream_target to = {};
 	struct ubuf_info *uarg;
-	int ret;
+	int ret = 0;
 
 	if (msg->msg_flags & ~RDS_STREAM_SEND_FLAGS)
 		return -EOPNOTSUPP;
-	if (unlikely(msg->msg_controllen) && rds_stream_has_rds_cmsg(msg))
-		return -EINVAL;
+	if (unlikely(msg->msg_controllen))
+		ret = rds_stream_parse_cmsgs(msg, &to);
+	if (!ret && unlikely(to.places))
+		ret = rds_stream_check_target(st, len, &to);
+	if (ret)
+		return ret;
 	ret = rds_stream_prepare_notice(&st->st_sk, msg, len, &uarg);
 	if (ret)
 		return ret;
-	ret = rds_stream_write(st, msg, len);
+	ret = rds_stream_write(st, msg, len, &to);
 	if (likely(!uarg))
 		return ret;
 	if (ret > 0)
@@ -197,8 +283,9 @@ static int rds_stream_send_locked(struct rds_stream *st, struct msghdr *msg,
  * Context: Process context, may sleep. Takes the socket lock.
  * Return: the number of bytes written; -EPIPE, with SIGPIPE unless
  * MSG_NOSIGNAL; -ECONNRESET; -EAGAIN; -EFAULT; -ENOMEM; -EINVAL for control
- * messages of RDS; -EOPNOTSUPP for MSG_OOB and flags that are not known; or the
- * errno of a signal.
+ * messages of RDS that streams do not have, and if the peer has no mapping for
+ * all bytes of a RDS_CMSG_STREAM_WRITE; -EOPNOTSUPP for MSG_OOB and flags that
+ * are not known; or the errno of a signal.
  */
 int rds_stream_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 {

@@ -107,6 +107,9 @@ static const struct proto_ops rds_stream_ops = {
 	.getname	= rds_stream_getname,
 	.poll		= rds_stream_poll,
 	.ioctl		= rds_stream_ioctl,
+#ifdef CONFIG_COMPAT
+	.compat_ioctl	= rds_stream_compat_ioctl,
+#endif
 	.gettstamp	= sock_gettstamp,
 	.listen		= rds_stream_listen,
 	.shutdown	= rds_stream_shutdown,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Options and ioctls of streams.
+ * Options of streams.
  *
  * Programs that were written for TCP set options of TCP, IPv4 and IPv6. Those
  * that make sense here have their effect. Those that tune what does not exist
@@ -10,10 +10,8 @@
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/rds.h>
-#include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <linux/uaccess.h>
-#include <asm/ioctls.h>
 
 #include "stream.h"
 
@@ -42,6 +40,8 @@ static const struct rds_stream_option rds_stream_options[] = {
 	[RDS_STREAM_KEEPCNT]	= { SOL_TCP, TCP_KEEPCNT, 1, 127, 9 },
 	[RDS_STREAM_USERTIME]	= { SOL_TCP, TCP_USER_TIMEOUT, 0, INT_MAX, 0 },
 	[RDS_STREAM_V6ONLY]	= { SOL_IPV6, IPV6_V6ONLY, 0, 1, 0 },
+	[RDS_STREAM_IOMAPS_OPT]	= { SOL_RDS, RDS_STREAM_IOMAP_SIZE, 0,
+				    RDS_STREAM_IOMAPS, 0 },
 	[RDS_STREAM_KEPT]	= { SOL_TCP, TCP_NODELAY, 0, 1, 0 },
 	{ SOL_TCP, TCP_CORK, 0, 1, 0 },
 	{ SOL_TCP, TCP_MAXSEG, 88, 32767, 32767 },
@@ -224,31 +224,4 @@ int rds_stream_getsockopt(struct socket *sock, int level, int optname,
 	if (ret < 0)
 		return ret;
 	return put_user(ret, optlen) ? -EFAULT : 0;
-}
-
-/**
- * rds_stream_ioctl() - Implement ioctl(2)
- * @sock: the socket
- * @cmd: the request
- * @arg: its argument
- *
- * Context: Process context, may sleep.
- * Return: 0; -EINVAL on a socket that listens; -ENOIOCTLCMD; -EFAULT.
- */
-int rds_stream_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
-{
-	struct rds_stream *st = rds_stream(sock->sk);
-	int val;
-
-	if (cmd != SIOCINQ && cmd != SIOCOUTQ && cmd != SIOCATMARK)
-		return -ENOIOCTLCMD;
-	if (READ_ONCE(st->st_state) == RDS_STREAM_LISTEN)
-		return -EINVAL;
-	if (cmd == SIOCINQ)
-		val = READ_ONCE(st->st_rx.rx_bytes);
-	else if (cmd == SIOCOUTQ)
-		val = READ_ONCE(st->st_tx.tx_bytes);
-	else
-		val = 0;
-	return put_user(val, (int __user *)arg);
 }

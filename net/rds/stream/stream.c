@@ -21,7 +21,9 @@ static void rds_stream_destruct(struct sock *sk)
 
 	WARN_ON_ONCE(!list_empty(&st->st_tx.tx_frames));
 	WARN_ON_ONCE(!list_empty(&st->st_accept_queue));
+	WARN_ON_ONCE(!list_empty(&st->st_maps.sm_own));
 	WARN_ON_ONCE(st->st_flags & RDS_STREAM_F_LISTED);
+	rds_stream_maps_free(st);
 	rds_stream_purge(st);
 	skb_queue_purge(&sk->sk_error_queue);
 	if (st->st_conn)
@@ -36,6 +38,7 @@ static void rds_stream_init(struct rds_stream *st)
 	spin_lock_init(&st->st_lock);
 	INIT_LIST_HEAD(&st->st_tx.tx_frames);
 	INIT_LIST_HEAD(&st->st_rx.rx_queue);
+	INIT_LIST_HEAD(&st->st_maps.sm_own);
 	INIT_LIST_HEAD(&st->st_accept_queue);
 	INIT_LIST_HEAD(&st->st_accept_item);
 	rds_stream_init_options(st);

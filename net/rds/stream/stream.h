@@ -23,8 +23,9 @@
  * - rds_stream_table_lock, and cp_lock of core.
  *
  * Files: state.c has the states, name.c the names, table.c and bind.c the
- * tables, timer.c the timers, frame.c what is sent, end.c how a stream ends,
- * wait.c what a system call waits for, stream.c the object. connect.c, listen.c, deliver.c and event.c have what
+ * tables, timer.c the timers, frame.c what is sent, maps.c direct placement,
+ * end.c how a stream ends, wait.c and ready.h what a system call waits for,
+ * stream.c the object. connect.c, listen.c, deliver.c and event.c have what
  * happens to a stream; the rest has the system calls.
  */
 #ifndef _RDS_STREAM_STREAM_H
@@ -36,6 +37,7 @@
 #include <net/rds/upper.h>
 #include <net/sock.h>
 
+#include "maps.h"
 #include "name.h"
 #include "parts.h"
 #include "state.h"
@@ -75,6 +77,7 @@
  * @st_refused: enum rds_stream_refusal: why the last connect() was refused
  * @st_tx: the sending half
  * @st_rx: the receiving half
+ * @st_maps: direct placement
  * @st_due: when each timer is due, in jiffies
  * @st_armed: bits of enum rds_stream_timer: timers that run
  * @st_again: how often the server was asked again
@@ -102,6 +105,7 @@ struct rds_stream {
 	int			st_refused;
 	struct rds_stream_tx	st_tx;
 	struct rds_stream_rx	st_rx;
+	struct rds_stream_maps	st_maps;
 	unsigned long		st_due[RDS_STREAM_TIMERS];
 	unsigned long		st_armed;
 	u8			st_again;
@@ -131,99 +135,6 @@ static inline struct rds_stream_net *rds_stream_net(const struct net *net)
 static inline struct rds_stream *rds_stream(const struct sock *sk)
 {
 	return (struct rds_stream *)sk;
-}
-
-/* Credit that this end gives for unread frames, in bytes. Peers can make
- * streams that nobody accepts, so these get little.
- */
-static inline u32 rds_stream_rcvbuf(const struct rds_stream *st)
-{
-	u32 buf = READ_ONCE(st->st_sk.sk_rcvbuf);
-
-	if (READ_ONCE(st->st_flags) & RDS_STREAM_F_WAITS)
-		return min_t(u32, buf, RDS_STREAM_UNACCEPTED);
-	return buf;
-}
-
-/**
- * rds_stream_credit() - Compute how many bytes the peer's credit allows
- * @tx: the sending half
- *
- * A little credit is not used, so that frames do not become small.
- *
- * Context: Any context. st_lock is held, or the result is only a hint.
- * Return: bytes of payload that the next frame may have; 0 for none.
- */
-static inline u32 rds_stream_credit(const struct rds_stream_tx *tx)
-{
-	u32 used = READ_ONCE(tx->tx_cost) - READ_ONCE(tx->tx_fwd);
-	u32 buf = READ_ONCE(tx->tx_buf);
-	u32 least = clamp_t(u32, buf / 8, 1, SZ_16K);
-
-	if (used >= buf || buf - used < RDS_FRAME_COST + least)
-		return 0;
-	return buf - used - RDS_FRAME_COST;
-}
-
-/**
- * rds_stream_may_write() - Check whether a write has an effect at once
- * @st: the stream
- *
- * Context: Any context. st_lock is held, or the result is only a hint.
- * Return: true if bytes can be sent, or if it is certain that they cannot.
- */
-static inline bool rds_stream_may_write(const struct rds_stream *st)
-{
-	const struct rds_stream_tx *tx = &st->st_tx;
-
-	switch (READ_ONCE(st->st_state)) {
-	case RDS_STREAM_ASKING:
-	case RDS_STREAM_REQUESTED:
-		return false;
-	case RDS_STREAM_OPEN:
-		break;
-	default:
-		return true;
-	}
-	if (READ_ONCE(st->st_flags) &
-	    (RDS_STREAM_F_WR_SHUT | RDS_STREAM_F_PEER_DEAF))
-		return true;
-	/* A server's first bytes go behind its RESPONSE. */
-	return !(READ_ONCE(tx->tx_owed) & BIT(RDS_FRAME_RESPONSE)) &&
-	       (int)READ_ONCE(tx->tx_held) < READ_ONCE(st->st_sk.sk_sndbuf) &&
-	       rds_stream_credit(tx);
-}
-
-/**
- * rds_stream_has() - Check whether a read of some bytes need not wait
- * @st: the stream
- * @bytes: the bytes
- *
- * Context: Any context. st_lock is held, or the result is only a hint.
- * Return: true if as many bytes are there, if no more can come, or if so much
- * credit is used up that no more may come.
- */
-static inline bool rds_stream_has(const struct rds_stream *st, size_t bytes)
-{
-	const struct rds_stream_rx *rx = &st->st_rx;
-
-	if (READ_ONCE(rx->rx_bytes) >= bytes)
-		return true;
-	switch (READ_ONCE(st->st_state)) {
-	case RDS_STREAM_ASKING:
-	case RDS_STREAM_REQUESTED:
-		return false;
-	case RDS_STREAM_OPEN:
-		break;
-	default:
-		return true;
-	}
-	if (READ_ONCE(st->st_flags) &
-	    (RDS_STREAM_F_RD_SHUT | RDS_STREAM_F_PEER_DONE))
-		return true;
-	return READ_ONCE(rx->rx_bytes) &&
-	       READ_ONCE(rx->rx_cost) - READ_ONCE(rx->rx_fwd) >=
-	       rds_stream_rcvbuf(st) / 2;
 }
 
 /* Checks whether a stream is ready for something; see rds_stream_wait(). */
@@ -263,6 +174,8 @@ void rds_stream_keepalive(struct sock *sk, int on);
 /* frame.c */
 int rds_stream_submit(struct rds_stream *st, struct rds_message *msg,
 		      enum rds_frame_op op, bool kick);
+int rds_stream_submit_put(struct rds_stream *st, struct rds_message *msg,
+			  u32 key, u32 at);
 void rds_stream_pay(struct rds_stream *st, bool kick);
 void rds_stream_owe(struct rds_stream *st, enum rds_frame_op op, bool kick);
 void rds_stream_push(struct rds_stream *st);
@@ -320,6 +233,7 @@ void rds_stream_conn_event(struct rds_conn *conn, enum rds_upper_event event,
 void rds_stream_timer(struct timer_list *timer);
 
 /* send.c */
+int rds_stream_wait_write(struct rds_stream *st, bool places, long *timeo);
 int rds_stream_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
 
 /* recv.c */
@@ -340,7 +254,11 @@ int rds_stream_setsockopt(struct socket *sock, int level, int optname,
 			  sockptr_t optval, unsigned int optlen);
 int rds_stream_getsockopt(struct socket *sock, int level, int optname,
 			  char __user *optval, int __user *optlen);
+
+/* ioctl.c */
 int rds_stream_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg);
+int rds_stream_compat_ioctl(struct socket *sock, unsigned int cmd,
+			    unsigned long arg);
 
 /* close.c */
 int rds_stream_shutdown(struct socket *sock, int how);

@@ -8,6 +8,7 @@
 #include <linux/uaccess.h>
 #include <net/tcp_states.h>
 
+#include "ready.h"
 #include "stream.h"
 
 static u8 rds_stream_tcp_state(const struct rds_stream *st)

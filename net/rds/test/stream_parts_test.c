@@ -125,7 +125,7 @@ static void frame_bytes(struct kunit *test)
 		0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc,
 	};
 	const struct rds_frame frame = {
-		.op = 3, .flags = 5, .reason = 2,
+		.op = 3, .flags = 5, .arg = 2,
 		.id = 0x11223344, .fwd = 0x55667788, .buf = 0x99aabbcc,
 	};
 	u8 exthdr[RDS_EXTHDR_SPACE];
@@ -136,12 +136,33 @@ static void frame_bytes(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rds_frame_read(exthdr, &back));
 	KUNIT_EXPECT_EQ(test, back.op, frame.op);
 	KUNIT_EXPECT_EQ(test, back.flags, frame.flags);
-	KUNIT_EXPECT_EQ(test, back.reason, frame.reason);
+	KUNIT_EXPECT_EQ(test, back.arg, frame.arg);
 	KUNIT_EXPECT_EQ(test, back.id, frame.id);
 	KUNIT_EXPECT_EQ(test, back.fwd, frame.fwd);
 	KUNIT_EXPECT_EQ(test, back.buf, frame.buf);
 	exthdr[0] = RDS_EXTHDR_SW_RDMA;
 	KUNIT_EXPECT_FALSE(test, rds_frame_read(exthdr, &back));
+}
+
+static void map_bytes(struct kunit *test)
+{
+	static const u8 bytes[RDS_FRAME_MAP_BYTES] = {
+		0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef,
+		0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88,
+	};
+	const struct rds_frame_map map = {
+		.offset = 0x0123456789abcdefULL,
+		.len = 0x11223344, .key = 0x55667788,
+	};
+	u8 written[RDS_FRAME_MAP_BYTES];
+	struct rds_frame_map back = {};
+
+	rds_frame_map_write(written, &map);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(written, bytes, sizeof(bytes)));
+	rds_frame_map_read(written, &back);
+	KUNIT_EXPECT_EQ(test, back.offset, map.offset);
+	KUNIT_EXPECT_EQ(test, back.len, map.len);
+	KUNIT_EXPECT_EQ(test, back.key, map.key);
 }
 
 /* An answer names the other end, and is never answered itself. */
@@ -156,7 +177,7 @@ static void answers(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, rds_frame_read(exthdr, &answer));
 	KUNIT_EXPECT_EQ(test, answer.op, RDS_FRAME_RST);
 	KUNIT_EXPECT_EQ(test, answer.flags, RDS_FRAME_TO_CLIENT);
-	KUNIT_EXPECT_EQ(test, answer.reason, 3);
+	KUNIT_EXPECT_EQ(test, answer.arg, 3);
 	KUNIT_EXPECT_EQ(test, answer.id, 7U);
 	KUNIT_EXPECT_FALSE(test, rds_frame_answer(&answer, RDS_FRAME_RST, 0,
 						  exthdr));
@@ -170,6 +191,7 @@ static struct kunit_case stream_parts_cases[] = {
 	KUNIT_CASE(name_of_ipv4),
 	KUNIT_CASE(name_of_ipv6),
 	KUNIT_CASE(frame_bytes),
+	KUNIT_CASE(map_bytes),
 	KUNIT_CASE(answers),
 	{}
 };

@@ -28,7 +28,7 @@ enum rds_stream_refusal {
 };
 #endif
 
-/* Direct placement, which the kernel does not offer yet: it refuses these. */
+/* Nor direct placement */
 #ifndef SIOCRDSIOMAP
 #define RDS_STREAM_IOMAP_SIZE		21
 #define RDS_CMSG_STREAM_WRITE		20

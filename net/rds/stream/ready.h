@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a stream is ready for: how much it may send, and whether reads and
+ * writes need not wait.
+ */
+#ifndef _RDS_STREAM_READY_H
+#define _RDS_STREAM_READY_H
+
+#include "stream.h"
+
+/* Credit that this end gives for unread frames, in bytes. Peers can make
+ * streams that nobody accepts, so these get little.
+ */
+static inline u32 rds_stream_rcvbuf(const struct rds_stream *st)
+{
+	u32 buf = READ_ONCE(st->st_sk.sk_rcvbuf);
+
+	if (READ_ONCE(st->st_flags) & RDS_STREAM_F_WAITS)
+		return min_t(u32, buf, RDS_STREAM_UNACCEPTED);
+	return buf;
+}
+
+/**
+ * rds_stream_credit() - Compute how many bytes the peer's credit allows
+ * @tx: the sending half
+ *
+ * A little credit is not used, so that frames do not become small.
+ *
+ * Context: Any context. st_lock is held, or the result is only a hint.
+ * Return: bytes of payload that the next frame may have; 0 for none.
+ */
+static inline u32 rds_stream_credit(const struct rds_stream_tx *tx)
+{
+	u32 used = READ_ONCE(tx->tx_cost) - READ_ONCE(tx->tx_fwd);
+	u32 buf = READ_ONCE(tx->tx_buf);
+	u32 least = clamp_t(u32, buf / 8, 1, SZ_16K);
+
+	if (used >= buf || buf - used < RDS_FRAME_COST + least)
+		return 0;
+	return buf - used - RDS_FRAME_COST;
+}
+
+/**
+ * rds_stream_may_write() - Check whether a write has an effect at once
+ * @st: the stream
+ * @places: whether it needs no credit: a write to mappings of the peer
+ *
+ * Context: Any context. st_lock is held, or the result is only a hint.
+ * Return: true if bytes can be sent, or if it is certain that they cannot.
+ */
+static inline bool rds_stream_may_write(const struct rds_stream *st,
+					bool places)
+{
+	const struct rds_stream_tx *tx = &st->st_tx;
+
+	switch (READ_ONCE(st->st_state)) {
+	case RDS_STREAM_ASKING:
+	case RDS_STREAM_REQUESTED:
+		return false;
+	case RDS_STREAM_OPEN:
+		break;
+	default:
+		return true;
+	}
+	if (READ_ONCE(st->st_flags) &
+	    (RDS_STREAM_F_WR_SHUT | RDS_STREAM_F_PEER_DEAF))
+		return true;
+	/* A server's first bytes go behind its RESPONSE. */
+	return !(READ_ONCE(tx->tx_owed) & BIT(RDS_FRAME_RESPONSE)) &&
+	       (int)READ_ONCE(tx->tx_held) < READ_ONCE(st->st_sk.sk_sndbuf) &&
+	       (places || rds_stream_credit(tx));
+}
+
+/**
+ * rds_stream_has() - Check whether a read of some bytes need not wait
+ * @st: the stream
+ * @bytes: the bytes
+ *
+ * Context: Any context. st_lock is held, or the result is only a hint.
+ * Return: true if as many bytes are there, if no more can come, or if so much
+ * credit is used up that no more may come.
+ */
+static inline bool rds_stream_has(const struct rds_stream *st, size_t bytes)
+{
+	const struct rds_stream_rx *rx = &st->st_rx;
+
+	if (READ_ONCE(rx->rx_bytes) >= bytes)
+		return true;
+	switch (READ_ONCE(st->st_state)) {
+	case RDS_STREAM_ASKING:
+	case RDS_STREAM_REQUESTED:
+		return false;
+	case RDS_STREAM_OPEN:
+		break;
+	default:
+		return true;
+	}
+	if (READ_ONCE(st->st_flags) &
+	    (RDS_STREAM_F_RD_SHUT | RDS_STREAM_F_PEER_DONE))
+		return true;
+	return READ_ONCE(rx->rx_bytes) &&
+	       READ_ONCE(rx->rx_cost) - READ_ONCE(rx->rx_fwd) >=
+	       rds_stream_rcvbuf(st) / 2;
+}
+
+#endif /* _RDS_STREAM_READY_H */
