@@ -18,7 +18,7 @@
  * held that the path stops, and then one for each buffer posted. The faster the
  * first ones arrive, the more buffers it posts for the next.
  */
-#define LIMIT 400
+#define LIMIT 600
 /* More messages than that, and fewer than the buffers that it may have */
 #define MOST 1000
 /* No message is taken in so many milliseconds: none will be. */
