@@ -121,6 +121,8 @@ static int rds_stream_take(struct rds_stream *st, struct rds_incoming *inc,
 
 	switch (frame->op) {
 	case RDS_FRAME_REQUEST:
+		if (!(st->st_flags & RDS_STREAM_F_SERVER))
+			return -EPROTO;
 		if (rds_stream_answers(st))
 			rds_stream_owe(st, RDS_FRAME_RESPONSE, true);
 		return 1;
@@ -248,11 +250,16 @@ static void rds_stream_unknown(struct rds_conn *conn,
 		rds_upper_reply(conn, inc->i_dport, inc->i_sport, exthdr);
 }
 
+static bool rds_stream_is_request(const struct rds_frame *frame)
+{
+	return frame->op == RDS_FRAME_REQUEST &&
+	       !(frame->flags & RDS_FRAME_TO_CLIENT);
+}
+
 static struct rds_stream *rds_stream_lookup(struct rds_conn *conn,
 					    const struct rds_incoming *inc,
 					    const struct rds_frame *frame)
 {
-	bool request = frame->op == RDS_FRAME_REQUEST;
 	struct rds_stream *st;
 
 	st = rds_stream_find(conn, inc->i_dport, inc->i_sport,
@@ -260,7 +267,7 @@ static struct rds_stream *rds_stream_lookup(struct rds_conn *conn,
 	if (!st || READ_ONCE(st->st_id) == frame->id)
 		return st;
 	/* The client has forgotten this stream. */
-	if (request)
+	if (rds_stream_is_request(frame))
 		rds_stream_end_forgotten(st);
 	sock_put(&st->st_sk);
 	return NULL;
@@ -284,8 +291,7 @@ void rds_stream_deliver(struct rds_conn *conn, struct rds_incoming *inc,
 	if (!rds_frame_read(inc->i_exthdr, &frame))
 		goto out;
 	st = rds_stream_lookup(conn, inc, &frame);
-	if (!st && frame.op == RDS_FRAME_REQUEST &&
-	    !(frame.flags & RDS_FRAME_TO_CLIENT)) {
+	if (!st && rds_stream_is_request(&frame)) {
 		rds_upper_names(conn, &names);
 		rds_stream_request(conn, &names, inc, &frame);
 		goto out;
