@@ -291,7 +291,8 @@ void rds_stream_deliver(struct rds_conn *conn, struct rds_incoming *inc,
 	if (!rds_frame_read(inc->i_exthdr, &frame))
 		goto out;
 	st = rds_stream_lookup(conn, inc, &frame);
-	if (!st && rds_stream_is_request(&frame)) {
+	/* A client that begins a stream has consumed nothing of it. */
+	if (!st && rds_stream_is_request(&frame) && !frame.fwd) {
 		rds_upper_names(conn, &names);
 		rds_stream_request(conn, &names, inc, &frame);
 		goto out;
