@@ -9,6 +9,7 @@ import glob
 import ipaddress
 import mmap
 import os
+import select
 import socket
 import struct
 import subprocess
@@ -27,6 +28,7 @@ CLONE_NEWNET = 0x40000000
 GET_MR = 2
 FREE_MR = 3
 RECVERR = 5
+STREAM_REFUSED = 20
 
 CMSG_RDMA_ARGS = 1
 CMSG_RDMA_MAP = 3
@@ -42,6 +44,9 @@ FENCE = 0x02
 USE_ONCE = 0x08
 NOTIFY_ME = 0x20
 SILENT = 0x40
+
+# Why connect() was refused
+NOT_REFUSED, NO_RDS, NO_STREAMS, NO_LISTENER = range(4)
 
 # Status with which an operation completes
 SUCCESS, REMOTE_ERROR, CANCELED, DROPPED, OTHER_ERROR = range(5)
@@ -360,6 +365,130 @@ class RdsSocket:
 
     def close(self):
         self.sock.close()
+
+
+class StreamSocket:
+    """A socket of type SOCK_STREAM. It is bound to PORT, if there is one. What
+    waits does so for ten seconds at most."""
+
+    PATIENCE = 10
+
+    def __init__(self, address, port=0, fileno=None):
+        self.address = address
+        self.protocol = int(":" in address)
+        self.sock = socket.socket(PF_RDS, socket.SOCK_STREAM, self.protocol,
+                                  fileno)
+        self.sock.settimeout(self.PATIENCE)
+        if port:
+            name = sockaddr(address, port)
+            check(libc.bind(self.sock.fileno(), name, len(name)))
+
+    def port(self):
+        name = ctypes.create_string_buffer(28)
+        size = ctypes.c_int(len(name))
+        check(libc.getsockname(self.sock.fileno(), name, ctypes.byref(size)))
+        return int.from_bytes(name[2:4], "big")
+
+    def listen(self, backlog=16):
+        self.sock.listen(backlog)
+
+    def accept(self):
+        """Return a stream that waits to be accepted."""
+        if not self.poll(select.POLLIN, self.PATIENCE):
+            raise OSError(errno.EAGAIN, "no stream to accept")
+        return StreamSocket(self.address, fileno=check(
+            libc.accept(self.sock.fileno(), None, None)))
+
+    def connect(self, address, port):
+        """Begin to connect; return the errno, which is EINPROGRESS."""
+        name = sockaddr(address, port)
+        status = libc.connect(self.sock.fileno(), name, len(name))
+        return ctypes.get_errno() if status < 0 else 0
+
+    def connected(self, timeout=PATIENCE):
+        """Wait until connect() has ended; return its errno, or 0. Return
+        EINPROGRESS if it has not."""
+        if not self.poll(select.POLLOUT, timeout):
+            return errno.EINPROGRESS
+        return self.error()
+
+    def error(self):
+        """Return the pending error, and clear it."""
+        return self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+
+    def refused(self):
+        return self.sock.getsockopt(SOL_RDS, STREAM_REFUSED)
+
+    def poll(self, events, seconds=0):
+        """Return those of EVENTS, or an error, that come in this time."""
+        poll = select.poll()
+        poll.register(self.sock.fileno(), events)
+        found = poll.poll(1000 * seconds)
+        return found[0][1] if found else 0
+
+    def recv(self, size=1 << 20, flags=0):
+        """Return what is received, or the errno."""
+        try:
+            return self.sock.recv(size, flags)
+        except OSError as error:
+            # What Python raises when its own time limit is over has no errno.
+            return error.errno or errno.EAGAIN
+
+    def recv_all(self, size):
+        """Return SIZE bytes, or what comes before something else."""
+        data = b""
+        while len(data) < size:
+            more = self.recv(size - len(data))
+            if not isinstance(more, bytes) or not more:
+                break
+            data += more
+        return data
+
+    def silent(self):
+        """Check whether neither bytes nor the end of the stream are there."""
+        return not self.poll(select.POLLIN)
+
+    def send(self, data):
+        """Send without waiting; return how many bytes were sent, or the
+        negative errno."""
+        sent = libc.send(self.sock.fileno(), data, len(data),
+                         socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+        return sent if sent >= 0 else -ctypes.get_errno()
+
+    def unacked(self):
+        """Return the number of bytes that the peer has not acknowledged."""
+        room = ctypes.c_int()
+        check(libc.ioctl(self.sock.fileno(), termios.TIOCOUTQ,
+                         ctypes.byref(room)))
+        return room.value
+
+    def shutdown(self, how):
+        self.sock.shutdown(how)
+
+    def linger(self, seconds):
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                             struct.pack("ii", 1, seconds))
+
+    def user_timeout(self, seconds):
+        """End the stream if nothing is acknowledged for this time."""
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT,
+                             1000 * seconds)
+
+    def close(self):
+        self.sock.close()
+
+    def reset(self):
+        if self.sock.fileno() >= 0:
+            self.linger(0)
+            self.sock.close()
+
+
+def streams():
+    """Return how often the module of streams is in use: by each stream, and by
+    the socket that the user has of it."""
+    with open("/proc/modules", encoding="ascii") as file:
+        fields = [line.split() for line in file]
+    return {words[0]: int(words[2]) for words in fields}["rds_stream"]
 
 
 def info(option):

@@ -25,6 +25,7 @@ LEGACY = wire.npaths(1)
 MODERN = wire.npaths(1) + wire.gen_num(GENERATION) + wire.sport_idx()
 OURS = MODERN + wire.features()
 MEMORY = MODERN + wire.features(bits=wire.STRICT | wire.MEMORY)
+STREAMS = MODERN + wire.features(bits=wire.STRICT | wire.STREAMS)
 
 
 class Lab:
@@ -32,6 +33,7 @@ class Lab:
         self.full = full
         self.peers = []
         self.sockets = []
+        self.streams = []
         self.newcomers = set()	# peers that the kernel remembers
         self.lowest = int(ipaddress.ip_address("10.4.0.1"))
         self.highest = int(ipaddress.ip_address("10.7.200.1"))
@@ -108,6 +110,20 @@ class Lab:
         self.sockets.append(sock)
         return sock
 
+    def stream(self, port=0, address=KERNEL):
+        """Return a socket of type SOCK_STREAM, reset when the test ends."""
+        return self.keep(kernel.StreamSocket(address, port))
+
+    def keep(self, stream):
+        self.streams.append(stream)
+        return stream
+
+    def end_streams(self):
+        """Reset the sockets of type SOCK_STREAM."""
+        for stream in self.streams:
+            stream.reset()
+        self.streams.clear()
+
     def end_test(self):
         """Stop the peers and sockets of the test, and check that the honest
         peers are still served."""
@@ -115,6 +131,7 @@ class Lab:
             peer.stop()
         for sock in self.sockets:
             sock.close()
+        self.end_streams()
         self.peers.clear()
         self.sockets.clear()
         self.honest.check()

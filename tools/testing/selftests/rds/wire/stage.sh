@@ -15,5 +15,5 @@ wire_guest() {
 	shift 2
 	# shellcheck disable=SC2086 # several words
 	tap_from "$where" "the run" "$RDS_TOP/scripts/vm/run" $options \
-		--modules "rds rds_tcp" -- "$WIRE/run" "$@"
+		--modules "rds rds_tcp rds_stream" -- "$WIRE/run" "$@"
 }

@@ -4,6 +4,7 @@ Nothing here opens a socket, and nothing enforces a rule: a frame may be as
 wrong as a test needs it to be."""
 
 import dataclasses
+import enum
 import struct
 
 TCP_PORT = 16385
@@ -27,6 +28,7 @@ EXT_NPATHS = 5
 EXT_GEN_NUM = 6
 EXT_CAP_BITS = 7
 EXT_SPORT_IDX = 8
+EXT_STREAM = 13
 EXT_MEMORY = 14
 EXT_FEATURES = 15
 
@@ -39,11 +41,32 @@ RESPONSE, READ, WRITE, FADD, CSWP, MASKED_FADD, MASKED_CSWP = range(7)
 DONE, REFUSED = 0, 1
 ALL = (1 << 64) - 1
 
+
+class Op(enum.IntEnum):
+    """What a frame of a stream is for."""
+
+    REQUEST = 1
+    RESPONSE = 2
+    RST = 3
+    SHUTDOWN = 4
+    RW = 5
+    CREDIT_UPDATE = 6
+    CREDIT_REQUEST = 7
+    BUSY = 8
+
+
+# Flags of such a frame: the server has sent it; SHUTDOWN: no bytes follow,
+# nothing is read any more
+TO_CLIENT, NO_MORE, NO_READ = 0x01, 0x02, 0x04
+# Reasons in an RST that answers a REQUEST
+NO_STREAMS, NO_LISTENER = 2, 3
+FRAME_COST = 256	# credit that an RW costs beside its bytes
+
 # Bytes behind the type; a type that is not listed here is a bare type byte.
 EXT_SIZE = {
     EXT_VERSION: 4, EXT_RDMA: 4, EXT_RDMA_DEST: 8, EXT_RDMA_BYTES: 8,
     EXT_NPATHS: 2, EXT_GEN_NUM: 4, EXT_CAP_BITS: 4, EXT_SPORT_IDX: 1,
-    EXT_MEMORY: 15, EXT_FEATURES: 5,
+    EXT_STREAM: 15, EXT_MEMORY: 15, EXT_FEATURES: 5,
 }
 EXT_SPACE = 16
 
@@ -82,6 +105,20 @@ def parse_operation(area):
     if area[0] != EXT_MEMORY:
         return None
     return struct.unpack("!BBIII", area[1:15])
+
+
+def stream(op, flags=0, ident=0, consumed=0, credit=0, reason=0):
+    """Return the extension header of a frame of a stream."""
+    return struct.pack("!BBBBIII", EXT_STREAM, op, flags, reason, ident,
+                       consumed, credit)
+
+
+def parse_stream(area):
+    """Return (op, flags, reason, identifier, credit consumed, credit for what
+    is not consumed); None if it is no such frame."""
+    if area[0] != EXT_STREAM:
+        return None
+    return struct.unpack("!BBBIII", area[1:16])
 
 
 def length(size):
