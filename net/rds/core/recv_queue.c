@@ -8,56 +8,18 @@
  * removed, and senders are notified that they may go on.
  *
  * Queued messages that came from a transport with a wire are charged to the
- * memory cgroup of the socket, through the socket's account (sock.c): a packet
- * that arrives is charged to no cgroup. Messages sent on this host are not
- * charged here, because they are already charged to their sender. A cgroup
- * limit is no reason to refuse a message. If the owner of the socket hits the
- * limit, the kernel may make the owner give memory back.
+ * memory cgroup of the socket, through the socket's account (account.c): a
+ * packet that arrives is charged to no cgroup. If the owner of the socket hits
+ * the limit of the cgroup, the kernel may make the owner give memory back.
  *
  * Locks: rs_recv_lock, with bottom halves disabled; congestion map locks nest
  * inside it. References are put outside of it.
  */
+#include "account.h"
 #include "cong_flow.h"
 #include "incoming.h"
 #include "recv_queue.h"
 #include "sysctl.h"
-
-/* Bytes that a socket may keep charged beyond what its queue holds. To charge
- * each message of a few bytes separately would take longer than to deliver it.
- */
-#define RDS_RECV_CHARGE_SLACK	(4 * PAGE_SIZE)
-
-static void rds_recv_charge(struct rds_sock *rs, struct rds_incoming *inc)
-	__must_hold(&rs->rs_recv_lock)
-{
-	struct sock *sk = rs->rs_account;
-	int lacks;
-
-	lockdep_assert_held(&rs->rs_recv_lock);
-	inc->i_charged = false;
-	if (!inc->i_ops->owner)
-		return;
-	lacks = inc->i_truesize - sk->sk_forward_alloc;
-	inc->i_charged = lacks <= 0 ||
-			 __sk_mem_schedule(sk, lacks, SK_MEM_RECV);
-	if (inc->i_charged)
-		sk->sk_forward_alloc -= inc->i_truesize;
-}
-
-static void rds_recv_uncharge(struct rds_sock *rs,
-			      const struct rds_incoming *inc)
-	__must_hold(&rs->rs_recv_lock)
-{
-	struct sock *sk = rs->rs_account;
-
-	lockdep_assert_held(&rs->rs_recv_lock);
-	if (!inc->i_charged)
-		return;
-	sk->sk_forward_alloc += inc->i_truesize;
-	if (sk->sk_forward_alloc > RDS_RECV_CHARGE_SLACK)
-		__sk_mem_reclaim(sk, sk->sk_forward_alloc -
-				     RDS_RECV_CHARGE_SLACK);
-}
 
 /* The queue is full if it holds too many payload bytes. It is also full if its
  * messages hold too much memory, however few payload bytes they have.
@@ -101,7 +63,7 @@ bool rds_recv_add(struct rds_sock *rs, struct rds_incoming *inc)
 	spin_lock(&rs->rs_recv_lock);
 	queued = !rs->rs_closed;
 	if (queued) {
-		rds_recv_charge(rs, inc);
+		rds_account_charge(rs->rs_account, inc);
 		list_add_tail(&inc->i_item, &rs->rs_recv_queue);
 		rs->rs_rcv_bytes += inc->i_len;
 		rs->rs_rcv_held += inc->i_truesize;
@@ -116,7 +78,7 @@ static void rds_recv_unaccount(struct rds_sock *rs, struct rds_incoming *inc)
 	__must_hold(&rs->rs_recv_lock)
 {
 	lockdep_assert_held(&rs->rs_recv_lock);
-	rds_recv_uncharge(rs, inc);
+	rds_account_uncharge(rs->rs_account, inc);
 	rs->rs_rcv_bytes -= inc->i_len;
 	rs->rs_rcv_held -= inc->i_truesize;
 	if (rs->rs_congested && rds_recv_has_drained(rs))
@@ -161,7 +123,7 @@ struct rds_incoming *rds_recv_take(struct rds_sock *rs, bool peek)
 void rds_recv_put_back(struct rds_sock *rs, struct rds_incoming *inc)
 {
 	spin_lock_bh(&rs->rs_recv_lock);
-	rds_recv_charge(rs, inc);
+	rds_account_charge(rs->rs_account, inc);
 	list_add(&inc->i_item, &rs->rs_recv_queue);
 	rs->rs_rcv_bytes += inc->i_len;
 	rs->rs_rcv_held += inc->i_truesize;
@@ -186,7 +148,7 @@ void rds_recv_purge(struct rds_sock *rs)
 	rs->rs_closed = true;
 	list_splice_init(&rs->rs_recv_queue, &gone);
 	list_for_each_entry(inc, &gone, i_item)
-		rds_recv_uncharge(rs, inc);
+		rds_account_uncharge(rs->rs_account, inc);
 	sk_mem_reclaim(rs->rs_account);
 	rds_stat_add(rs->rs_rn, recv_bytes_freed_fromsock, rs->rs_rcv_bytes);
 	rs->rs_rcv_bytes = 0;

@@ -25,6 +25,7 @@
  */
 #include <linux/module.h>
 
+#include "account.h"
 #include "bind.h"
 #include "cong.h"
 #include "cong_flow.h"
@@ -40,31 +41,10 @@
 
 #include <trace/events/rds.h>
 
-/* Memory that unread messages hold, in pages; see recv_queue.c. Each socket has
- * a limit, and memory cgroups have theirs. There is no limit for all sockets
- * together.
- */
-static atomic_long_t rds_memory_allocated;
-static DEFINE_PER_CPU(int, rds_memory_reserve);
-static long rds_memory_limits[] = { LONG_MAX, LONG_MAX, LONG_MAX };
-
 struct proto rds_proto = {
 	.name			= "RDS",
 	.owner			= THIS_MODULE,
 	.obj_size		= sizeof(struct rds_sock),
-};
-
-/* Unread messages are charged to a second socket, the account, which users
- * cannot reach. They are not charged to the user's socket, because
- * SO_RESERVE_MEM lets the user change the charge of that socket, under another
- * lock, and keep a part of it reserved.
- */
-static struct proto rds_account_proto = {
-	.name			= "RDS account",
-	.obj_size		= sizeof(struct sock),
-	.memory_allocated	= &rds_memory_allocated,
-	.per_cpu_fw_alloc	= &rds_memory_reserve,
-	.sysctl_mem		= rds_memory_limits,
 };
 
 static void rds_sock_destruct(struct sock *sk)
@@ -74,7 +54,7 @@ static void rds_sock_destruct(struct sock *sk)
 	WARN_ON_ONCE(!list_empty(&rs->rs_send_queue));
 	WARN_ON_ONCE(!list_empty(&rs->rs_recv_queue));
 	skb_queue_purge(&sk->sk_error_queue);
-	sk_free(rs->rs_account);
+	sock_put(rs->rs_account);
 }
 
 static void rds_sock_init(struct rds_sock *rs, struct rds_net *rn)
@@ -111,16 +91,12 @@ int rds_sock_create(struct net *net, struct socket *sock, int protocol,
 	if (sock->type != SOCK_SEQPACKET || protocol)
 		return -ESOCKTNOSUPPORT;
 
-	/* The account is a kernel socket, so it holds no reference to the
-	 * namespace.
-	 */
-	account = sk_alloc(net, AF_RDS, GFP_KERNEL_ACCOUNT, &rds_account_proto,
-			   1);
+	account = rds_account_alloc(net);
 	if (!account)
 		return -ENOMEM;
 	sk = sk_alloc(net, AF_RDS, GFP_KERNEL, &rds_proto, kern);
 	if (!sk) {
-		sk_free(account);
+		sock_put(account);
 		return -ENOMEM;
 	}
 

@@ -76,7 +76,7 @@ struct rds_sock_cong {
  * @rs_recv_queue: messages received and not yet read
  * @rs_rcv_bytes: bytes of payload of these messages
  * @rs_rcv_held: bytes of memory that these messages hold
- * @rs_account: socket that these messages are charged to; see recv_queue.c
+ * @rs_account: socket that these messages are charged to; see account.c
  * @rs_congested: the bit of the port is set in @rs_map
  * @rs_map_ver: version of @rs_map in which that bit was changed last
  * @rs_closed: no more messages may be queued
