@@ -22,7 +22,7 @@
  * - Send: rds_upper_alloc(), rds_upper_submit(), rds_upper_push(). For each
  *   frame submitted, core calls upper.done() once, unless rds_upper_cancel()
  *   returns true for it.
- * - Receive: upper.deliver().
+ * - Receive: upper.deliver(). Charge what waits to be read: rds_upper_charge().
  * - Receive into memory of a process: rds_upper_pin() before, and
  *   rds_upper_place() when a frame has arrived.
  *
@@ -171,6 +171,9 @@ bool rds_upper_cancel(struct rds_message *msg);
 void rds_upper_reply(struct rds_conn *conn, __be16 sport, __be16 dport,
 		     const u8 *exthdr);
 void rds_upper_incoming_put(struct rds_incoming *inc);
+struct sock *rds_upper_account(struct net *net);
+void rds_upper_charge(struct sock *account, struct rds_incoming *inc);
+void rds_upper_uncharge(struct sock *account, const struct rds_incoming *inc);
 
 /* upper_memory.c */
 struct rds_upper_memory *rds_upper_pin(u64 addr, u32 len);

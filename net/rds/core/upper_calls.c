@@ -16,6 +16,7 @@
 #include <net/rds/frame.h>
 #include <net/sock.h>
 
+#include "account.h"
 #include "conn_get.h"
 #include "incoming.h"
 #include "multipath.h"
@@ -317,3 +318,51 @@ void rds_upper_incoming_put(struct rds_incoming *inc)
 	rds_incoming_put(inc);
 }
 EXPORT_SYMBOL_GPL(rds_upper_incoming_put);
+
+/**
+ * rds_upper_account() - Allocate an account for frames that wait to be read
+ * @net: the namespace; outlives the account
+ *
+ * Frames are charged to the memory cgroup of the calling task. Sockets may
+ * share an account.
+ *
+ * Context: Process context, may sleep.
+ * Return: the account with a reference for the caller, to be put by sock_put();
+ * NULL if there is no memory.
+ */
+struct sock *rds_upper_account(struct net *net)
+{
+	return rds_account_alloc(net);
+}
+EXPORT_SYMBOL_GPL(rds_upper_account);
+
+/**
+ * rds_upper_charge() - Charge a frame to an account
+ * @account: the account; the caller holds a reference until the frame is
+ *	uncharged
+ * @inc: the frame, about to be queued
+ *
+ * Context: Bottom halves are disabled.
+ */
+void rds_upper_charge(struct sock *account, struct rds_incoming *inc)
+{
+	spin_lock(&account->sk_lock.slock);
+	rds_account_charge(account, inc);
+	spin_unlock(&account->sk_lock.slock);
+}
+EXPORT_SYMBOL_GPL(rds_upper_charge);
+
+/**
+ * rds_upper_uncharge() - Undo rds_upper_charge()
+ * @account: the account
+ * @inc: the frame, about to leave the queue
+ *
+ * Context: Bottom halves are disabled.
+ */
+void rds_upper_uncharge(struct sock *account, const struct rds_incoming *inc)
+{
+	spin_lock(&account->sk_lock.slock);
+	rds_account_uncharge(account, inc);
+	spin_unlock(&account->sk_lock.slock);
+}
+EXPORT_SYMBOL_GPL(rds_upper_uncharge);

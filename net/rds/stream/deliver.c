@@ -53,8 +53,7 @@ static int rds_stream_take_bytes(struct rds_stream *st,
 	WRITE_ONCE(rx->rx_cost, rx->rx_cost + cost);
 	if (st->st_flags & RDS_STREAM_F_CLOSED)
 		return 1;
-	list_add_tail(&inc->i_item, &rx->rx_queue);
-	WRITE_ONCE(rx->rx_bytes, rx->rx_bytes + inc->i_len);
+	rds_stream_queue_frame(st, inc);
 	return 0;
 }
 

@@ -240,26 +240,3 @@ void rds_stream_finish(struct rds_stream *st)
 	rds_stream_wake_all(st);
 	sock_put(&st->st_sk);
 }
-
-/**
- * rds_stream_purge() - Free what has arrived and was not read
- * @st: the stream; nothing arrives for it, and no other task reads
- *
- * Context: Any context. No locks of this module but the socket lock.
- */
-void rds_stream_purge(struct rds_stream *st)
-{
-	struct rds_incoming *inc, *next;
-	LIST_HEAD(queue);
-
-	spin_lock_bh(&st->st_lock);
-	list_splice_init(&st->st_rx.rx_queue, &queue);
-	WRITE_ONCE(st->st_rx.rx_bytes, 0);
-	st->st_rx.rx_offset = 0;
-	spin_unlock_bh(&st->st_lock);
-
-	list_for_each_entry_safe(inc, next, &queue, i_item) {
-		list_del(&inc->i_item);
-		rds_upper_incoming_put(inc);
-	}
-}

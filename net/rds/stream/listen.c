@@ -68,6 +68,8 @@ static struct rds_stream *rds_stream_born(struct rds_stream *listener,
 	}
 
 	rds_stream_inherit(st, listener);
+	st->st_account = listener->st_account;
+	sock_hold(st->st_account);
 	if (rds_stream_maps_start(st, st->st_opts[RDS_STREAM_IOMAPS_OPT],
 				  GFP_ATOMIC)) {
 		rds_upper_close(conn);
@@ -261,12 +263,14 @@ static long rds_stream_accept_sleep(struct rds_stream *listener, long timeo)
 
 /**
  * rds_stream_accepted() - Give a stream that was accepted its full credit
- * @st: the stream; the caller holds its socket lock
+ * @st: the stream; the caller holds its socket lock. From here on it is charged
+ *	to the task
  *
  * Context: Process context, may sleep.
  */
 void rds_stream_accepted(struct rds_stream *st)
 {
+	rds_stream_change_account(st, rds_upper_account(sock_net(&st->st_sk)));
 	spin_lock_bh(&st->st_lock);
 	WRITE_ONCE(st->st_flags, st->st_flags & ~RDS_STREAM_F_WAITS);
 	if (st->st_state == RDS_STREAM_OPEN)

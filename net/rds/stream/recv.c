@@ -103,8 +103,7 @@ static bool rds_stream_consume(struct rds_stream *st,
 	WRITE_ONCE(rx->rx_fwd, rx->rx_fwd + len);
 	whole = rx->rx_offset == inc->i_len;
 	if (whole) {
-		list_del(&inc->i_item);
-		rx->rx_offset = 0;
+		rds_stream_unqueue_frame(st, inc);
 		WRITE_ONCE(rx->rx_fwd, rx->rx_fwd + RDS_FRAME_COST);
 	}
 	if (rds_stream_owes_credit(st)) {

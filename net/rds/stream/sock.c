@@ -133,10 +133,20 @@ static const struct proto_ops rds_stream_ops = {
 int rds_stream_create(struct net *net, struct socket *sock, int protocol,
 		      int kern)
 {
+	struct rds_stream *st;
+	struct sock *account;
+
 	if (protocol != RDS_PROTO_INET && protocol != RDS_PROTO_INET6)
 		return -EPROTONOSUPPORT;
-	if (!rds_stream_alloc(net, sock, protocol, kern, GFP_KERNEL))
+	account = rds_upper_account(net);
+	if (!account)
 		return -ENOMEM;
+	st = rds_stream_alloc(net, sock, protocol, kern, GFP_KERNEL);
+	if (!st) {
+		sock_put(account);
+		return -ENOMEM;
+	}
+	st->st_account = account;
 	sock->state = SS_UNCONNECTED;
 	sock->ops = &rds_stream_ops;
 	return 0;

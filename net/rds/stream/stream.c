@@ -28,6 +28,8 @@ static void rds_stream_destruct(struct sock *sk)
 	skb_queue_purge(&sk->sk_error_queue);
 	if (st->st_conn)
 		rds_upper_close(st->st_conn);
+	if (st->st_account)
+		sock_put(st->st_account);
 }
 
 static void rds_stream_init(struct rds_stream *st)
@@ -53,7 +55,8 @@ static void rds_stream_init(struct rds_stream *st)
  * @gfp: allocation flags
  *
  * Context: Any context that @gfp permits.
- * Return: an idle stream with one reference; NULL if there is no memory.
+ * Return: an idle stream with one reference and no account yet; NULL if there
+ * is no memory.
  */
 struct rds_stream *rds_stream_alloc(struct net *net, struct socket *sock,
 				    int protocol, int kern, gfp_t gfp)

@@ -23,10 +23,11 @@
  * - rds_stream_table_lock, and cp_lock of core.
  *
  * Files: state.c has the states, name.c the names, table.c and bind.c the
- * tables, timer.c the timers, frame.c what is sent, maps.c direct placement,
- * end.c how a stream ends, wait.c and ready.h what a system call waits for,
- * stream.c the object. connect.c, listen.c, deliver.c and event.c have what
- * happens to a stream; the rest has the system calls.
+ * tables, timer.c the timers, frame.c what is sent, queue.c what waits to be
+ * read, maps.c direct placement, end.c how a stream ends, wait.c and ready.h
+ * what a system call waits for, stream.c the object. connect.c, listen.c,
+ * deliver.c and event.c have what happens to a stream; the rest has the system
+ * calls.
  */
 #ifndef _RDS_STREAM_STREAM_H
 #define _RDS_STREAM_STREAM_H
@@ -78,6 +79,8 @@
  * @st_tx: the sending half
  * @st_rx: the receiving half
  * @st_maps: direct placement
+ * @st_account: what the frames in its queue are charged to; a stream that waits
+ *	for accept() shares that of its listener
  * @st_due: when each timer is due, in jiffies
  * @st_armed: bits of enum rds_stream_timer: timers that run
  * @st_again: how often the server was asked again
@@ -106,6 +109,7 @@ struct rds_stream {
 	struct rds_stream_tx	st_tx;
 	struct rds_stream_rx	st_rx;
 	struct rds_stream_maps	st_maps;
+	struct sock		*st_account;
 	unsigned long		st_due[RDS_STREAM_TIMERS];
 	unsigned long		st_armed;
 	u8			st_again;
@@ -183,12 +187,17 @@ void rds_stream_tell_reset(const struct rds_stream *st);
 void rds_stream_start_counting(struct rds_stream *st);
 bool rds_stream_uncount(struct rds_stream *st, struct rds_message *msg);
 
+/* queue.c */
+void rds_stream_queue_frame(struct rds_stream *st, struct rds_incoming *inc);
+void rds_stream_unqueue_frame(struct rds_stream *st, struct rds_incoming *inc);
+void rds_stream_purge(struct rds_stream *st);
+void rds_stream_change_account(struct rds_stream *st, struct sock *account);
+
 /* end.c */
 void rds_stream_set_state(struct rds_stream *st, enum rds_stream_event event);
 void rds_stream_end(struct rds_stream *st, int err, int refused, bool tell);
 void rds_stream_fail_connect(struct rds_stream *st, int err);
 void rds_stream_finish(struct rds_stream *st);
-void rds_stream_purge(struct rds_stream *st);
 void rds_stream_write_space(struct sock *sk);
 void rds_stream_wake_all(struct rds_stream *st);
 bool rds_stream_is_over(const struct rds_stream *st);
