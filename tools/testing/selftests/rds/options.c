@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Socket options at level SOL_RDS, and levels that RDS does not support */
+#include "cgroup.h"
 #include "pair.h"
 #include "solo.h"
 
-#include <fcntl.h>
 #include <netinet/tcp.h>
-#include <sys/stat.h>
 
 #ifndef SO_RESERVE_MEM
 #define SO_RESERVE_MEM 73
@@ -289,19 +288,7 @@ TEST_F(solo, zerocopy_can_be_enabled)
 	EXPECT_EQ(0, rds_get(self->fd, SOL_SOCKET, SO_ZEROCOPY));
 }
 
-#define GROUP "/sys/fs/cgroup/rds-options"
-
-/* Write @text to a file below /sys/fs/cgroup. */
-static int group_write(const char *file, const char *text)
-{
-	int fd = open(file, O_WRONLY | O_CLOEXEC);
-	int ret = 0;
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
-}
+#define GROUP CGROUP_ROOT "/rds-options"
 
 /*
  * Reserved memory would stay charged to the cgroup of the socket. It would also
@@ -311,10 +298,7 @@ TEST_F(solo, memory_cannot_be_reserved)
 {
 	int fd, value = 1 << 20;
 
-	ASSERT_EQ(0, group_write("/sys/fs/cgroup/cgroup.subtree_control",
-				 "+memory"));
-	ASSERT_TRUE(!mkdir(GROUP, 0755) || errno == EEXIST);
-	ASSERT_EQ(0, group_write(GROUP "/cgroup.procs", "0"));
+	ASSERT_EQ(0, cgroup_enter(GROUP));
 	fd = rds_socket();
 	EXPECT_EQ(-EOPNOTSUPP, ERR(setsockopt(fd, SOL_SOCKET, SO_RESERVE_MEM,
 					      &value, sizeof(value))));
@@ -324,7 +308,7 @@ TEST_F(solo, memory_cannot_be_reserved)
 	EXPECT_EQ(-ENOPROTOOPT, ERR(setsockopt(fd, SOL_SOCKET, 9999, &value,
 					       sizeof(value))));
 	close(fd);
-	ASSERT_EQ(0, group_write("/sys/fs/cgroup/cgroup.procs", "0"));
+	ASSERT_EQ(0, cgroup_leave());
 	EXPECT_EQ(0, rmdir(GROUP));
 }
 
