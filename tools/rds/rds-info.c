@@ -271,7 +271,7 @@ static void format_reason(char *text, size_t size, uint64_t reason)
 		"unreachable", "local-abort", "connect-failed", "yield",
 		"raced", "peer-restarted", "tuned", "protocol", "oversized",
 		"idle", "unregister", "net-exit", "no-memory",
-		"refused",
+		"refused", "silent",
 	};
 
 	format_word(text, size, reason, words,

@@ -40,6 +40,8 @@ struct rds_transport;
  * @RDS_DROP_NET_EXIT: the network namespace is going away
  * @RDS_DROP_NO_MEMORY: there is no memory for a request of the peer
  * @RDS_DROP_REFUSED: no RDS listens at the address of the peer
+ * @RDS_DROP_SILENT: no data has arrived on a connection that this end has
+ *	dialed; see gate.c
  */
 enum rds_drop_reason {
 	RDS_DROP_NONE,
@@ -61,6 +63,7 @@ enum rds_drop_reason {
 	RDS_DROP_NET_EXIT,
 	RDS_DROP_NO_MEMORY,
 	RDS_DROP_REFUSED,
+	RDS_DROP_SILENT,
 };
 
 /**

@@ -29,7 +29,8 @@
 	EM(RDS_DROP_UNREGISTER,		"unregister")		\
 	EM(RDS_DROP_NET_EXIT,		"net-exit")		\
 	EM(RDS_DROP_NO_MEMORY,		"no-memory")		\
-	EMe(RDS_DROP_REFUSED,		"refused")
+	EM(RDS_DROP_REFUSED,		"refused")		\
+	EMe(RDS_DROP_SILENT,		"silent")
 
 #define RDS_MSG_FATES						\
 	EM(RDS_MSG_CANCELED,		"canceled")		\

@@ -174,7 +174,7 @@ void rds_gate_expire(struct rds_cpath *cp)
 		return;
 	if (cp->cp_gate.pg_unheard < RDS_GATE_MAX_DOUBLINGS)
 		WRITE_ONCE(cp->cp_gate.pg_unheard, cp->cp_gate.pg_unheard + 1);
-	rds_path_drop(&cp->cp_pub, RDS_DROP_TIMEOUT);
+	rds_path_drop(&cp->cp_pub, RDS_DROP_SILENT);
 }
 
 /* Return in how many jiffies time alone opens the gate; LONG_MAX if never. */

@@ -164,7 +164,9 @@ void rds_upper_event(struct rds_conn *conn, enum rds_upper_event event,
  *
  * Only path 0 shows whether the peer can be reached. Attempts end for many
  * reasons, as two ends that dial agree on one connection; only some of these
- * show that no RDS can be reached.
+ * show that no RDS can be reached. A connection that was dropped because it was
+ * silent is none of them: the peer may be slow, and the next connection gives
+ * it more time.
  *
  * Context: Process context, the path's work item.
  */

@@ -4,6 +4,9 @@
  * messages. Time alone opens no gate unless a test permits it
  * (rig_init_paths()).
  */
+#include <net/rds/upper.h>
+
+#include "../core/conn.h"
 #include "rig_peer.h"
 
 static const struct rig_peer ours = { RIG_OURS, 1, 77, 5 };
@@ -107,7 +110,7 @@ static void silent_peer_is_redialed(struct kunit *test)
 	rig_await(test, FAKE_SENT, 2);
 	fake_settle(rig_fake(test));
 	rig_expect_said(test, 0, "M 1p M 1pr");
-	KUNIT_EXPECT_EQ(test, cp->cp_dial.pd_drop_reason, RDS_DROP_TIMEOUT);
+	KUNIT_EXPECT_EQ(test, cp->cp_dial.pd_drop_reason, RDS_DROP_SILENT);
 
 	/* Each silent connection gives the peer more time, until data comes. */
 	KUNIT_EXPECT_EQ(test, cp->cp_gate.pg_unheard, 1);
@@ -118,6 +121,37 @@ static void silent_peer_is_redialed(struct kunit *test)
 	rig_probe(test, 0, 1, &old);
 	KUNIT_EXPECT_EQ(test, cp->cp_gate.pg_unheard, 0);
 	KUNIT_EXPECT_NOT_NULL(test, strstr(rig_said(test, 0), "2"));
+}
+
+static atomic_t failures;
+
+static void count_failures(struct rds_conn *conn, enum rds_upper_event event,
+			   int err)
+{
+	if (event == RDS_UPPER_FAILED)
+		atomic_inc(&failures);
+}
+
+static const struct rds_upper counting = { .event = count_failures };
+
+/* The peer of a silent connection may only be slow, so connect() on a stream
+ * waits for it. It does not wait for a peer that does not answer at all.
+ */
+static void silence_is_no_failure(struct kunit *test)
+{
+	up_and_waiting(test);
+	KUNIT_ASSERT_EQ(test, rds_upper_register(&counting), 0);
+	atomic_set(&failures, 0);
+	WRITE_ONCE(rig_nth_cpath(test, 0)->cp_conn->c_upper, true);
+	time_passes(test);
+	rig_await(test, FAKE_MAPPED, 2);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, atomic_read(&failures), 0);
+	rds_path_drop(rig_path(test), RDS_DROP_TIMEOUT);
+	rig_await(test, FAKE_MAPPED, 3);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, atomic_read(&failures), 1);
+	rds_upper_unregister(&counting);
 }
 
 /* The same happens when real time passes. */
@@ -311,6 +345,7 @@ static struct kunit_case gate_cases[] = {
 	KUNIT_CASE(dialer_waits_for_data),
 	KUNIT_CASE(open_gate_stays_open),
 	KUNIT_CASE(silent_peer_is_redialed),
+	KUNIT_CASE(silence_is_no_failure),
 	KUNIT_CASE(silence_has_an_end),
 	KUNIT_CASE(acceptor_does_not_wait),
 	KUNIT_CASE(ours_repeats_handshake),
