@@ -288,8 +288,9 @@ static void test_plain_receive(void)
 
 static void test_busy(size_t i)
 {
+	/* Much longer than polling_time: a busy host may stop this one then. */
 	memset(&count, 0, sizeof(count));
-	ways[i].wait(60);
+	ways[i].wait(500);
 	ok(count.looks > 10, "polling_time: %s looks often", ways[i].name);
 	ok(count.calls == count.looks + 1 && count.longest > 20,
 	   "polling_time: %s sleeps then", ways[i].name);
