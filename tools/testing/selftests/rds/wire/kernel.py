@@ -29,6 +29,10 @@ GET_MR = 2
 FREE_MR = 3
 RECVERR = 5
 STREAM_REFUSED = 20
+STREAM_IOMAP_SIZE = 21
+CMSG_STREAM_WRITE = 20
+SIOCRDSIOMAP = 0x89e2
+SIOCRDSIOUNMAP = 0x89e3
 
 CMSG_RDMA_ARGS = 1
 CMSG_RDMA_MAP = 3
@@ -454,6 +458,34 @@ class StreamSocket:
         sent = libc.send(self.sock.fileno(), data, len(data),
                          socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
         return sent if sent >= 0 else -ctypes.get_errno()
+
+    def allow_mappings(self, number):
+        """Say how many mappings the peer may make."""
+        self.sock.setsockopt(SOL_RDS, STREAM_IOMAP_SIZE, number)
+
+    def change_mapping(self, request, memory, offset):
+        """Return the offset, or the negative errno."""
+        args = ctypes.create_string_buffer(struct.pack(
+            "QQqII", memory.address, memory.size, offset, mmap.PROT_WRITE, 0),
+            32)
+        if libc.ioctl(self.sock.fileno(), request, args):
+            return -ctypes.get_errno()
+        return struct.unpack("q", args.raw[16:24])[0]
+
+    def map(self, memory, offset=-1):
+        return self.change_mapping(SIOCRDSIOMAP, memory, offset)
+
+    def unmap(self, memory):
+        return self.change_mapping(SIOCRDSIOUNMAP, memory, 0)
+
+    def put(self, data, offset):
+        """Write to the peer's mappings; return how many bytes were sent, or
+        the negative errno."""
+        control = SOL_RDS, CMSG_STREAM_WRITE, struct.pack("Q", offset)
+        try:
+            return self.sock.sendmsg([data], [control], socket.MSG_NOSIGNAL)
+        except OSError as error:
+            return -error.errno
 
     def unacked(self):
         """Return the number of bytes that the peer has not acknowledged."""

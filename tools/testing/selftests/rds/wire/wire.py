@@ -53,6 +53,8 @@ class Op(enum.IntEnum):
     CREDIT_UPDATE = 6
     CREDIT_REQUEST = 7
     BUSY = 8
+    MAP = 9
+    PUT = 10
 
 
 # Flags of such a frame: the server has sent it; SHUTDOWN: no bytes follow,
@@ -111,6 +113,11 @@ def stream(op, flags=0, ident=0, consumed=0, credit=0, reason=0):
     """Return the extension header of a frame of a stream."""
     return struct.pack("!BBBBIII", EXT_STREAM, op, flags, reason, ident,
                        consumed, credit)
+
+
+def mapping(offset, size, key):
+    """Return the payload of a MAP."""
+    return struct.pack("!QII", offset, size, key)
 
 
 def parse_stream(area):
