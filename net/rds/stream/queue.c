@@ -25,7 +25,8 @@ void rds_stream_queue_frame(struct rds_stream *st, struct rds_incoming *inc)
 	lockdep_assert_held(&st->st_lock);
 	rds_upper_charge(st->st_account, inc);
 	list_add_tail(&inc->i_item, &rx->rx_queue);
-	WRITE_ONCE(rx->rx_bytes, rx->rx_bytes + inc->i_len);
+	/* Pairs with the acquire in rds_stream_first(). */
+	smp_store_release(&rx->rx_bytes, rx->rx_bytes + inc->i_len);
 }
 
 /**

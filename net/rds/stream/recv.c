@@ -3,7 +3,8 @@
  * recvmsg() on streams.
  *
  * Only holders of the socket lock take frames off the queue, and deliveries add
- * to its end. So a reader copies from the first frame without st_lock.
+ * to its end. So a reader finds the first frame, and copies from it, without
+ * st_lock.
  *
  * What was read is credit for the peer again. The peer is told when it has used
  * up a quarter of what it was given, not for each read; any frame in the other
@@ -56,15 +57,15 @@ static int rds_stream_wait_read(struct rds_stream *st, size_t bytes,
 	return rds_stream_wait(st, rds_stream_may_read, bytes, timeo, -EAGAIN);
 }
 
+/* While there are bytes, a delivery leaves the head of the queue alone. */
 static struct rds_incoming *rds_stream_first(struct rds_stream *st)
 {
-	struct rds_incoming *inc;
+	struct rds_stream_rx *rx = &st->st_rx;
 
-	spin_lock_bh(&st->st_lock);
-	inc = list_first_entry_or_null(&st->st_rx.rx_queue,
-				       struct rds_incoming, i_item);
-	spin_unlock_bh(&st->st_lock);
-	return inc;
+	/* Pairs with the release in rds_stream_queue_frame(). */
+	if (!smp_load_acquire(&rx->rx_bytes))
+		return NULL;
+	return list_first_entry(&rx->rx_queue, struct rds_incoming, i_item);
 }
 
 static struct rds_incoming *rds_stream_following(struct rds_stream *st,
