@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Messages over a TCP connection, each preceded by its length in 8 bytes */
+/* Messages over a stream, each preceded by its length in 8 bytes */
 #include <endian.h>
 #include <errno.h>
 #include <unistd.h>
@@ -7,13 +7,18 @@
 #include <sys/uio.h>
 
 #include "bench/framed.h"
+#include "sock.h"
 
-static int framed_socket(const union addr *local)
+/* Return a bound socket of family @domain. Streams of RDS have a protocol for
+ * each family of names.
+ */
+static int framed_socket(int domain, const union addr *local)
 {
+	int protocol = domain == AF_RDS && local->sa.sa_family == AF_INET6;
 	int one = 1;
 	int fd;
 
-	fd = socket(local->sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fd = socket(domain, SOCK_STREAM | SOCK_CLOEXEC, protocol);
 	if (fd < 0)
 		return -1;
 	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) ||
@@ -22,9 +27,10 @@ static int framed_socket(const union addr *local)
 	return fd;
 }
 
-static int framed_listen(const union addr *local, char name[LINK_NAME_SIZE])
+static int framed_listen(int domain, const union addr *local,
+			 char name[LINK_NAME_SIZE])
 {
-	int fd = framed_socket(local);
+	int fd = framed_socket(domain, local);
 
 	if (fd < 0)
 		return -1;
@@ -33,7 +39,7 @@ static int framed_listen(const union addr *local, char name[LINK_NAME_SIZE])
 	return fd;
 }
 
-static int framed_dial(const union addr *local, const char *peer,
+static int framed_dial(int domain, const union addr *local, const char *peer,
 		       char name[LINK_NAME_SIZE])
 {
 	union addr addr;
@@ -43,12 +49,47 @@ static int framed_dial(const union addr *local, const char *peer,
 		errno = EINVAL;
 		return -1;
 	}
-	fd = framed_socket(local);
+	fd = framed_socket(domain, local);
 	if (fd < 0)
 		return -1;
 	if (connect(fd, &addr.sa, addr_len(&addr)) || link_name(fd, name))
 		return link_close(fd);
 	return fd;
+}
+
+static int tcp_listen(const union addr *local, char name[LINK_NAME_SIZE])
+{
+	return framed_listen(local->sa.sa_family, local, name);
+}
+
+static int tcp_dial(const union addr *local, const char *peer,
+		    char name[LINK_NAME_SIZE])
+{
+	return framed_dial(local->sa.sa_family, local, peer, name);
+}
+
+static int rds_listen(const union addr *local, char name[LINK_NAME_SIZE])
+{
+	return framed_listen(AF_RDS, local, name);
+}
+
+static int rds_dial(const union addr *local, const char *peer,
+		    char name[LINK_NAME_SIZE])
+{
+	return framed_dial(AF_RDS, local, peer, name);
+}
+
+static int unix_listen(const union addr *local, char name[LINK_NAME_SIZE])
+{
+	(void)local;
+	return link_unix_listen(SOCK_STREAM, name);
+}
+
+static int unix_dial(const union addr *local, const char *peer,
+		     char name[LINK_NAME_SIZE])
+{
+	(void)local;
+	return link_unix_dial(SOCK_STREAM, peer, name);
 }
 
 /* The accepted socket inherits the options of the listener. */
@@ -103,10 +144,28 @@ static ssize_t framed_receive(int fd, void *bytes, size_t room)
 	return all_or_interrupted(recv(fd, bytes, size, MSG_WAITALL), size);
 }
 
-const struct link_family framed_family = {
+const struct link_family framed_tcp_family = {
 	.name = "tcp",
-	.listen = framed_listen,
-	.dial = framed_dial,
+	.listen = tcp_listen,
+	.dial = tcp_dial,
+	.answer = framed_answer,
+	.send = framed_send,
+	.receive = framed_receive,
+};
+
+const struct link_family framed_rds_family = {
+	.name = "stream",
+	.listen = rds_listen,
+	.dial = rds_dial,
+	.answer = framed_answer,
+	.send = framed_send,
+	.receive = framed_receive,
+};
+
+const struct link_family framed_unix_family = {
+	.name = "unix",
+	.listen = unix_listen,
+	.dial = unix_dial,
 	.answer = framed_answer,
 	.send = framed_send,
 	.receive = framed_receive,

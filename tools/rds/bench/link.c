@@ -106,16 +106,15 @@ static int rds_dial(const union addr *local, const char *peer,
 	return fd < 0 ? -1 : rds_answer(fd, peer);
 }
 
-/* AF_UNIX SEQPACKET: the kernel chooses an abstract name, in hex. */
+/* AF_UNIX: the kernel chooses an abstract name, in hex. */
 
-static int unix_listen(const union addr *local, char name[LINK_NAME_SIZE])
+int link_unix_listen(int type, char name[LINK_NAME_SIZE])
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	socklen_t len = sizeof(addr);
 	int fd;
 
-	(void)local;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -1;
 	/* Given only a family, the kernel picks a free abstract name. */
@@ -127,15 +126,13 @@ static int unix_listen(const union addr *local, char name[LINK_NAME_SIZE])
 	return fd;
 }
 
-static int unix_dial(const union addr *local, const char *peer,
-		     char name[LINK_NAME_SIZE])
+int link_unix_dial(int type, const char *peer, char name[LINK_NAME_SIZE])
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	socklen_t len = strlen(peer);
 	int fd;
 
-	(void)local;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -1;
 	memcpy(addr.sun_path + 1, peer, len);
@@ -144,6 +141,19 @@ static int unix_dial(const union addr *local, const char *peer,
 		return link_close(fd);
 	snprintf(name, LINK_NAME_SIZE, "-");
 	return fd;
+}
+
+static int unix_listen(const union addr *local, char name[LINK_NAME_SIZE])
+{
+	(void)local;
+	return link_unix_listen(SOCK_SEQPACKET, name);
+}
+
+static int unix_dial(const union addr *local, const char *peer,
+		     char name[LINK_NAME_SIZE])
+{
+	(void)local;
+	return link_unix_dial(SOCK_SEQPACKET, peer, name);
 }
 
 static int unix_answer(int fd, const char *peer)
@@ -174,7 +184,9 @@ static const struct link_family unix_family = {
 static const struct link_family *const families[] = {
 	&rds_link_family,
 	&unix_family,
-	&framed_family,
+	&framed_tcp_family,
+	&framed_rds_family,
+	&framed_unix_family,
 };
 
 const struct link_family *link_find(const char *name)

@@ -47,6 +47,10 @@ int link_set_buffers(int fd, uint32_t bytes);
 bool link_parse(const char *name, union addr *addr);
 int link_name(int fd, char name[LINK_NAME_SIZE]);
 
+/* For families of AF_UNIX sockets of a @type */
+int link_unix_listen(int type, char name[LINK_NAME_SIZE]);
+int link_unix_dial(int type, const char *peer, char name[LINK_NAME_SIZE]);
+
 /* Close @fd and return -1. errno does not change. */
 int link_close(int fd);
 
