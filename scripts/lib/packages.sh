@@ -141,3 +141,22 @@ suite_unpack() {
 	done
 	rm -rf "$dir/debs" "$dir/root/usr/share/doc" "$dir/root/usr/share/bug"
 }
+
+# fetch_servers SUITE PACKAGE...: fetch the programs of these packages, and do
+# not install them.
+fetch_servers() {
+	local suite=$1 dir=$RDS_CACHE/programs
+
+	shift
+	if grep -qsxF "# $*" "$dir/manifest"; then
+		say "servers: $*, cached"
+		return
+	fi
+	say "servers: fetching $* (a few seconds)"
+	rm -rf "$dir" "$dir.new"
+	suite_update "$suite" || return 1
+	suite_unpack "$suite" "$dir.new" "$@" || return 1
+	echo "# $*" >>"$dir.new/manifest.part"
+	mv "$dir.new/manifest.part" "$dir.new/manifest"
+	mv "$dir.new" "$dir"
+}

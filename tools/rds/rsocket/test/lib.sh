@@ -190,6 +190,34 @@ rds_run() {
 	"$HERE/run-rds" "$@"
 }
 
+# serve COMMAND...: start a server on HOST. Its process here is SERVER. On a busy
+# host a minute may pass until its client has started.
+serve() {
+	"${FAR[@]}" timeout -k 5 600 env "$@" >"$SCRATCH/server" 2>&1 &
+	SERVER=$!
+}
+
+# ready [KIND]: wait until the server has PORT: for streams, or for KIND of
+# Internet sockets.
+ready() {
+	local kind=stream
+
+	[ -z "$SHIM" ] || kind=tcp
+	"${FAR[@]}" "$HERE/ready" "${1:-$kind}" "$PORT" && return 0
+	cat "$SCRATCH/server"
+	return 1
+}
+
+# The shell reports that the server was killed.
+stop_server() {
+	kill "$SERVER"
+	wait "$SERVER" 2>"$SCRATCH/kill"
+}
+
+has() {
+	command -v "$1" >"$SCRATCH/where"
+}
+
 # settings: none. setting NAME VALUE: one more.
 settings() {
 	rm -f "$RDS_RSOCKET_DIR"/*
