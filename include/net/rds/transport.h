@@ -22,6 +22,7 @@
 #ifndef _NET_RDS_TRANSPORT_H
 #define _NET_RDS_TRANSPORT_H
 
+#include <net/rds/info.h>
 #include <net/rds/message.h>
 #include <net/rds/path.h>
 #include <net/rds/rdma.h>
@@ -234,40 +235,6 @@ struct rds_data_ops {
 	 * path may be in any state.
 	 */
 	void (*rx_resume)(struct rds_path *path);
-};
-
-/* Most counters that a transport may have: their sums are on the stack */
-#define RDS_TRANS_STATS_MAX		48
-
-/**
- * struct rds_info_ops - counters, and lists for user space
- */
-struct rds_info_ops {
-	/** @nr_stats: number of counters, at most RDS_TRANS_STATS_MAX */
-	unsigned int nr_stats;
-
-	/** @stat_names: their names, in the order of RDS_INFO_COUNTERS */
-	const char * const *stat_names;
-
-	/**
-	 * @stats: Required if @nr_stats. Sum up the counters of a namespace.
-	 * @sums has room for @nr_stats values.
-	 *
-	 * Context: Process context. No locks.
-	 */
-	void (*stats)(struct net *net, u64 *sums);
-
-	/**
-	 * @record: Optional. Describe a path: fill in @record, a zeroed record
-	 * of the RDS_INFO list @opt. The structure of that list fixes its size.
-	 *
-	 * Context: Process context, may sleep. The namespace's connection mutex
-	 * is held. May run concurrently with any other op of the path except
-	 * path_alloc() and path_free().
-	 * Return: true if the list belongs to this transport and contains the
-	 * path.
-	 */
-	bool (*record)(struct rds_path *path, int opt, void *record);
 };
 
 /**

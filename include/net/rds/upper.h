@@ -33,6 +33,7 @@
 #define _NET_RDS_UPPER_H
 
 #include <linux/uidgid.h>
+#include <net/rds/info.h>
 #include <net/rds/message.h>
 
 struct module;
@@ -142,6 +143,9 @@ struct rds_upper {
 	 */
 	void (*event)(struct rds_conn *conn, enum rds_upper_event event,
 		      int err);
+
+	/** @info: Optional. Counters; of &rds_info_ops the first three. */
+	const struct rds_info_ops *info;
 };
 
 /* Each is documented where it is defined, in the file of net/rds/core that is

@@ -13,6 +13,7 @@
  * connections return as many records as fit even so.
  */
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <net/ipv6.h>
@@ -22,6 +23,7 @@
 #include "send.h"
 #include "sock_ops.h"
 #include "transport.h"
+#include "upper.h"
 
 /* How many times to write a list that keeps growing */
 #define RDS_INFO_TRIES		8
@@ -42,21 +44,39 @@ static void rds_info_counter(const char *name, u64 value,
 	rds_info_add(iter, &record, sizeof(record));
 }
 
+static void rds_info_counters_of(struct rds_net *rn,
+				 const struct rds_info_ops *info,
+				 struct rds_info_iter *iter)
+{
+	u64 sums[RDS_TRANS_STATS_MAX] = {};
+	unsigned int i;
+
+	if (!info || !info->nr_stats)
+		return;
+	info->stats(rn->rn_net, sums);
+	for (i = 0; i < info->nr_stats; i++)
+		rds_info_counter(info->stat_names[i], sums[i], iter);
+}
+
 static void rds_info_transport_counters(struct rds_net *rn, unsigned int type,
 					struct rds_info_iter *iter)
 {
 	const struct rds_transport *trans = rds_transport_get(type);
-	u64 sums[RDS_TRANS_STATS_MAX] = {};
-	unsigned int i, n;
 
-	if (trans && trans->info && trans->info->nr_stats) {
-		n = trans->info->nr_stats;
-		trans->info->stats(rn->rn_net, sums);
-		for (i = 0; i < n; i++)
-			rds_info_counter(trans->info->stat_names[i], sums[i],
-					 iter);
-	}
+	if (trans)
+		rds_info_counters_of(rn, trans->info, iter);
 	rds_transport_put(trans);
+}
+
+static void rds_info_upper_counters(struct rds_net *rn,
+				    struct rds_info_iter *iter)
+{
+	const struct rds_upper *upper = rds_upper_get();
+
+	if (!upper)
+		return;
+	rds_info_counters_of(rn, upper->info, iter);
+	module_put(upper->owner);
 }
 
 static void rds_info_counters(struct rds_net *rn,
@@ -71,6 +91,7 @@ static void rds_info_counters(struct rds_net *rn,
 		rds_info_counter(rds_stat_name(i), sums[i], iter);
 	for (i = 0; i < RDS_TRANS_SLOTS; i++)
 		rds_info_transport_counters(rn, i, iter);
+	rds_info_upper_counters(rn, iter);
 }
 
 static void rds_info_path(struct rds_cpath *cp, struct rds_info_iter *iter)

@@ -57,6 +57,25 @@ void rds_upper_unregister(const struct rds_upper *upper)
 EXPORT_SYMBOL_GPL(rds_upper_unregister);
 
 /**
+ * rds_upper_get() - Get the user of connections
+ *
+ * Context: Any context.
+ * Return: the user, whose module is pinned: the caller puts it; NULL if there
+ * is no user.
+ */
+const struct rds_upper *rds_upper_get(void)
+{
+	const struct rds_upper *upper;
+
+	rcu_read_lock();
+	upper = rcu_dereference(rds_upper_slot);
+	if (upper && !try_module_get(upper->owner))
+		upper = NULL;
+	rcu_read_unlock();
+	return upper;
+}
+
+/**
  * rds_upper_create() - Create a socket of the user above core
  * @net: the namespace
  * @sock: the socket being created, of type SOCK_STREAM
@@ -70,14 +89,9 @@ EXPORT_SYMBOL_GPL(rds_upper_unregister);
 int rds_upper_create(struct net *net, struct socket *sock, int protocol,
 		     int kern)
 {
-	const struct rds_upper *upper;
+	const struct rds_upper *upper = rds_upper_get();
 	int ret;
 
-	rcu_read_lock();
-	upper = rcu_dereference(rds_upper_slot);
-	if (upper && !try_module_get(upper->owner))
-		upper = NULL;
-	rcu_read_unlock();
 	if (!upper)
 		return -ESOCKTNOSUPPORT;
 

@@ -7,13 +7,10 @@
  * or, with time 0, reset the stream. If bytes were not read, close() resets the
  * stream, so that the peer learns of it, as TCP does.
  *
- * The number of streams without a socket is limited for each namespace; beyond
- * the limit, close() resets.
+ * The number of streams without a socket is limited for each namespace, by
+ * net.rds.stream.closed_max; beyond the limit, close() resets.
  */
 #include "stream.h"
-
-/* Streams of a namespace whose socket is closed */
-#define RDS_STREAM_MAX_CLOSED	8192
 
 /* This end writes no more: say so behind the last bytes. */
 static void rds_stream_stop_writing(struct rds_stream *st)
@@ -143,10 +140,15 @@ static bool rds_stream_must_reset(struct rds_stream *st)
 	struct rds_stream_net *sn = rds_stream_net(sock_net(&st->st_sk));
 	struct sock *sk = &st->st_sk;
 
-	return st->st_state != RDS_STREAM_OPEN ||
-	       READ_ONCE(st->st_rx.rx_bytes) ||
-	       (sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime) ||
-	       atomic_read(&sn->sn_closed) >= RDS_STREAM_MAX_CLOSED;
+	if (st->st_state != RDS_STREAM_OPEN ||
+	    READ_ONCE(st->st_rx.rx_bytes) ||
+	    (sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime))
+		return true;
+	if (atomic_read(&sn->sn_closed) <
+	    READ_ONCE(sn->sn_sysctl.closed_max))
+		return false;
+	rds_stream_stat_inc(sn, stream_closed_limited);
+	return true;
 }
 
 /* From here on the stream only delivers what was written. */
@@ -157,6 +159,7 @@ static void rds_stream_let_go(struct rds_stream *st)
 	spin_lock_bh(&st->st_lock);
 	if (st->st_state == RDS_STREAM_OPEN) {
 		atomic_inc(&sn->sn_closed);
+		st->st_tx.tx_closed = jiffies;
 		WRITE_ONCE(st->st_flags, st->st_flags | RDS_STREAM_F_CLOSED |
 			   RDS_STREAM_F_WR_SHUT | RDS_STREAM_F_RD_SHUT);
 		/* What else is owed is of no use any more. */

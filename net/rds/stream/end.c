@@ -9,7 +9,8 @@
  * connection is given back when the object is freed.
  *
  * A stream whose socket is closed ends when the peer has all that was written,
- * or when nothing has been acknowledged for RDS_STREAM_T_CLOSE.
+ * when nothing has been acknowledged for net.rds.stream.close_stall_ms, or
+ * after close_max_ms.
  */
 #include <linux/poll.h>
 #include <linux/rds.h>

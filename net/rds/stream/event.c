@@ -9,11 +9,6 @@
 #include "ready.h"
 #include "stream.h"
 
-/* Streams whose socket is closed and that get nothing acknowledged for this
- * long are given up, in jiffies
- */
-#define RDS_STREAM_CLOSE_TIMEOUT	(60 * HZ)
-
 /* First interval at which a writer without credit asks for it, in jiffies, and
  * how often the interval doubles
  */
@@ -153,24 +148,50 @@ static bool rds_stream_keep(struct rds_stream *st)
 }
 
 /* Check whether core has had frames for too long without finishing any. */
-static bool rds_stream_is_stuck(struct rds_stream *st,
-				enum rds_stream_timer which,
-				unsigned long timeout)
+static bool rds_stream_is_stuck(struct rds_stream *st)
 	__must_hold(&st->st_lock)
 {
-	const struct rds_stream_tx *tx = &st->st_tx;
-	unsigned long end = tx->tx_since + timeout;
+	unsigned long end = st->st_tx.tx_since + rds_stream_user_timeout(st);
 
 	lockdep_assert_held(&st->st_lock);
-	if (list_empty(&tx->tx_frames)) {
-		/* The SHUTDOWN may still be owed. */
-		if (which == RDS_STREAM_T_CLOSE)
-			rds_stream_arm(st, which, HZ);
+	if (list_empty(&st->st_tx.tx_frames))
 		return false;
-	}
 	if (time_after_eq(jiffies, end))
 		return true;
-	rds_stream_arm(st, which, end - jiffies);
+	rds_stream_arm(st, RDS_STREAM_T_USER, end - jiffies);
+	return false;
+}
+
+/* Check whether a stream whose socket is closed has taken too long to deliver
+ * what was written: it got nothing acknowledged for a while, or not all in all
+ * the time that it has. Otherwise a peer could keep it for ever by an ack now
+ * and then.
+ */
+static bool rds_stream_closed_too_long(struct rds_stream *st)
+	__must_hold(&st->st_lock)
+{
+	struct rds_stream_net *sn = rds_stream_net(sock_net(&st->st_sk));
+	const struct rds_stream_tx *tx = &st->st_tx;
+	unsigned long stall, late, next;
+
+	lockdep_assert_held(&st->st_lock);
+	stall = tx->tx_since +
+		msecs_to_jiffies(READ_ONCE(sn->sn_sysctl.close_stall_ms));
+	late = tx->tx_closed +
+	       msecs_to_jiffies(READ_ONCE(sn->sn_sysctl.close_max_ms));
+	/* The SHUTDOWN may still be owed. */
+	next = list_empty(&tx->tx_frames) ? jiffies + HZ : stall;
+	if (time_after_eq(jiffies, next)) {
+		rds_stream_stat_inc(sn, stream_closed_stalled);
+		return true;
+	}
+	if (time_after_eq(jiffies, late)) {
+		rds_stream_stat_inc(sn, stream_closed_late);
+		return true;
+	}
+	if (time_before(late, next))
+		next = late;
+	rds_stream_arm(st, RDS_STREAM_T_CLOSE, next - jiffies);
 	return false;
 }
 
@@ -203,14 +224,10 @@ static bool rds_stream_timers(struct rds_stream *st, unsigned long due)
 	if ((due & BIT(RDS_STREAM_T_KEEP)) && rds_stream_keep(st))
 		return true;
 	if ((due & BIT(RDS_STREAM_T_USER)) &&
-	    rds_stream_is_stuck(st, RDS_STREAM_T_USER,
-				rds_stream_user_timeout(st)))
+	    rds_stream_is_stuck(st))
 		return true;
-	if ((due & BIT(RDS_STREAM_T_CLOSE)) &&
-	    rds_stream_is_stuck(st, RDS_STREAM_T_CLOSE,
-				RDS_STREAM_CLOSE_TIMEOUT))
-		return true;
-	return false;
+	return (due & BIT(RDS_STREAM_T_CLOSE)) &&
+	       rds_stream_closed_too_long(st);
 }
 
 /**

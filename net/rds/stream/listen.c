@@ -156,6 +156,15 @@ static void rds_stream_answer(struct rds_conn *conn,
 		rds_upper_reply(conn, inc->i_dport, inc->i_sport, exthdr);
 }
 
+static void rds_stream_is_busy(struct rds_conn *conn,
+			       const struct rds_upper_names *names,
+			       const struct rds_incoming *inc,
+			       const struct rds_frame *frame)
+{
+	rds_stream_stat_inc(rds_stream_net(names->net), stream_busy);
+	rds_stream_answer(conn, inc, frame, RDS_FRAME_BUSY);
+}
+
 /**
  * rds_stream_request() - Accept a stream that a client asks for
  * @conn: the connection on which the REQUEST has arrived
@@ -190,7 +199,7 @@ void rds_stream_request(struct rds_conn *conn,
 	if (st && rds_stream_respond(listener, st))
 		listener->st_sk.sk_data_ready(&listener->st_sk);
 	else
-		rds_stream_answer(conn, inc, frame, RDS_FRAME_BUSY);
+		rds_stream_is_busy(conn, names, inc, frame);
 	sock_put(&listener->st_sk);
 }
 

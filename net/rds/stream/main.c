@@ -10,16 +10,18 @@ static const struct rds_upper rds_stream_upper = {
 	.deliver	= rds_stream_deliver,
 	.done		= rds_stream_frame_done,
 	.event		= rds_stream_conn_event,
+	.info		= &rds_stream_info_ops,
 };
 
 static int __net_init rds_stream_init_net(struct net *net)
 {
 	rds_stream_net_init(rds_stream_net(net));
-	return 0;
+	return rds_stream_sysctl_net_init(net);
 }
 
 static struct pernet_operations rds_stream_net_ops = {
 	.init	= rds_stream_init_net,
+	.exit	= rds_stream_sysctl_net_exit,
 	.id	= &rds_stream_net_id,
 	.size	= sizeof(struct rds_stream_net),
 };

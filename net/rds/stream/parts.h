@@ -65,6 +65,7 @@ enum rds_stream_timer {
  * @tx_buf: credit that the peer gives beyond @tx_fwd
  * @tx_owed: bits by enum rds_frame_op: frames without payload to be sent
  * @tx_control: the frame without payload that is on its way, or NULL
+ * @tx_closed: when the socket was closed, in jiffies
  * @tx_since: since when the oldest frame waits, or the last one was finished,
  *	in jiffies
  * @tx_asked: how often credit was asked for since the peer gave some
@@ -79,6 +80,7 @@ struct rds_stream_tx {
 	u32			tx_owed;
 	struct rds_message	*tx_control;
 	unsigned long		tx_since;
+	unsigned long		tx_closed;
 	u8			tx_asked;
 };
 

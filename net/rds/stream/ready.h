@@ -12,10 +12,12 @@
  */
 static inline u32 rds_stream_rcvbuf(const struct rds_stream *st)
 {
+	const struct rds_stream_net *sn = rds_stream_net(sock_net(&st->st_sk));
 	u32 buf = READ_ONCE(st->st_sk.sk_rcvbuf);
 
 	if (READ_ONCE(st->st_flags) & RDS_STREAM_F_WAITS)
-		return min_t(u32, buf, RDS_STREAM_UNACCEPTED);
+		return min_t(u32, buf,
+			     READ_ONCE(sn->sn_sysctl.unaccepted_credit));
 	return buf;
 }
 

@@ -28,6 +28,7 @@ static const char *const core_names[] = {
 /* The counters of the stock kernel and, after them, ib_rx_repeated */
 #define IB	40
 #define TCP	6
+#define STREAM	4
 
 static struct rds_info_counter counters[256];
 static char buf[8192];
@@ -64,13 +65,23 @@ TEST_F(solo, names_are_padded_with_zeros)
 	}
 }
 
-/* The counters of each loaded transport follow, InfiniBand before TCP. */
+/*
+ * The counters of each loaded transport follow, InfiniBand before TCP, and then
+ * those of streams.
+ */
 TEST_F(solo, blocks_of_loaded_transports)
 {
 	size_t count = read_counters(_metadata, self->fd);
 	bool ib = rds_module_loaded("rds_rdma");
 	bool tcp = rds_module_loaded("rds_tcp");
+	bool stream = rds_module_loaded("rds_stream");
 
+	if (stream) {
+		ASSERT_LE(CORE + STREAM, count);
+		count -= STREAM;
+		EXPECT_STREQ("stream_closed_limited",
+			     (char *)counters[count].name);
+	}
 	EXPECT_EQ(CORE + (ib ? IB : 0) + (tcp ? TCP : 0), count);
 	if (ib) {
 		EXPECT_STREQ("ib_connect_raced",
