@@ -8,6 +8,7 @@
  * their listener and are not in the table.
  */
 #include <linux/inetdevice.h>
+#include <linux/jhash.h>
 #include <linux/random.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
@@ -55,7 +56,19 @@ static bool rds_stream_overlaps(const struct rds_stream *st,
 	       (rds_stream_takes_v4(st) && rds_stream_takes_v4(other));
 }
 
-/* Two sockets may share a port if both allow it, and neither listens. */
+/* Sockets of one user share a port, and the streams for it, if all of them have
+ * SO_REUSEPORT.
+ */
+static bool rds_stream_shares_port(const struct rds_stream *st,
+				   const struct rds_stream *other)
+{
+	return st->st_sk.sk_reuseport && other->st_sk.sk_reuseport &&
+	       uid_eq(READ_ONCE(st->st_sk.sk_uid),
+		      READ_ONCE(other->st_sk.sk_uid));
+}
+
+/* Two sockets may otherwise share a port if both allow it, and neither listens.
+ */
 static bool rds_stream_is_free(struct rds_stream_net *sn,
 			       const struct rds_stream *st,
 			       const struct rds_stream_name *name, bool alone)
@@ -71,6 +84,7 @@ static bool rds_stream_is_free(struct rds_stream_net *sn,
 		if (alone)
 			return false;
 		if (rds_stream_overlaps(st, other, name) &&
+		    !rds_stream_shares_port(st, other) &&
 		    (!st->st_sk.sk_reuse || !other->st_sk.sk_reuse ||
 		     READ_ONCE(other->st_state) == RDS_STREAM_LISTEN))
 			return false;
@@ -209,6 +223,7 @@ int rds_stream_bind_listen(struct rds_stream *st)
 		if (other != st &&
 		    other->st_local.port == st->st_local.port &&
 		    rds_stream_overlaps(st, other, &st->st_local) &&
+		    !rds_stream_shares_port(st, other) &&
 		    READ_ONCE(other->st_state) == RDS_STREAM_LISTEN)
 			ret = -EADDRINUSE;
 	}
@@ -221,10 +236,21 @@ int rds_stream_bind_listen(struct rds_stream *st)
 	return ret;
 }
 
+static u32 rds_stream_hash(const struct rds_stream_name *name)
+{
+	static u32 secret __read_mostly;
+
+	net_get_random_once(&secret, sizeof(secret));
+	return __ipv6_addr_jhash(&name->ip,
+				 (__force u16)name->port ^ secret);
+}
+
 /**
  * rds_stream_find_listener() - Find the socket that accepts a stream
  * @net: the namespace
  * @to: the name that the client connects to
+ * @from: the name of the client: its hash selects one of several sockets that
+ *	share the port
  *
  * A socket that is bound to the address comes before one that is bound to all.
  *
@@ -232,10 +258,13 @@ int rds_stream_bind_listen(struct rds_stream *st)
  * Return: the socket with a reference for the caller, or NULL.
  */
 struct rds_stream *rds_stream_find_listener(struct net *net,
-					    const struct rds_stream_name *to)
+					    const struct rds_stream_name *to,
+					    const struct rds_stream_name *from)
 {
 	struct rds_stream_net *sn = rds_stream_net(net);
 	struct rds_stream *st, *found = NULL;
+	u32 nr = 0, hash = rds_stream_hash(from);
+	bool any, found_any = true;
 
 	spin_lock_bh(&sn->sn_lock);
 	hash_for_each_possible(sn->sn_binds, st, st_bind,
@@ -244,9 +273,16 @@ struct rds_stream *rds_stream_find_listener(struct net *net,
 		    READ_ONCE(st->st_state) != RDS_STREAM_LISTEN ||
 		    !rds_stream_covers(st, &to->ip, to->ifindex))
 			continue;
-		found = st;
-		if (!ipv6_addr_any(&st->st_local.ip))
-			break;
+		any = ipv6_addr_any(&st->st_local.ip);
+		if (any && !found_any)
+			continue;
+		if (any != found_any)
+			nr = 0;
+		found_any = any;
+		/* Each of @nr sockets is as likely as the others. */
+		if (!reciprocal_scale(hash, ++nr))
+			found = st;
+		hash = jhash_1word(hash, nr);
 	}
 	if (found)
 		sock_hold(&found->st_sk);

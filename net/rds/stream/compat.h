@@ -53,6 +53,14 @@ static inline struct ubuf_info *rds_stream_zerocopy(struct sock *sk, size_t len)
 #endif
 }
 
+/* Since 6.7 at the latest, a family may process options of SOL_SOCKET. */
+static inline void rds_stream_take_sol_socket(struct socket *sock)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+	set_bit(SOCK_CUSTOM_SOCKOPT, &sock->flags);
+#endif
+}
+
 /* Until 6.10, the arguments of accept() came one by one. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 #define RDS_STREAM_ACCEPT_ARGS		struct proto_accept_arg *arg

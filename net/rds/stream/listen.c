@@ -30,6 +30,7 @@ static void rds_stream_inherit(struct rds_stream *st,
 
 	sk->sk_sndbuf = READ_ONCE(parent->sk_sndbuf);
 	sk->sk_rcvbuf = READ_ONCE(parent->sk_rcvbuf);
+	sk->sk_reuseport = parent->sk_reuseport;
 	/* The port is that of the listener. */
 	sk->sk_userlocks = parent->sk_userlocks & ~SOCK_BINDPORT_LOCK;
 	sk->sk_rcvlowat = READ_ONCE(parent->sk_rcvlowat);
@@ -184,9 +185,14 @@ void rds_stream_request(struct rds_conn *conn,
 		.ifindex = names->ifindex,
 		.port = inc->i_dport,
 	};
+	const struct rds_stream_name from = {
+		.ip = names->faddr,
+		.ifindex = names->ifindex,
+		.port = inc->i_sport,
+	};
 	struct rds_stream *listener, *st = NULL;
 
-	listener = rds_stream_find_listener(names->net, &to);
+	listener = rds_stream_find_listener(names->net, &to, &from);
 	if (!listener) {
 		rds_stream_answer(conn, inc, frame, RDS_FRAME_RST);
 		return;

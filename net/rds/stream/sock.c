@@ -91,6 +91,7 @@ static int rds_stream_accept(struct socket *sock, struct socket *newsock,
 	lock_sock(sk);
 	sock_graft(sk, newsock);
 	newsock->state = SS_CONNECTED;
+	rds_stream_take_sol_socket(newsock);
 	rds_stream_accepted(rds_stream(sk));
 	release_sock(sk);
 	return 0;
@@ -149,5 +150,6 @@ int rds_stream_create(struct net *net, struct socket *sock, int protocol,
 	st->st_account = account;
 	sock->state = SS_UNCONNECTED;
 	sock->ops = &rds_stream_ops;
+	rds_stream_take_sol_socket(sock);
 	return 0;
 }

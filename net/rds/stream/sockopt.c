@@ -5,7 +5,9 @@
  * Programs that were written for TCP set options of TCP, IPv4 and IPv6. Those
  * that make sense here have their effect. Those that tune what does not exist
  * here are accepted and given back. Others are refused, as by a kernel that
- * does not know them. Options of SOL_SOCKET are the kernel's own.
+ * does not know them. Options of SOL_SOCKET are the kernel's own, but for
+ * SO_REUSEPORT, which it refuses for families other than IP. It does not ask
+ * this module before Linux 6.7, so there the option stays refused.
  */
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -127,10 +129,26 @@ static int rds_stream_set_option(struct rds_stream *st, int level, int name,
 	return 0;
 }
 
+static int rds_stream_set_generic(struct socket *sock, int optname,
+				  sockptr_t optval, unsigned int optlen)
+{
+	int ret = sock_setsockopt(sock, SOL_SOCKET, optname, optval, optlen);
+	int val;
+
+	if (optname != SO_REUSEPORT || ret != -EOPNOTSUPP)
+		return ret;
+	if (copy_from_sockptr(&val, optval, sizeof(val)))
+		return -EFAULT;
+	lock_sock(sock->sk);
+	sock->sk->sk_reuseport = !!val;
+	release_sock(sock->sk);
+	return 0;
+}
+
 /**
  * rds_stream_setsockopt() - Implement setsockopt(2)
  * @sock: the socket
- * @level: the level, not SOL_SOCKET
+ * @level: the level
  * @optname: the option
  * @optval: its value
  * @optlen: the length of the value in bytes
@@ -145,6 +163,8 @@ int rds_stream_setsockopt(struct socket *sock, int level, int optname,
 	struct sock *sk = sock->sk;
 	int val, ret;
 
+	if (level == SOL_SOCKET)
+		return rds_stream_set_generic(sock, optname, optval, optlen);
 	/* A name of an algorithm: there is nothing to select. */
 	if (level == SOL_TCP && optname == TCP_CONGESTION)
 		return 0;

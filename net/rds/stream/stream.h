@@ -188,7 +188,8 @@ void rds_stream_unbind(struct rds_stream *st);
 void rds_stream_forget_port(struct rds_stream *st);
 int rds_stream_bind_listen(struct rds_stream *st);
 struct rds_stream *rds_stream_find_listener(struct net *net,
-					    const struct rds_stream_name *to);
+					    const struct rds_stream_name *to,
+					    const struct rds_stream_name *from);
 
 /* timer.c */
 void rds_stream_arm(struct rds_stream *st, enum rds_stream_timer which,
