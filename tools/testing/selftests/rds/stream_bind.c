@@ -2,6 +2,9 @@
 /* The names of streams: bind(2), getsockname(2), getpeername(2) */
 #include "stream_pair.h"
 
+#include <sys/fsuid.h>
+#include <sys/utsname.h>
+
 #define NOBODY	65534
 #define PORT	4000
 /* Streams that have ended may keep their ports for a minute. */
@@ -291,6 +294,100 @@ static int far_reusing(const FIXTURE_VARIANT(stream) *variant,
  * A server with SO_REUSEADDR that has ended its streams can be started again at
  * once.
  */
+/* Linux refuses the option for families other than IP, and does not ask the
+ * family before 6.7.
+ */
+static bool has_reuseport(void)
+{
+	struct utsname name;
+	int major, minor;
+
+	return stream_over_inet() ||
+	       (!uname(&name) &&
+		sscanf(name.release, "%d.%d", &major, &minor) == 2 &&
+		(major > 6 || (major == 6 && minor >= 7)));
+}
+
+/* Open a listening socket at the far end that may share its port. */
+static int sharing_listener(const FIXTURE_VARIANT(stream) *variant,
+			    unsigned int port)
+{
+	int fd = stream_far_socket(variant);
+
+	if (!rds_set(fd, SOL_SOCKET, SO_REUSEPORT, 1) &&
+	    !rds_bind(fd, rds_name(variant->b, port)) && !listen(fd, 128))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+#define CLIENTS	40
+
+TEST_F(stream, listeners_share_a_port)
+{
+	int first, second, a[CLIENTS], b[CLIENTS], by_first = 0, i;
+	struct rds_name name;
+
+	if (!has_reuseport())
+		SKIP(return, "This kernel refuses SO_REUSEPORT");
+	first = sharing_listener(variant, 0);
+	ASSERT_LE(0, first);
+	EXPECT_EQ(1, rds_get(first, SOL_SOCKET, SO_REUSEPORT));
+	name = rds_sockname(first);
+	second = sharing_listener(variant, rds_port(&name));
+	ASSERT_LE(0, second);
+	/* Each of them must have allowed it. */
+	EXPECT_GT(0, stream_far_listener(variant, rds_port(&name)));
+	EXPECT_EQ(EADDRINUSE, errno);
+	EXPECT_GT(0, sharing_listener(variant, rds_port(&self->name)));
+	for (i = 0; i < CLIENTS; i++) {
+		a[i] = stream_connected(variant, name);
+		ASSERT_LE(0, a[i]);
+	}
+	ASSERT_EQ(0, stream_nonblocking(first, true));
+	for (i = 0; i < CLIENTS; i++) {
+		b[i] = accept(first, NULL, NULL);
+		if (b[i] < 0)
+			b[i] = stream_accept(second);
+		else
+			by_first++;
+		ASSERT_LE(0, b[i]);
+	}
+	/* 1 of 2^39 runs gives all of them to one. */
+	EXPECT_LT(0, by_first);
+	EXPECT_GT(CLIENTS, by_first);
+	for (i = 0; i < CLIENTS; i++) {
+		close(a[i]);
+		close(b[i]);
+	}
+	/* The other one goes on alone. */
+	close(first);
+	a[0] = stream_connected(variant, name);
+	b[0] = stream_accept(second);
+	EXPECT_TRUE(stream_works(a[0], b[0]));
+	close(a[0]);
+	close(b[0]);
+	close(second);
+}
+
+/* Another user does not get the streams that are meant for this one. */
+TEST_F(stream, users_do_not_share_a_port)
+{
+	struct rds_name name;
+	int fd;
+
+	if (!has_reuseport())
+		SKIP(return, "This kernel refuses SO_REUSEPORT");
+	fd = sharing_listener(variant, 0);
+	ASSERT_LE(0, fd);
+	name = rds_sockname(fd);
+	setfsuid(NOBODY);
+	EXPECT_GT(0, sharing_listener(variant, rds_port(&name)));
+	EXPECT_EQ(EADDRINUSE, errno);
+	setfsuid(0);
+	close(fd);
+}
+
 TEST_F(stream, server_restarts)
 {
 	struct rds_name name = rds_name(variant->b, SERVER_PORT);
