@@ -23,13 +23,6 @@
 	from_timer(var, callback_timer, timer_fieldname)
 #endif
 
-/* Flags by which splice() and sendfile() mark pages, which are copied */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
-#define RDS_STREAM_SPLICE_FLAGS		MSG_SPLICE_PAGES
-#else
-#define RDS_STREAM_SPLICE_FLAGS		MSG_SENDPAGE_NOTLAST
-#endif
-
 /* Until 7.1, IPv6 could be a module, and was reached by stubs. */
 static inline struct dst_entry *rds_stream_route_v6(struct net *net,
 						    struct flowi6 *fl6)

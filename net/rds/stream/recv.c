@@ -15,10 +15,6 @@
 #include "ready.h"
 #include "stream.h"
 
-#define RDS_STREAM_RECV_FLAGS	(MSG_DONTWAIT | MSG_PEEK | MSG_WAITALL | \
-				 MSG_TRUNC | MSG_NOSIGNAL | MSG_CMSG_COMPAT | \
-				 MSG_CMSG_CLOEXEC | MSG_ERRQUEUE)
-
 /* Why nothing more can be read, although the queue has too little: a negative
  * errno; or 1 at the end of the stream; 0 if it is worth waiting.
  */
@@ -216,8 +212,8 @@ static int rds_stream_read(struct rds_stream *st, struct msghdr *msg,
  *
  * Context: Process context, may sleep. Takes the socket lock.
  * Return: the number of bytes; 0 at the end of the stream; -ECONNRESET;
- * -ENOTCONN; -EAGAIN; -EFAULT; -EOPNOTSUPP for MSG_OOB and flags that are not
- * known; or the errno of a signal.
+ * -ENOTCONN; -EAGAIN; -EFAULT; -EOPNOTSUPP for MSG_OOB; or the errno of
+ * a signal.
  */
 int rds_stream_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 		       int flags)
@@ -225,7 +221,8 @@ int rds_stream_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 	struct sock *sk = sock->sk;
 	int ret;
 
-	if (flags & ~RDS_STREAM_RECV_FLAGS)
+	/* As TCP, ignore flags that mean nothing here. */
+	if (flags & MSG_OOB)
 		return -EOPNOTSUPP;
 	if (unlikely(flags & MSG_ERRQUEUE))
 		return sock_recv_errqueue(sk, msg, size, SOL_IP, IP_RECVERR);

@@ -19,10 +19,10 @@
 #include "ready.h"
 #include "stream.h"
 
-#define RDS_STREAM_SEND_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | \
-				 MSG_EOR | MSG_ZEROCOPY | MSG_CMSG_COMPAT | \
-				 MSG_BATCH | MSG_CONFIRM | MSG_DONTROUTE | \
-				 RDS_STREAM_SPLICE_FLAGS)
+/* There is no urgent data, and no data before the server has accepted. TCP
+ * ignores other flags that mean nothing to it, and programs rely on that.
+ */
+#define RDS_STREAM_REFUSED_FLAGS	(MSG_OOB | MSG_FASTOPEN)
 
 /**
  * struct rds_stream_target - where the bytes of a write go
@@ -253,7 +253,7 @@ static int rds_stream_send_locked(struct rds_stream *st, struct msghdr *msg,
 	struct ubuf_info *uarg;
 	int ret = 0;
 
-	if (msg->msg_flags & ~RDS_STREAM_SEND_FLAGS)
+	if (msg->msg_flags & RDS_STREAM_REFUSED_FLAGS)
 		return -EOPNOTSUPP;
 	if (unlikely(msg->msg_controllen))
 		ret = rds_stream_parse_cmsgs(msg, &to);
@@ -284,8 +284,8 @@ static int rds_stream_send_locked(struct rds_stream *st, struct msghdr *msg,
  * Return: the number of bytes written; -EPIPE, with SIGPIPE unless
  * MSG_NOSIGNAL; -ECONNRESET; -EAGAIN; -EFAULT; -ENOMEM; -EINVAL for control
  * messages of RDS that streams do not have, and if the peer has no mapping for
- * all bytes of a RDS_CMSG_STREAM_WRITE; -EOPNOTSUPP for MSG_OOB and flags that
- * are not known; or the errno of a signal.
+ * all bytes of a RDS_CMSG_STREAM_WRITE; -EOPNOTSUPP for MSG_OOB and
+ * MSG_FASTOPEN; or the errno of a signal.
  */
 int rds_stream_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 {
