@@ -77,6 +77,18 @@ TEST_F(stream, single_bytes)
 	EXPECT_TRUE(rds_silent(self->b));
 }
 
+/* rstream passes MSG_WAITALL to send(). */
+TEST_F(stream, flags_without_a_meaning)
+{
+	char byte = 0;
+
+	EXPECT_EQ(1, ERR(send(self->a, "x", 1, MSG_WAITALL | MSG_CONFIRM |
+			      MSG_TRUNC)));
+	EXPECT_EQ(1, ERR(recv(self->b, &byte, 1, MSG_CONFIRM | MSG_EOR |
+			      MSG_DONTROUTE)));
+	EXPECT_EQ('x', byte);
+}
+
 TEST_F(stream, nothing_is_sent)
 {
 	char byte;
