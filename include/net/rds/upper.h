@@ -45,8 +45,9 @@ struct socket;
 
 /**
  * enum rds_upper_event - what has happened to a connection
- * @RDS_UPPER_PEER: messages may flow to the peer now, or the peer is another
- *	incarnation than before; rds_upper_peer() has the news
+ * @RDS_UPPER_PEER: messages may flow to the peer now, or it has announced what
+ *	it is on a new connection, or it is another incarnation than before;
+ *	rds_upper_peer() has the news
  * @RDS_UPPER_FAILED: an attempt to connect has failed; others follow
  * @RDS_UPPER_GONE: the connection is being destroyed
  */

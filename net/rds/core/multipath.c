@@ -371,7 +371,7 @@ static void rds_mp_apply(struct rds_cpath *cp)
 {
 	struct rds_conn *conn = cp->cp_conn;
 	struct rds_handshake hs;
-	bool restarted, changed;
+	bool restarted, changed, known;
 
 	lockdep_assert_held(&conn->c_mp_lock);
 
@@ -391,9 +391,11 @@ static void rds_mp_apply(struct rds_cpath *cp)
 		wake_up_all(&conn->c_fcong->cm_waitq);
 	}
 	changed = rds_mp_adapt(cp, &hs);
+	known = READ_ONCE(cp->cp_hs.ph_known);
 	/* Pairs with the acquire in rds_gate_awaits_handshake(). */
 	smp_store_release(&cp->cp_hs.ph_known, true);
-	if (restarted)
+	/* The gate may have opened before, for a peer that was not known. */
+	if (restarted || !known)
 		rds_upper_event(conn, RDS_UPPER_PEER, 0);
 	if (!changed)
 		return;
