@@ -74,8 +74,7 @@ int rds_stream_shutdown(struct socket *sock, int how)
 		ret = 0;
 		if (how & RCV_SHUTDOWN)
 			rds_stream_stop_listening(st);
-	} else if (st->st_state == RDS_STREAM_ASKING ||
-		   st->st_state == RDS_STREAM_REQUESTED) {
+	} else if (rds_stream_is_connecting(READ_ONCE(st->st_state))) {
 		rds_stream_end(st, ECONNABORTED, 0, true);
 		sock->state = SS_UNCONNECTED;
 		ret = 0;

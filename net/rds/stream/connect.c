@@ -226,16 +226,9 @@ static int rds_stream_begin(struct rds_stream *st,
 	return ret;
 }
 
-static bool rds_stream_is_connecting(const struct rds_stream *st)
-{
-	enum rds_stream_state state = READ_ONCE(st->st_state);
-
-	return state == RDS_STREAM_ASKING || state == RDS_STREAM_REQUESTED;
-}
-
 static bool rds_stream_has_connected(struct rds_stream *st, size_t arg)
 {
-	return !rds_stream_is_connecting(st);
+	return !rds_stream_is_connecting(READ_ONCE(st->st_state));
 }
 
 /* The attempt has ended, one way or the other. */
@@ -288,7 +281,7 @@ static int rds_stream_connect_locked(struct socket *sock,
 		break;
 	case SS_CONNECTING:
 		if ((flags & O_NONBLOCK) &&
-		    rds_stream_is_connecting(rds_stream(sk)))
+		    !rds_stream_has_connected(rds_stream(sk), 0))
 			return -EALREADY;
 		break;
 	default:

@@ -49,8 +49,7 @@ void rds_stream_frame_done(struct rds_message *msg, void *owner, bool lost)
 	bool counted, request;
 
 	spin_lock_bh(&st->st_lock);
-	request = st->st_state == RDS_STREAM_REQUESTED ||
-		  st->st_state == RDS_STREAM_ASKING;
+	request = rds_stream_is_connecting(st->st_state);
 	counted = rds_stream_uncount(st, msg);
 	if (counted && !lost)
 		rds_stream_pay(st, true);
@@ -223,8 +222,7 @@ static bool rds_stream_timers(struct rds_stream *st, unsigned long due)
 		rds_stream_ask_credit(st);
 	if ((due & BIT(RDS_STREAM_T_KEEP)) && rds_stream_keep(st))
 		return true;
-	if ((due & BIT(RDS_STREAM_T_USER)) &&
-	    rds_stream_is_stuck(st))
+	if ((due & BIT(RDS_STREAM_T_USER)) && rds_stream_is_stuck(st))
 		return true;
 	return (due & BIT(RDS_STREAM_T_CLOSE)) &&
 	       rds_stream_closed_too_long(st);

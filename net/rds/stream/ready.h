@@ -52,17 +52,13 @@ static inline u32 rds_stream_credit(const struct rds_stream_tx *tx)
 static inline bool rds_stream_may_write(const struct rds_stream *st,
 					bool places)
 {
+	enum rds_stream_state state = READ_ONCE(st->st_state);
 	const struct rds_stream_tx *tx = &st->st_tx;
 
-	switch (READ_ONCE(st->st_state)) {
-	case RDS_STREAM_ASKING:
-	case RDS_STREAM_REQUESTED:
+	if (rds_stream_is_connecting(state))
 		return false;
-	case RDS_STREAM_OPEN:
-		break;
-	default:
+	if (state != RDS_STREAM_OPEN)
 		return true;
-	}
 	if (READ_ONCE(st->st_flags) &
 	    (RDS_STREAM_F_WR_SHUT | RDS_STREAM_F_PEER_DEAF))
 		return true;
@@ -83,19 +79,15 @@ static inline bool rds_stream_may_write(const struct rds_stream *st,
  */
 static inline bool rds_stream_has(const struct rds_stream *st, size_t bytes)
 {
+	enum rds_stream_state state = READ_ONCE(st->st_state);
 	const struct rds_stream_rx *rx = &st->st_rx;
 
 	if (READ_ONCE(rx->rx_bytes) >= bytes)
 		return true;
-	switch (READ_ONCE(st->st_state)) {
-	case RDS_STREAM_ASKING:
-	case RDS_STREAM_REQUESTED:
+	if (rds_stream_is_connecting(state))
 		return false;
-	case RDS_STREAM_OPEN:
-		break;
-	default:
+	if (state != RDS_STREAM_OPEN)
 		return true;
-	}
 	if (READ_ONCE(st->st_flags) &
 	    (RDS_STREAM_F_RD_SHUT | RDS_STREAM_F_PEER_DONE))
 		return true;

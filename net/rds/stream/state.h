@@ -49,6 +49,18 @@ enum rds_stream_event {
 	RDS_STREAM_EVENTS
 };
 
+/**
+ * rds_stream_is_connecting() - Check whether a stream waits for its server
+ * @state: its state
+ *
+ * Context: Any context.
+ * Return: true if connect() goes on.
+ */
+static inline bool rds_stream_is_connecting(enum rds_stream_state state)
+{
+	return state == RDS_STREAM_ASKING || state == RDS_STREAM_REQUESTED;
+}
+
 enum rds_stream_state rds_stream_next(enum rds_stream_state state,
 				      enum rds_stream_event event);
 
