@@ -10,7 +10,7 @@
 #include "sock.h"
 
 /* Return a bound socket of family @domain. Streams of RDS have a protocol for
- * each family of names.
+ * each family of names. An accepted socket inherits the options.
  */
 static int framed_socket(int domain, const union addr *local)
 {
@@ -92,13 +92,6 @@ static int unix_dial(const union addr *local, const char *peer,
 	return link_unix_dial(SOCK_STREAM, peer, name);
 }
 
-/* The accepted socket inherits the options of the listener. */
-static int framed_answer(int fd, const char *peer)
-{
-	(void)peer;
-	return link_accept(fd);
-}
-
 /* A blocking call transfers everything, or less if it is interrupted. */
 static ssize_t all_or_interrupted(ssize_t ret, size_t size)
 {
@@ -148,7 +141,7 @@ const struct link_family framed_tcp_family = {
 	.name = "tcp",
 	.listen = tcp_listen,
 	.dial = tcp_dial,
-	.answer = framed_answer,
+	.answer = link_accept,
 	.send = framed_send,
 	.receive = framed_receive,
 };
@@ -157,7 +150,7 @@ const struct link_family framed_rds_family = {
 	.name = "stream",
 	.listen = rds_listen,
 	.dial = rds_dial,
-	.answer = framed_answer,
+	.answer = link_accept,
 	.send = framed_send,
 	.receive = framed_receive,
 };
@@ -166,7 +159,7 @@ const struct link_family framed_unix_family = {
 	.name = "unix",
 	.listen = unix_listen,
 	.dial = unix_dial,
-	.answer = framed_answer,
+	.answer = link_accept,
 	.send = framed_send,
 	.receive = framed_receive,
 };

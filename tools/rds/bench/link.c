@@ -49,10 +49,11 @@ int link_name(int fd, char name[LINK_NAME_SIZE])
 	return 0;
 }
 
-int link_accept(int fd)
+int link_accept(int fd, const char *peer)
 {
 	int accepted = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
 
+	(void)peer;
 	if (accepted < 0)
 		return link_close(fd);
 	close(fd);
@@ -156,12 +157,6 @@ static int unix_dial(const union addr *local, const char *peer,
 	return link_unix_dial(SOCK_SEQPACKET, peer, name);
 }
 
-static int unix_answer(int fd, const char *peer)
-{
-	(void)peer;
-	return link_accept(fd);
-}
-
 static const struct link_family rds_link_family = {
 	.name = "rds",
 	.any_to_any = true,
@@ -176,7 +171,7 @@ static const struct link_family unix_family = {
 	.name = "seqpacket",
 	.listen = unix_listen,
 	.dial = unix_dial,
-	.answer = unix_answer,
+	.answer = link_accept,
 	.send = plain_send,
 	.receive = plain_receive,
 };

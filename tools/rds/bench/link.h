@@ -54,7 +54,7 @@ int link_unix_dial(int type, const char *peer, char name[LINK_NAME_SIZE]);
 /* Close @fd and return -1. errno does not change. */
 int link_close(int fd);
 
-/* Accept one connection and close the listener @fd. */
-int link_accept(int fd);
+/* Accept one connection and close the listener @fd; see &link_family.answer. */
+int link_accept(int fd, const char *peer);
 
 #endif
