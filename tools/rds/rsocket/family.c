@@ -26,7 +26,7 @@ int family_of_stream(getsockopt_fn get, int fd)
 
 	if (get_int(get, fd, SO_DOMAIN) == AF_RDS &&
 	    get_int(get, fd, SO_TYPE) == SOCK_STREAM)
-		family = get_int(get, fd, SO_PROTOCOL) == STREAM_INET6 ?
+		family = get_int(get, fd, SO_PROTOCOL) == RDS_PROTO_INET6 ?
 			 AF_INET6 : AF_INET;
 	errno = error;
 	return family;
@@ -43,7 +43,7 @@ bool family_has_streams(int domain, int type, int protocol)
 /* Return the protocol of AF_RDS for names of the family @domain. */
 int family_protocol(int domain)
 {
-	return domain == AF_INET6 ? STREAM_INET6 : STREAM_INET;
+	return domain == AF_INET6 ? RDS_PROTO_INET6 : RDS_PROTO_INET;
 }
 
 /* getsockopt(), which takes a stream of RDS for a socket of TCP */

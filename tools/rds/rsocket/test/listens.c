@@ -11,7 +11,7 @@
 int main(int argc, char **argv)
 {
 	struct sockaddr_in6 name = { .sin6_family = AF_INET6 };
-	int fd = socket(AF_RDS, SOCK_STREAM, STREAM_INET6), one = 1;
+	int fd = socket(AF_RDS, SOCK_STREAM, RDS_PROTO_INET6), one = 1;
 
 	if (argc != 2 || fd < 0)
 		return 2;

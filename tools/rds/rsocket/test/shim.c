@@ -92,10 +92,10 @@ int socket(int domain, int type, int protocol)
 		return shim_real()->socket(domain, type, protocol);
 	if (module && !strcmp(module, "absent"))
 		return fail(ESOCKTNOSUPPORT);
-	if (protocol != STREAM_INET && protocol != STREAM_INET6)
+	if (protocol != RDS_PROTO_INET && protocol != RDS_PROTO_INET6)
 		return fail(EPROTONOSUPPORT);
-	fd = shim_real()->socket(protocol == STREAM_INET6 ? AF_INET6 : AF_INET,
-				 type, 0);
+	domain = protocol == RDS_PROTO_INET6 ? AF_INET6 : AF_INET;
+	fd = shim_real()->socket(domain, type, 0);
 	if (fd >= 0)
 		shim_mark(fd, (struct shim_mark){ 0 });
 	return fd;
@@ -220,7 +220,8 @@ static bool answer(int fd, int level, int name, const struct shim_mark *mark,
 	if (level == SOL_SOCKET && name == SO_DOMAIN)
 		*number = AF_RDS;
 	else if (level == SOL_SOCKET && name == SO_PROTOCOL)
-		*number = *number == AF_INET6 ? STREAM_INET6 : STREAM_INET;
+		*number = *number == AF_INET6 ? RDS_PROTO_INET6 :
+						RDS_PROTO_INET;
 	else if (level == SOL_RDS && name == RDS_STREAM_REFUSED)
 		*number = refusal_now(fd, mark);
 	else if (level == SOL_RDS && name == RDS_STREAM_IOMAP_SIZE)
