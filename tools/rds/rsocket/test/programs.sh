@@ -281,10 +281,8 @@ test_rdmacm_quick() {
 		sockets "$HOST" -I 10 -C 10 -T a -T v
 	ok "rds-run rstream: -T f" forking
 	test_udpong
-	if [ -n "$PLACEMENT" ]; then
-		ok "riostream: -T v" short riostream -T b -T v
-		test_rcopy
-	fi
+	ok "riostream: -T v" short riostream -T b -T v
+	test_rcopy
 }
 
 test_rdmacm_all() {
@@ -292,10 +290,8 @@ test_rdmacm_all() {
 	test_resolve
 	test_rstream_sockets
 	test_udpong
-	if [ -n "$PLACEMENT" ]; then
-		test_riostream
-		test_rcopy
-	fi
+	test_riostream
+	test_rcopy
 }
 
 test_rdmacm() {
@@ -308,5 +304,4 @@ test_rdmacm() {
 	else
 		test_rdmacm_all
 	fi
-	[ -n "$PLACEMENT" ] || skip "riostream and rcopy" "$NO_PLACEMENT"
 }
