@@ -105,6 +105,9 @@ static void rds_stream_leave(struct rds_stream *st,
  * rds_stream_write_space() - Wake those who wait to write
  * @sk: the socket
  *
+ * Those who read wait in the same queue. So nobody is woken unless somebody has
+ * found no space.
+ *
  * Context: Any context.
  */
 void rds_stream_write_space(struct sock *sk)
@@ -113,13 +116,16 @@ void rds_stream_write_space(struct sock *sk)
 	struct socket_wq *wq;
 
 	rcu_read_lock();
-	wq = rcu_dereference(sk->sk_wq);
-	if (skwq_has_sleeper(wq))
-		wake_up_interruptible_poll(&wq->wait, EPOLLOUT | EPOLLWRNORM);
 	/* A socket that is being closed is freed after a grace period. */
 	sock = READ_ONCE(sk->sk_socket);
-	if (sock && test_and_clear_bit(SOCK_NOSPACE, &sock->flags))
+	/* Pairs with the barrier in rds_stream_no_space(). */
+	if (sock && test_and_clear_bit(SOCK_NOSPACE, &sock->flags)) {
+		wq = rcu_dereference(sk->sk_wq);
+		if (skwq_has_sleeper(wq))
+			wake_up_interruptible_poll(&wq->wait, EPOLLOUT |
+						   EPOLLWRNORM);
 		sk_wake_async(sk, SOCK_WAKE_SPACE, POLL_OUT);
+	}
 	rcu_read_unlock();
 }
 

@@ -15,24 +15,25 @@
 #define RDS_STREAM_CREDIT_FIRST		(HZ)
 #define RDS_STREAM_CREDIT_DOUBLINGS	6
 
-/* A frame was acknowledged: a writer may go on, or all is done. Wake writers
- * when a third of the buffer is free, not for each frame.
- */
-static void rds_stream_written(struct rds_stream *st)
+/* What is to be done about a frame that was acknowledged */
+struct rds_stream_freed {
+	bool	over;		/* nothing is left to do */
+	bool	write;		/* a writer may go on */
+};
+
+/* Wake writers when a third of the buffer is free, not for each frame. */
+static void rds_stream_acked(struct rds_stream *st,
+			     struct rds_stream_freed *freed)
+	__must_hold(&st->st_lock)
 {
-	struct sock *sk = &st->st_sk;
-	bool write, over;
+	bool places = READ_ONCE(st->st_maps.sm_placers);
+	int held = READ_ONCE(st->st_tx.tx_held) / 2 * 3;
 
-	spin_lock_bh(&st->st_lock);
-	over = rds_stream_is_over(st);
-	write = (int)(st->st_tx.tx_held / 2 * 3) < READ_ONCE(sk->sk_sndbuf) &&
-		rds_stream_may_write(st, READ_ONCE(st->st_maps.sm_placers));
-	spin_unlock_bh(&st->st_lock);
-
-	if (over)
-		rds_stream_finish(st);
-	else if (write && !sock_flag(sk, SOCK_DEAD))
-		sk->sk_write_space(sk);
+	lockdep_assert_held(&st->st_lock);
+	rds_stream_pay(st, true);
+	freed->over = rds_stream_is_over(st);
+	freed->write = held < READ_ONCE(st->st_sk.sk_sndbuf) &&
+		       rds_stream_may_write(st, places);
 }
 
 /**
@@ -45,23 +46,27 @@ static void rds_stream_written(struct rds_stream *st)
  */
 void rds_stream_frame_done(struct rds_message *msg, void *owner, bool lost)
 {
+	struct rds_stream_freed freed = {};
 	struct rds_stream *st = owner;
+	struct sock *sk = &st->st_sk;
 	bool counted, request;
 
 	spin_lock_bh(&st->st_lock);
 	request = rds_stream_is_connecting(st->st_state);
 	counted = rds_stream_uncount(st, msg);
 	if (counted && !lost)
-		rds_stream_pay(st, true);
+		rds_stream_acked(st, &freed);
 	spin_unlock_bh(&st->st_lock);
 
 	if (counted && lost && request)
 		rds_stream_ask_later(st);
 	else if (counted && lost)
 		rds_stream_end(st, ECONNRESET, 0, false);
-	else if (counted)
-		rds_stream_written(st);
-	sock_put(&st->st_sk);
+	else if (freed.over)
+		rds_stream_finish(st);
+	else if (freed.write && !sock_flag(sk, SOCK_DEAD))
+		sk->sk_write_space(sk);
+	sock_put(sk);
 }
 
 /* The peer is known, or is another incarnation than before. */

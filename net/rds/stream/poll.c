@@ -28,11 +28,8 @@ static __poll_t rds_stream_poll_connected(struct rds_stream *st)
 	if (READ_ONCE(st->st_rx.rx_bytes) &&
 	    rds_stream_has(st, READ_ONCE(sk->sk_rcvlowat)))
 		mask |= EPOLLIN | EPOLLRDNORM;
-	if (!rds_stream_may_write(st, false)) {
-		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-		/* Pairs with the check in rds_stream_write_space(). */
-		smp_mb__after_atomic();
-	}
+	if (!rds_stream_may_write(st, false))
+		rds_stream_no_space(st);
 	if (rds_stream_may_write(st, false))
 		mask |= EPOLLOUT | EPOLLWRNORM;
 	return mask;

@@ -69,6 +69,22 @@ static inline bool rds_stream_may_write(const struct rds_stream *st,
 }
 
 /**
+ * rds_stream_no_space() - Note that a task finds no space to write
+ * @st: the stream
+ *
+ * rds_stream_write_space() then wakes those who wait. The caller checks once
+ * more afterwards whether it can write.
+ *
+ * Context: Process context.
+ */
+static inline void rds_stream_no_space(struct rds_stream *st)
+{
+	set_bit(SOCK_NOSPACE, &st->st_sk.sk_socket->flags);
+	/* Pairs with the check in rds_stream_write_space(). */
+	smp_mb__after_atomic();
+}
+
+/**
  * rds_stream_has() - Check whether a read of some bytes need not wait
  * @st: the stream
  * @bytes: the bytes

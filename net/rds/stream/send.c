@@ -56,8 +56,8 @@ static bool rds_stream_write_ready(struct rds_stream *st, size_t places)
 
 	if (rds_stream_may_write(st, places) || READ_ONCE(sk->sk_err))
 		return true;
-	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	return false;
+	rds_stream_no_space(st);
+	return rds_stream_may_write(st, places) || READ_ONCE(sk->sk_err);
 }
 
 /**
