@@ -153,12 +153,25 @@ struct rds_stream_after {
 	bool	over;		/* nothing is left to do */
 };
 
+/* Check whether a task that waits to read may go on. One that has asked for
+ * less than SO_RCVLOWAT waits for less.
+ */
+static bool rds_stream_wakes_readers(const struct rds_stream *st)
+{
+	if (rds_stream_has(st, READ_ONCE(st->st_sk.sk_rcvlowat)))
+		return true;
+	/* Pairs with the one in rds_stream_wait(): either this context sees
+	 * the reader, or the reader sees the bytes.
+	 */
+	smp_mb();
+	return READ_ONCE(st->st_rx.rx_early);
+}
+
 static int rds_stream_take_locked(struct rds_stream *st,
 				  struct rds_incoming *inc,
 				  const struct rds_frame *frame,
 				  struct rds_stream_after *after)
 {
-	struct sock *sk = &st->st_sk;
 	enum rds_stream_state state;
 	bool could_write;
 	u32 flags;
@@ -170,7 +183,7 @@ static int rds_stream_take_locked(struct rds_stream *st,
 	could_write = rds_stream_may_write(st, false);
 	ret = rds_stream_take(st, inc, frame);
 	after->changed = state != st->st_state || flags != st->st_flags;
-	after->read = !ret && rds_stream_has(st, READ_ONCE(sk->sk_rcvlowat));
+	after->read = !ret && rds_stream_wakes_readers(st);
 	after->write = !could_write && rds_stream_may_write(st, false);
 	after->over = after->changed && rds_stream_is_over(st);
 	spin_unlock_bh(&st->st_lock);

@@ -95,6 +95,8 @@ struct rds_stream_tx {
  * @rx_limit: @rx_cost may not pass this: credit that the peer was ever given
  * @rx_at: when a frame arrived last, in jiffies
  * @rx_probes: keepalive probes since then
+ * @rx_early: tasks that wait for less than SO_RCVLOWAT; changed under the
+ *	socket lock
  */
 struct rds_stream_rx {
 	struct list_head	rx_queue;
@@ -106,6 +108,7 @@ struct rds_stream_rx {
 	u32			rx_limit;
 	unsigned long		rx_at;
 	u8			rx_probes;
+	unsigned int		rx_early;
 };
 
 /**

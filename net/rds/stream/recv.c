@@ -48,9 +48,16 @@ static bool rds_stream_may_read(struct rds_stream *st, size_t bytes)
 static int rds_stream_wait_read(struct rds_stream *st, size_t bytes,
 				long *timeo)
 {
+	bool early = bytes < READ_ONCE(st->st_sk.sk_rcvlowat);
+	unsigned int *readers = &st->st_rx.rx_early;
+	int ret;
+
 	if (rds_stream_may_read(st, bytes))
 		return 0;
-	return rds_stream_wait(st, rds_stream_may_read, bytes, timeo, -EAGAIN);
+	WRITE_ONCE(*readers, *readers + early);
+	ret = rds_stream_wait(st, rds_stream_may_read, bytes, timeo, -EAGAIN);
+	WRITE_ONCE(*readers, *readers - early);
+	return ret;
 }
 
 /* While there are bytes, a delivery leaves the head of the queue alone. */

@@ -26,7 +26,9 @@ int rds_stream_wait(struct rds_stream *st, rds_stream_ready *ready, size_t arg,
 	int ret = 0;
 
 	add_wait_queue(sk_sleep(sk), &wait);
-	/* Pairs with the one in skwq_has_sleeper(). */
+	/* Pairs with those in skwq_has_sleeper() and in
+	 * rds_stream_wakes_readers().
+	 */
 	smp_mb();
 	while (!ready(st, arg)) {
 		if (!*timeo)
