@@ -96,6 +96,7 @@ enum rds_path_flag {
  *	acknowledged
  * @cp_xmit_lock: the transmit lock, held while sending. sendmsg() only tries to
  *	take it; the path's work item and a shutdown wait for it
+ * @cp_coalesce: small frames that share a transmission
  * @cp_map: our congestion map
  * @cp_gate: whether messages may be sent
  * @cp_sw: software RDMA, see sw_request.c; each of its fields has its own guard
@@ -124,6 +125,7 @@ struct rds_cpath {
 	atomic_t		cp_npongs;
 
 	struct mutex		cp_xmit_lock;	/* held to send */
+	struct rds_path_coalesce cp_coalesce;
 	struct rds_path_map	cp_map;
 	struct rds_path_gate	cp_gate;
 	struct rds_sw		cp_sw;

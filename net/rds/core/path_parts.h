@@ -50,6 +50,21 @@ struct rds_path_tx {
 };
 
 /**
+ * struct rds_path_coalesce - small frames that share a transmission, see
+ *	coalesce.c
+ * @pc_left: frames left to the work item since it has run last
+ * @pc_rest: frames that senders still send at once; updates may be lost
+ * @pc_frames: frames that were left, in the last @pc_runs runs; work item only
+ * @pc_runs: runs of the work item for frames that were left
+ */
+struct rds_path_coalesce {
+	atomic_t	pc_left;
+	unsigned int	pc_rest;
+	unsigned int	pc_frames;
+	unsigned int	pc_runs;
+};
+
+/**
  * struct rds_path_rx - messages that a path receives
  * @pr_peer: identity of the peer that assigned their sequence numbers
  * @pr_tag: tag of the last barrier probe of that peer on this path; read by the

@@ -6,6 +6,7 @@
  * Each step checks the present state of the path. So a run without need does
  * nothing, and one kick serves every event that happened before the run.
  */
+#include "coalesce.h"
 #include "compat.h"
 #include "conn_idle.h"
 #include "gate.h"
@@ -327,6 +328,7 @@ static void rds_path_rearm(struct rds_cpath *cp)
 
 static void rds_path_run(struct rds_cpath *cp)
 {
+	rds_coalesce_end(&cp->cp_coalesce);
 	rds_cpath_yield_to_offer(cp);
 	rds_gate_expire(cp);
 	if (!rds_path_shut_down(cp))

@@ -53,7 +53,8 @@
 	X(conn_refused_net)		\
 	X(conn_refused_user)		\
 	X(recv_ping_limited)		\
-	X(send_parked)
+	X(send_parked)			\
+	X(send_coalesced)
 
 #define RDS_STAT_FIELD(name)	u64 name;
 

@@ -13,10 +13,12 @@
  */
 #include <linux/module.h>
 #include <linux/rds.h>
+#include <linux/sched/stat.h>
 #include <net/rds/frame.h>
 #include <net/sock.h>
 
 #include "account.h"
+#include "coalesce.h"
 #include "conn_get.h"
 #include "incoming.h"
 #include "multipath.h"
@@ -222,6 +224,44 @@ void rds_upper_push(struct rds_conn *conn, __be16 sport, __be16 dport)
 		rds_send_run(cp);
 }
 EXPORT_SYMBOL_GPL(rds_upper_push);
+
+/* On an idle processor, and where frames have nothing to share, each frame is
+ * sent at once.
+ */
+static bool rds_upper_leave(struct rds_cpath *cp)
+{
+	unsigned int left;
+
+	if (!cp->cp_trans->data->flush || single_task_running())
+		return false;
+	left = rds_coalesce_add(&cp->cp_coalesce);
+	if (!left)
+		return false;
+	rds_stat_inc(cp->cp_conn->c_rn, send_coalesced);
+	if (left == 1)
+		rds_cpath_kick(cp, 0);
+	return true;
+}
+
+/**
+ * rds_upper_push_small() - Send small frames that were submitted
+ * @conn: the connection
+ * @sport: their sending port
+ * @dport: their receiving port
+ *
+ * As rds_upper_push(), but while other tasks wait for the processor, frames of
+ * several senders may share a transmission (coalesce.c).
+ *
+ * Context: Process context, may sleep. No locks.
+ */
+void rds_upper_push_small(struct rds_conn *conn, __be16 sport, __be16 dport)
+{
+	struct rds_cpath *cp = rds_mp_pick(conn, sport, dport);
+
+	if (rds_cpath_state(cp) == RDS_PATH_UP && !rds_upper_leave(cp))
+		rds_send_run(cp);
+}
+EXPORT_SYMBOL_GPL(rds_upper_push_small);
 
 /**
  * rds_upper_cancel() - Give up a frame

@@ -297,6 +297,17 @@ void rds_stream_push(struct rds_stream *st)
 }
 
 /**
+ * rds_stream_push_small() - Send a small frame that has been submitted
+ * @st: as for rds_stream_push()
+ *
+ * Context: Process context, may sleep.
+ */
+void rds_stream_push_small(struct rds_stream *st)
+{
+	rds_upper_push_small(st->st_conn, st->st_local.port, st->st_peer.port);
+}
+
+/**
  * rds_stream_tell_reset() - Tell the peer that a stream is no more
  * @st: the stream, connected
  *

@@ -24,6 +24,11 @@
  */
 #define RDS_STREAM_REFUSED_FLAGS	(MSG_OOB | MSG_FASTOPEN)
 
+/* Payload up to which frames of several streams may share a transmission. That
+ * takes less for each, and larger ones fill a segment anyway.
+ */
+#define RDS_STREAM_SMALL	1024
+
 /**
  * struct rds_stream_target - where the bytes of a write go
  * @places: to mappings of the peer, not into the stream
@@ -163,7 +168,10 @@ static int rds_stream_write_some(struct rds_stream *st, struct msghdr *msg,
 		rds_message_put(frame);
 		return ret;
 	}
-	rds_stream_push(st);
+	if (len <= RDS_STREAM_SMALL)
+		rds_stream_push_small(st);
+	else
+		rds_stream_push(st);
 	return len;
 }
 

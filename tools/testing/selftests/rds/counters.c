@@ -21,7 +21,7 @@ static const char *const core_names[] = {
 	"recv_bytes_added_to_sock", "recv_bytes_freed_fromsock",
 	"send_stuck_rm", "mprds_catchup_tx0_retries", "send_drop_restarted",
 	"recv_path_stopped", "conn_refused_net", "conn_refused_user",
-	"recv_ping_limited", "send_parked",
+	"recv_ping_limited", "send_parked", "send_coalesced",
 };
 
 #define CORE	ARRAY_SIZE(core_names)

@@ -3,8 +3,11 @@
 #include "stream_pair.h"
 
 #include <netinet/tcp.h>
+#include <sched.h>
 
 #define PORT	4000
+#define PLAYERS	12
+#define ROUNDS	300
 #define SEED	7
 
 static void __attribute__((constructor)) rds_streams_only(void)
@@ -65,6 +68,69 @@ TEST_F(stream, identity)
 	EXPECT_EQ(variant->ipv6, rds_get(self->a, SOL_SOCKET, SO_PROTOCOL));
 	EXPECT_EQ(AF_RDS, rds_get(self->b, SOL_SOCKET, SO_DOMAIN));
 	EXPECT_EQ(variant->ipv6, rds_get(self->b, SOL_SOCKET, SO_PROTOCOL));
+}
+
+/* A game of ping-pong. Each player has a stream. */
+struct player {
+	int fd;
+	bool serves;
+	bool good;
+	pthread_t thread;
+};
+
+static void *play(void *arg)
+{
+	struct player *player = arg;
+	unsigned int i;
+
+	player->good = true;
+	for (i = 0; i < ROUNDS && player->good; i++) {
+		if (player->serves)
+			player->good = stream_send(player->fd, SEED, i, 64);
+		player->good &= stream_recv(player->fd, SEED, i, 64);
+		if (!player->serves)
+			player->good &= stream_send(player->fd, SEED, i, 64);
+	}
+	return NULL;
+}
+
+/* While other tasks wait for the processor, a transport that can send several
+ * frames at a time is given several.
+ */
+TEST_F(stream, small_writes_share_transmissions)
+{
+	int rds = socket(AF_RDS, SOCK_SEQPACKET, 0), i;
+	struct player players[2 * PLAYERS] = {};
+	int64_t before, shared;
+	cpu_set_t all, one;
+
+	ASSERT_LE(0, rds);
+	before = rds_counter(rds, "send_coalesced");
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	ASSERT_EQ(0, sched_getaffinity(0, sizeof(all), &all));
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
+	for (i = 0; i < 2 * PLAYERS; i += 2) {
+		ASSERT_TRUE(stream_open(self, variant, &players[i].fd,
+					&players[i + 1].fd));
+		players[i].serves = true;
+	}
+	for (i = 0; i < 2 * PLAYERS; i++)
+		ASSERT_EQ(0, pthread_create(&players[i].thread, NULL, play,
+					    &players[i]));
+	for (i = 0; i < 2 * PLAYERS; i++) {
+		pthread_join(players[i].thread, NULL);
+		EXPECT_TRUE(players[i].good);
+		close(players[i].fd);
+	}
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(all), &all));
+	shared = rds_counter(rds, "send_coalesced") - before;
+	if (variant->apart || variant->device) {
+		EXPECT_LT(PLAYERS, shared);
+	} else {
+		EXPECT_EQ(0, shared);
+	}
+	close(rds);
 }
 
 TEST_F(stream, module_is_in_use)
