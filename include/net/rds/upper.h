@@ -32,6 +32,7 @@
 #ifndef _NET_RDS_UPPER_H
 #define _NET_RDS_UPPER_H
 
+#include <linux/bits.h>
 #include <linux/uidgid.h>
 #include <net/rds/info.h>
 #include <net/rds/message.h>
@@ -67,6 +68,18 @@ enum rds_upper_peer {
 	RDS_PEER_UNKNOWN,
 	RDS_PEER_STREAMS,
 	RDS_PEER_OTHER,
+};
+
+/**
+ * enum rds_upper_how - how a frame is submitted
+ * @RDS_UPPER_KICK: have the path's work item send it; otherwise the caller
+ *	calls rds_upper_push() or rds_upper_push_small() next
+ * @RDS_UPPER_ASK: ask the peer to acknowledge it as soon as it has it;
+ *	otherwise it does so with another frame, or after a fifth of a second
+ */
+enum rds_upper_how {
+	RDS_UPPER_KICK	= BIT(0),
+	RDS_UPPER_ASK	= BIT(1),
 };
 
 /**
@@ -170,7 +183,7 @@ void rds_upper_dial(struct rds_conn *conn);
 struct rds_message *rds_upper_alloc(u32 len, gfp_t gfp);
 int rds_upper_fill(struct rds_message *msg, struct iov_iter *from);
 int rds_upper_submit(struct rds_conn *conn, struct rds_message *msg,
-		     void *owner, u32 epoch, bool kick);
+		     void *owner, u32 epoch, unsigned int how);
 void rds_upper_push(struct rds_conn *conn, __be16 sport, __be16 dport);
 void rds_upper_push_small(struct rds_conn *conn, __be16 sport, __be16 dport);
 bool rds_upper_cancel(struct rds_message *msg);

@@ -169,14 +169,13 @@ EXPORT_SYMBOL_GPL(rds_upper_fill);
  * @owner: passed to &rds_upper.done; pins the module
  * @epoch: the peer's incarnation that the frame is meant for; see
  *	rds_upper_peer()
- * @kick: have the path's work item send it; otherwise the caller calls
- *	rds_upper_push() next
+ * @how: bits of enum rds_upper_how
  *
  * Context: Any context. Takes cp_lock.
  * Return: 0; -ENOTCONN if the connection is being destroyed.
  */
 int rds_upper_submit(struct rds_conn *conn, struct rds_message *msg,
-		     void *owner, u32 epoch, bool kick)
+		     void *owner, u32 epoch, unsigned int how)
 {
 	struct rds_cpath *cp;
 	bool want_ack;
@@ -188,7 +187,8 @@ int rds_upper_submit(struct rds_conn *conn, struct rds_message *msg,
 	do {
 		cp = rds_mp_pick(conn, msg->m_sport, msg->m_dport);
 		msg->m_path = &cp->cp_pub;
-		want_ack = !rds_cpath_can(cp, RDS_CAP_SELF_ACKED);
+		want_ack = (how & RDS_UPPER_ASK) &&
+			   !rds_cpath_can(cp, RDS_CAP_SELF_ACKED);
 		ret = rds_send_enqueue(cp, msg, want_ack, false);
 	} while (ret == -EAGAIN);
 	if (ret) {
@@ -200,7 +200,7 @@ int rds_upper_submit(struct rds_conn *conn, struct rds_message *msg,
 
 	if (unlikely(rds_cpath_state(cp) != RDS_PATH_UP))
 		rds_cpath_connect_soon(cp);
-	else if (kick)
+	else if (how & RDS_UPPER_KICK)
 		rds_cpath_kick(cp, 0);
 	return 0;
 }

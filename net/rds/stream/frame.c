@@ -121,11 +121,28 @@ static void rds_stream_write_header(struct rds_stream *st,
 	rds_frame_write(msg->m_exthdr, &frame);
 }
 
+/* If nothing else is sent, a transport may acknowledge a frame late. Frames
+ * without payload follow each other ack by ack. A writer may wait for the
+ * memory of the others, or expect an ack in time.
+ */
+static unsigned int rds_stream_asks(struct rds_stream *st,
+				    const struct rds_message *msg)
+	__must_hold(&st->st_lock)
+{
+	lockdep_assert_held(&st->st_lock);
+	if (!msg->m_payload.len ||
+	    (int)(2 * st->st_tx.tx_held) >= READ_ONCE(st->st_sk.sk_sndbuf) ||
+	    rds_stream_user_timeout(st) <= HZ)
+		return RDS_UPPER_ASK;
+	return 0;
+}
+
 /* Submit a frame that has its header. */
 static int rds_stream_submit_ready(struct rds_stream *st,
 				   struct rds_message *msg, bool kick)
 	__must_hold(&st->st_lock)
 {
+	unsigned int how = kick ? RDS_UPPER_KICK : 0;
 	int ret;
 
 	lockdep_assert_held(&st->st_lock);
@@ -134,7 +151,8 @@ static int rds_stream_submit_ready(struct rds_stream *st,
 	msg->m_dport = st->st_peer.port;
 	/* From the moment when it is submitted, core may finish with it. */
 	rds_stream_add_frame(st, msg);
-	ret = rds_upper_submit(st->st_conn, msg, st, st->st_epoch, kick);
+	how |= rds_stream_asks(st, msg);
+	ret = rds_upper_submit(st->st_conn, msg, st, st->st_epoch, how);
 	if (ret) {
 		rds_stream_remove_frame(st, msg);
 		__sock_put(&st->st_sk);

@@ -154,7 +154,8 @@ struct rds_message *upper_frame(struct kunit *test)
 void upper_submit_for(struct kunit *test, struct rds_message *msg, u32 epoch)
 {
 	KUNIT_ASSERT_EQ(test, 0, rds_upper_submit(upper.conn, msg, msg, epoch,
-						  true));
+						  RDS_UPPER_KICK |
+						  RDS_UPPER_ASK));
 }
 
 void upper_submit(struct kunit *test)

@@ -63,6 +63,26 @@ static void acked_frames_are_done(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, upper_sent(test), 0U);
 }
 
+/* The budget counts, as for other messages. What is sent to learn of the peer
+ * has used it.
+ */
+static void not_each_frame_asks_for_an_ack(struct kunit *test)
+{
+	unsigned int i;
+
+	rig_sysctl()->max_unacked_packets = 2;
+	upper_up(test, &rig_ours_1);
+	for (i = 0; i < 4; i++)
+		KUNIT_ASSERT_EQ(test, 0,
+				rds_upper_submit(upper.conn, upper_frame(test),
+						 &upper, upper_epoch(),
+						 RDS_UPPER_KICK));
+	fake_settle(rig_fake(test));
+	rig_expect_sent(test, "2a 3 4a 5");
+	rds_path_ack(rig_path(test), 5);
+	upper_expect(test, 4, 0);
+}
+
 static void owner_is_told(struct kunit *test)
 {
 	struct rds_message *msg;
@@ -464,7 +484,7 @@ static void gone_is_told(struct kunit *test)
 
 	msg = upper_frame(test);
 	KUNIT_EXPECT_EQ(test, -ENOTCONN,
-			rds_upper_submit(upper.conn, msg, msg, 0, true));
+			rds_upper_submit(upper.conn, msg, msg, 0, 0));
 	rds_message_put(msg);
 	upper_expect(test, 3, 3);
 }
@@ -473,6 +493,7 @@ static struct kunit_case upper_cases[] = {
 	KUNIT_CASE(one_user),
 	KUNIT_CASE(opened_by_name),
 	KUNIT_CASE(acked_frames_are_done),
+	KUNIT_CASE(not_each_frame_asks_for_an_ack),
 	KUNIT_CASE(owner_is_told),
 	KUNIT_CASE(unknown_until_the_handshake),
 	KUNIT_CASE(not_sent_to_others),

@@ -340,6 +340,21 @@ TEST_F(stream, streams_outlive_their_listener)
 	EXPECT_TRUE(stream_ended(self->b));
 }
 
+/* A peer that has nothing to send may acknowledge late, but not that late. */
+TEST_F(stream, user_timeout_spares_a_silent_peer)
+{
+	int i;
+
+	ASSERT_EQ(0, rds_set(self->a, IPPROTO_TCP, TCP_USER_TIMEOUT, 190));
+	for (i = 0; i < 3; i++) {
+		ASSERT_TRUE(stream_send(self->a, SEED, 0, 100));
+		ASSERT_TRUE(stream_recv(self->b, SEED, 0, 100));
+	}
+	poll(NULL, 0, 600);
+	EXPECT_TRUE(rds_silent(self->a));
+	EXPECT_TRUE(stream_works(self->a, self->b));
+}
+
 /* Each end of TCP_USER_TIMEOUT finds a peer that does not answer. */
 TEST_F(wire, user_timeout_finds_a_dead_peer)
 {
