@@ -221,6 +221,7 @@ class Peer:
         self.rx_next = {}
         self.maps = []
         self.probes = []
+        self.tags = {}		# of barriers, by path
         self.replies = []
         self.repeated = []
         lab.peers.append(self)
@@ -336,9 +337,12 @@ class Peer:
             ext=self.exts if exts is None else exts))
 
     def reply(self, link):
+        ext = self.exts
+        if self.ours():
+            ext = wire.with_tag(ext, self.tags.get(link.path, 0))
         link.send(wire.Frame(
             wire.PORT_PING, wire.PORT_PROBE, seq=self.handshake_seq(link.path),
-            ext=self.exts))
+            ext=ext))
 
     def data(self, link, sport, dport, payload=b"", **fields):
         """Send a message; its number is the next one, unless FIELDS set
@@ -404,6 +408,8 @@ class Peer:
         if frame.is_probe():
             same("payload of a probe", 0, frame.length)
             self.probes.append(frame)
+            self.tags[link.path] = wire.tag(frame.ext) or \
+                self.tags.get(link.path, 0)
             if self.replies_to_probes:
                 self.reply(link)
             return True

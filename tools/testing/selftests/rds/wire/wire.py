@@ -71,6 +71,7 @@ EXT_SIZE = {
     EXT_STREAM: 15, EXT_MEMORY: 15, EXT_FEATURES: 5,
 }
 EXT_SPACE = 16
+TAGS = 0x7f		# bits of NPATHS that have the tag of a barrier
 
 HEADER = struct.Struct("!QQIHHBB4sH16s")
 HEADER_BYTES = HEADER.size
@@ -78,6 +79,17 @@ HEADER_BYTES = HEADER.size
 
 def npaths(number):
     return bytes([EXT_NPATHS]) + struct.pack("!H", number)
+
+
+def tag(ext):
+    """Return the tag of a barrier in a handshake frame, or 0."""
+    return parse_ext(ext).get(EXT_NPATHS, b"\0")[0] & TAGS
+
+
+def with_tag(exts, number):
+    """Return the extension headers of a handshake, which begin with NPATHS,
+    with the tag of a barrier."""
+    return bytes([exts[0], exts[1] | number]) + exts[2:]
 
 
 def gen_num(number):
