@@ -32,6 +32,8 @@ static bool rds_stream_take_credit(struct rds_stream *st,
 	WRITE_ONCE(tx->tx_fwd, frame->fwd);
 	WRITE_ONCE(tx->tx_buf, buf);
 	tx->tx_asked = 0;
+	if (st->st_state == RDS_STREAM_OPEN)
+		rds_stream_watch_credit(st);
 	return true;
 }
 
@@ -89,6 +91,7 @@ static int rds_stream_take_response(struct rds_stream *st,
 		return 1;
 	st->st_maps.sm_most = min_t(u8, frame->arg, RDS_STREAM_IOMAPS);
 	rds_stream_set_state(st, RDS_STREAM_EV_RESPONSE);
+	rds_stream_watch_credit(st);
 	rds_stream_disarm(st, RDS_STREAM_T_CONNECT);
 	rds_stream_disarm(st, RDS_STREAM_T_AGAIN);
 	if (sock_flag(&st->st_sk, SOCK_KEEPOPEN))

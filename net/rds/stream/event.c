@@ -9,10 +9,7 @@
 #include "ready.h"
 #include "stream.h"
 
-/* First interval at which a writer without credit asks for it, in jiffies, and
- * how often the interval doubles
- */
-#define RDS_STREAM_CREDIT_FIRST		(HZ)
+/* How often the interval doubles at which a writer asks for credit */
 #define RDS_STREAM_CREDIT_DOUBLINGS	6
 
 /* What is to be done about a frame that was acknowledged */
@@ -199,7 +196,9 @@ static bool rds_stream_closed_too_long(struct rds_stream *st)
 	return false;
 }
 
-/* A task waits for credit: the peer may be gone, or an update may be late. */
+/* Nothing can be written without credit: the peer may be gone, or an update may
+ * be late.
+ */
 static void rds_stream_ask_credit(struct rds_stream *st)
 	__must_hold(&st->st_lock)
 {
@@ -207,7 +206,7 @@ static void rds_stream_ask_credit(struct rds_stream *st)
 
 	lockdep_assert_held(&st->st_lock);
 	if (st->st_state != RDS_STREAM_OPEN || rds_stream_credit(tx) ||
-	    (st->st_flags & RDS_STREAM_F_CLOSED))
+	    (st->st_flags & (RDS_STREAM_F_WR_SHUT | RDS_STREAM_F_PEER_DEAF)))
 		return;
 	rds_stream_owe(st, RDS_FRAME_CREDIT_REQUEST, true);
 	rds_stream_arm(st, RDS_STREAM_T_CREDIT,

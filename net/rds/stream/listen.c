@@ -137,6 +137,7 @@ static bool rds_stream_respond(struct rds_stream *listener,
 	spin_lock_bh(&st->st_lock);
 	if (st->st_state == RDS_STREAM_OPEN) {
 		rds_stream_owe(st, RDS_FRAME_RESPONSE, true);
+		rds_stream_watch_credit(st);
 		if (sock_flag(sk, SOCK_KEEPOPEN))
 			rds_stream_arm(st, RDS_STREAM_T_KEEP,
 				       st->st_opts[RDS_STREAM_KEEPIDLE] * HZ);

@@ -90,9 +90,7 @@ int rds_stream_wait_write(struct rds_stream *st, bool places, long *timeo)
 	return ret;
 }
 
-/* Spend credit. When none is left, a timer has the peer asked for more, in case
- * its update is late.
- */
+/* Spend credit. */
 static void rds_stream_spend(struct rds_stream *st, u32 cost)
 	__must_hold(&st->st_lock)
 {
@@ -100,9 +98,7 @@ static void rds_stream_spend(struct rds_stream *st, u32 cost)
 
 	lockdep_assert_held(&st->st_lock);
 	WRITE_ONCE(tx->tx_cost, tx->tx_cost + cost);
-	if (!rds_stream_credit(tx) &&
-	    !(st->st_armed & BIT(RDS_STREAM_T_CREDIT)))
-		rds_stream_arm(st, RDS_STREAM_T_CREDIT, HZ);
+	rds_stream_watch_credit(st);
 }
 
 /* Submit a frame with payload. Its place may be gone since it was checked. */

@@ -50,6 +50,9 @@
 /* Credit beyond this is not used, so that differences of 32 bits stay valid */
 #define RDS_STREAM_MAX_CREDIT	SZ_1G
 
+/* First interval at which a writer without credit asks for it, in jiffies */
+#define RDS_STREAM_CREDIT_FIRST	(HZ)
+
 /* Largest payload of a frame */
 #define RDS_STREAM_CHUNK	SZ_128K
 
@@ -198,6 +201,7 @@ void rds_stream_disarm(struct rds_stream *st, enum rds_stream_timer which);
 void rds_stream_disarm_all(struct rds_stream *st);
 unsigned long rds_stream_take_due(struct rds_stream *st);
 unsigned long rds_stream_user_timeout(const struct rds_stream *st);
+void rds_stream_watch_credit(struct rds_stream *st);
 void rds_stream_keepalive(struct sock *sk, int on);
 
 /* frame.c */

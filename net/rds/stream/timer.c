@@ -3,6 +3,7 @@
  * The timers of a stream. All of them share the timer of the socket, which is
  * set for the earliest; event.c has what happens when they are due.
  */
+#include "ready.h"
 #include "stream.h"
 
 /* How long frames may be unacknowledged if TCP_USER_TIMEOUT is not set, in
@@ -116,6 +117,24 @@ unsigned long rds_stream_user_timeout(const struct rds_stream *st)
 	u32 ms = READ_ONCE(st->st_opts[RDS_STREAM_USERTIME]);
 
 	return ms ? max(msecs_to_jiffies(ms), 1UL) : RDS_STREAM_USER_TIMEOUT;
+}
+
+/**
+ * rds_stream_watch_credit() - Arrange to ask for credit if none is left
+ * @st: the stream, whose credit has changed
+ *
+ * The peer is asked when the timer is due, in case its update is late.
+ *
+ * Context: Any context. st_lock is held.
+ */
+void rds_stream_watch_credit(struct rds_stream *st)
+	__must_hold(&st->st_lock)
+{
+	lockdep_assert_held(&st->st_lock);
+	if (!rds_stream_credit(&st->st_tx) &&
+	    !(st->st_armed & BIT(RDS_STREAM_T_CREDIT)))
+		rds_stream_arm(st, RDS_STREAM_T_CREDIT,
+			       RDS_STREAM_CREDIT_FIRST);
 }
 
 /**
