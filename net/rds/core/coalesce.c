@@ -8,7 +8,7 @@
  * that takes longer than to send it at once. So the work item counts, and if
  * there is little to share, senders send for a while themselves.
  *
- * Nobody waits for a frame that was left longer than for the work item to run.
+ * A frame that was left waits for one run of the work item, and no longer.
  */
 #include <linux/atomic.h>
 

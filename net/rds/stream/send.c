@@ -55,14 +55,17 @@ static int rds_stream_write_error(struct rds_stream *st)
 	return 0;
 }
 
+static bool rds_stream_writer_goes_on(const struct rds_stream *st, bool places)
+{
+	return rds_stream_may_write(st, places) || READ_ONCE(st->st_sk.sk_err);
+}
+
 static bool rds_stream_write_ready(struct rds_stream *st, size_t places)
 {
-	struct sock *sk = &st->st_sk;
-
-	if (rds_stream_may_write(st, places) || READ_ONCE(sk->sk_err))
+	if (rds_stream_writer_goes_on(st, places))
 		return true;
 	rds_stream_no_space(st);
-	return rds_stream_may_write(st, places) || READ_ONCE(sk->sk_err);
+	return rds_stream_writer_goes_on(st, places);
 }
 
 /**
@@ -90,7 +93,6 @@ int rds_stream_wait_write(struct rds_stream *st, bool places, long *timeo)
 	return ret;
 }
 
-/* Spend credit. */
 static void rds_stream_spend(struct rds_stream *st, u32 cost)
 	__must_hold(&st->st_lock)
 {

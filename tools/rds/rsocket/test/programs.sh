@@ -55,11 +55,9 @@ r_program() {
 
 # The eight tests of the series that is run without options
 r_series() {
-	LIMIT=500
-	both "$R_LIBRARY" "$@"
-	set -- "$?"
-	LIMIT=180
-	[ "$1" = 0 ] && [ "$(wc -l <"$SCRATCH/client")" = 9 ]
+	local LIMIT=500
+
+	both "$R_LIBRARY" "$@" && [ "$(wc -l <"$SCRATCH/client")" = 9 ]
 }
 
 # r_all PROGRAM [OPTION...]: all sizes. These are more than 50 tests, and a client
