@@ -157,7 +157,7 @@ static int rds_accept_wait(struct rds_cpath *cp,
 static bool rds_accept_is_known(const struct rds_cpath *first)
 {
 	return rds_cpath_state(first) == RDS_PATH_UP &&
-	       !test_bit(RDS_PF_HANDSHAKE, &first->cp_flags) &&
+	       !rds_cpath_is_learning(first) &&
 	       /* Pairs with the release in rds_mp_apply(). */
 	       smp_load_acquire(&first->cp_hs.ph_known);
 }

@@ -36,6 +36,7 @@
  * the connection, or if the path is not path 0: on other paths some of them
  * send nothing unless asked.
  */
+#include "compat.h"
 #include "conn.h"
 #include "gate.h"
 #include "multipath.h"
@@ -124,7 +125,7 @@ static bool rds_gate_awaits_barrier(const struct rds_cpath *cp)
 /* Messages wait for the path's work item, which has been kicked, to act. */
 static bool rds_gate_awaits_work(const struct rds_cpath *cp)
 {
-	return test_bit(RDS_PF_HANDSHAKE, &cp->cp_flags) ||
+	return rds_cpath_is_learning(cp) ||
 	       test_bit(RDS_PF_FLUSH, &cp->cp_flags);
 }
 
@@ -157,6 +158,7 @@ void rds_gate_update(struct rds_cpath *cp)
 	WRITE_ONCE(cp->cp_gate.pg_shut, false);
 	rds_upper_event(cp->cp_conn, RDS_UPPER_PEER, 0);
 }
+EXPORT_SYMBOL_RDS_KUNIT(rds_gate_update);
 
 /**
  * rds_gate_expire() - Drop a connection that has been silent for too long

@@ -460,25 +460,43 @@ bool rds_mp_barrier_pending(const struct rds_conn *conn)
 	return READ_ONCE(conn->c_fan) == RDS_FAN_BARRIER;
 }
 
+/* Act on the frame that has arrived, if any. Returns whether there was one. If
+ * it has made the transport stop, this lets it read on.
+ */
+static bool rds_mp_take_frame(struct rds_cpath *cp)
+	__must_hold(&cp->cp_conn->c_mp_lock)
+{
+	bool turn;
+
+	lockdep_assert_held(&cp->cp_conn->c_mp_lock);
+	if (!test_bit(RDS_PF_HANDSHAKE, &cp->cp_flags))
+		return false;
+	set_bit(RDS_PF_LEARNING, &cp->cp_flags);
+	/* Clear the flag first: another frame may arrive, and set it again,
+	 * while this one is processed.
+	 */
+	clear_bit(RDS_PF_HANDSHAKE, &cp->cp_flags);
+	/* Pairs with the atomic set_bit() behind rds_probe_store(). */
+	smp_mb__after_atomic();
+	turn = test_and_clear_bit(RDS_PF_RX_TURN, &cp->cp_flags);
+	rds_mp_apply(cp);
+	/* Pairs with the acquire in rds_cpath_is_learning(). */
+	clear_bit_unlock(RDS_PF_LEARNING, &cp->cp_flags);
+	if (turn)
+		set_bit(RDS_PF_RX, &cp->cp_flags);
+	return true;
+}
+
 static void rds_mp_learn(struct rds_cpath *cp)
 {
 	struct rds_conn *conn = cp->cp_conn;
-	bool has_frame, turn;
+	bool has_frame;
 
 	mutex_lock(&conn->c_mp_lock);
 	/* A frame counts only while its connection is UP. If the connection is
 	 * being shut down, rds_mp_apply_last() handles the frame.
 	 */
-	has_frame = rds_cpath_state(cp) == RDS_PATH_UP &&
-		    test_and_clear_bit(RDS_PF_HANDSHAKE, &cp->cp_flags);
-	/* Clear the flag first: another frame may arrive, and set it again,
-	 * while this one is processed.
-	 */
-	turn = has_frame && test_and_clear_bit(RDS_PF_RX_TURN, &cp->cp_flags);
-	if (has_frame)
-		rds_mp_apply(cp);
-	if (turn)
-		set_bit(RDS_PF_RX, &cp->cp_flags);
+	has_frame = rds_cpath_state(cp) == RDS_PATH_UP && rds_mp_take_frame(cp);
 	rds_mp_check_barrier(cp);
 	rds_probe_queue_replies(cp);
 	if (has_frame && !test_bit(RDS_PF_REPLY_NOW, &cp->cp_flags))

@@ -31,6 +31,8 @@ struct rds_conn;
  *	previous map; see send_map.c
  * @RDS_PF_HANDSHAKE: cp_hs.ph_frame is new and has not been acted on; see
  *	multipath.c
+ * @RDS_PF_LEARNING: the path's work item is acting on a frame, whose
+ *	%RDS_PF_HANDSHAKE is cleared already; see rds_cpath_is_learning()
  * @RDS_PF_FLUSH: flush the messages with a ticket below cp_tx.pt_flush_ticket
  * @RDS_PF_PROBE: queue a numbered probe
  * @RDS_PF_PROBE_NOW: send an unnumbered probe ahead of all messages
@@ -53,6 +55,7 @@ enum rds_path_flag {
 	RDS_PF_CONG,
 	RDS_PF_CONG_LATER,
 	RDS_PF_HANDSHAKE,
+	RDS_PF_LEARNING,
 	RDS_PF_FLUSH,
 	RDS_PF_PROBE,
 	RDS_PF_PROBE_NOW,
@@ -228,6 +231,24 @@ static inline bool rds_cpath_heard(struct rds_cpath *cp)
 	if (READ_ONCE(cp->cp_gate.pg_shut))
 		rds_cpath_kick(cp, 0);
 	return true;
+}
+
+/**
+ * rds_cpath_is_learning() - Check whether a handshake frame is yet to be acted
+ * on
+ * @cp: the path
+ *
+ * Context: Any.
+ * Return: true from the arrival of a frame until the path's work item has done
+ * all that follows from it, which a caller that gets false then sees.
+ */
+static inline bool rds_cpath_is_learning(const struct rds_cpath *cp)
+{
+	/* One read of both flags, as one is set before the other is cleared.
+	 * Pairs with clear_bit_unlock() in rds_mp_take_frame().
+	 */
+	return smp_load_acquire(&cp->cp_flags) &
+	       (BIT(RDS_PF_HANDSHAKE) | BIT(RDS_PF_LEARNING));
 }
 
 bool rds_cpath_event(struct rds_cpath *cp, enum rds_path_event event);

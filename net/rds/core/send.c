@@ -130,11 +130,17 @@ static void rds_send_lose(struct rds_cpath *cp, struct rds_message *msg,
 /* Return the first message in the queue that need not wait for its port. Park
  * those before it, and move frames that are not for the present peer to @lost,
  * at most RDS_PARK_BATCH messages per call; at that limit return NULL.
+ *
+ * A peer may just have said that it knows streams. Its request may have come
+ * with its handshake frame, and the response must not be given up because the
+ * work item has not yet acted on that frame. So the response waits for it.
  */
 static struct rds_message *rds_send_next(struct rds_cpath *cp, bool *parked,
 					 struct list_head *lost)
 	__must_hold(&cp->cp_lock)
 {
+	/* Before what is known of the peer is looked at */
+	bool learning = rds_cpath_is_learning(cp);
 	unsigned int n = RDS_PARK_BATCH;
 	struct rds_message *msg;
 
@@ -145,6 +151,8 @@ static struct rds_message *rds_send_next(struct rds_cpath *cp, bool *parked,
 					       struct rds_message,
 					       m_path_item);
 		if (msg && unlikely(!rds_upper_may_send(cp, msg))) {
+			if (learning)
+				return NULL;
 			rds_send_lose(cp, msg, lost);
 			continue;
 		}

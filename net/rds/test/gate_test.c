@@ -4,9 +4,12 @@
  * messages. Time alone opens no gate unless a test permits it
  * (rig_init_paths()).
  */
+#include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <net/rds/upper.h>
 
 #include "../core/conn.h"
+#include "../core/gate.h"
 #include "rig_peer.h"
 
 static const struct rig_peer ours = { RIG_OURS, 1, 77, 5 };
@@ -85,6 +88,52 @@ static void open_gate_stays_open(struct kunit *test)
 	rig_send(test, sock, 1);
 	rig_send(test, sock, 1);
 	rig_expect_said(test, 0, "M 1p 2 3 4");
+}
+
+/* Have the work item of the path stop in the middle of rds_mp_apply(): it has
+ * taken the frame, and waits for cp_lock, which is held on return. Returns
+ * false if it does not get that far.
+ */
+static bool stop_in_apply(struct kunit *test, struct rds_cpath *cp)
+	__acquires(&cp->cp_lock)
+{
+	unsigned int left = 4000000;
+
+	mutex_lock(&cp->cp_conn->c_mp_lock);
+	rig_probe_only(test, 0, 1, &ours);
+	spin_lock_bh(&cp->cp_lock);
+	mutex_unlock(&cp->cp_conn->c_mp_lock);
+	while (test_bit(RDS_PF_HANDSHAKE, &cp->cp_flags) && --left)
+		udelay(5);
+	return left;
+}
+
+/* A sender that looks at the gate while the work item is acting on the first
+ * frame of an unknown peer must not find it open: the peer counts as known only
+ * afterwards.
+ */
+static void gate_is_shut_while_a_frame_is_acted_on(struct kunit *test)
+{
+	bool stopped, locked, shut = false;
+	struct rds_cpath *cp;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "the work item needs a processor of its own");
+	up_and_waiting(test);
+	cp = rig_nth_cpath(test, 0);
+	stopped = stop_in_apply(test, cp);
+	locked = mutex_trylock(&cp->cp_xmit_lock);
+	if (locked) {
+		rds_gate_update(cp);
+		shut = cp->cp_gate.pg_shut;
+		mutex_unlock(&cp->cp_xmit_lock);
+	}
+	spin_unlock_bh(&cp->cp_lock);
+	KUNIT_EXPECT_TRUE(test, stopped);
+	KUNIT_EXPECT_TRUE(test, locked);
+	KUNIT_EXPECT_TRUE(test, shut);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(cp->cp_gate.pg_shut));
 }
 
 /* Pretend that the time limits of the gate have passed. */
@@ -344,6 +393,7 @@ static struct kunit_case gate_cases[] = {
 	KUNIT_CASE(dialer_waits_for_map),
 	KUNIT_CASE(dialer_waits_for_data),
 	KUNIT_CASE(open_gate_stays_open),
+	KUNIT_CASE(gate_is_shut_while_a_frame_is_acted_on),
 	KUNIT_CASE(silent_peer_is_redialed),
 	KUNIT_CASE(silence_is_no_failure),
 	KUNIT_CASE(silence_has_an_end),

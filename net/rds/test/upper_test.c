@@ -122,6 +122,32 @@ static void unknown_until_the_handshake(struct kunit *test)
 	upper_expect(test, 1, 1);
 }
 
+/* A request of the peer has arrived with its handshake frame. The response is
+ * pushed before the work item has acted on that frame.
+ */
+static void sent_when_the_peer_is_learnt(struct kunit *test)
+{
+	struct rds_conn *conn;
+
+	upper_open(test);
+	conn = upper.conn;
+	rds_upper_dial(conn);
+	rig_await(test, FAKE_MAPPED, 1);
+	rig_map_from(test, 0);
+	rig_await(test, FAKE_SENT, 1);
+
+	mutex_lock(&conn->c_mp_lock);
+	rig_probe_only(test, 0, 1, &rig_ours_1);
+	upper_submit_for(test, upper_frame(test), upper_epoch());
+	rds_upper_push(conn, htons(RIG_PORT), htons(RIG_PEER_PORT));
+	upper_expect(test, 0, 0);
+	mutex_unlock(&conn->c_mp_lock);
+
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, upper_sent(test), 1U);
+	upper_expect(test, 0, 0);
+}
+
 static void not_sent_to_others(struct kunit *test)
 {
 	upper_open(test);
@@ -496,6 +522,7 @@ static struct kunit_case upper_cases[] = {
 	KUNIT_CASE(not_each_frame_asks_for_an_ack),
 	KUNIT_CASE(owner_is_told),
 	KUNIT_CASE(unknown_until_the_handshake),
+	KUNIT_CASE(sent_when_the_peer_is_learnt),
 	KUNIT_CASE(not_sent_to_others),
 	KUNIT_CASE(sent_again_to_the_same),
 	KUNIT_CASE(not_sent_to_another_incarnation),
