@@ -119,6 +119,29 @@ report() {
 	tap_is "$1: the guests ended well" 0 "$(cat "$PROGRAMS/$1.status")"
 }
 
+# stream_guests OPTION...: run the tests of streams in two guests with ours, and
+# report the results as those of this stage. They have one CPU, because of
+# soft-RoCE as above, and because they wait more than they compute.
+# RDS_STREAM_CASES is a regular expression of the tests (all).
+stream_guests() {
+	local guest="/usr/bin/python3 $INTEROP/streams.py"
+
+	# shellcheck disable=SC2086 # $guest is two words
+	tap_from streams "the guests" run_streams --smp 1 --mem 1024 "$@" \
+		-- $guest --- $guest
+}
+
+# run_streams WORD...: run scripts/vm/run with these, and print what guest a
+# does. What guest b and the run itself say is no result.
+run_streams() {
+	"$RDS_TOP/scripts/vm/run" --pair --reboot-b --modules rds \
+		--env RDS_TRANSPORT="$TRANSPORT" \
+		--env RDS_STREAMS="$PROGRAMS/streams" \
+		--env "RDS_STREAM_CASES=${RDS_STREAM_CASES:-.}" "$@" 2>&1 |
+		sed -u 's/^a| //'
+	return "${PIPESTATUS[0]}"
+}
+
 # judge_controlled "OPTION..." PAIRING...: report the results as those of this
 # stage. If a pairing with another implementation has lost something, two
 # guests of the same kernel without ours run the same cases, to see how much
