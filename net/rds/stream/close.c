@@ -68,7 +68,7 @@ int rds_stream_shutdown(struct socket *sock, int how)
 		return -EINVAL;
 	how++;
 
-	lock_sock(sk);
+	mutex_lock(&st->st_mutex);
 	if (st->st_state == RDS_STREAM_LISTEN) {
 		/* As TCP: only the reading half of a listener counts. */
 		ret = 0;
@@ -86,7 +86,7 @@ int rds_stream_shutdown(struct socket *sock, int how)
 			rds_stream_finish(st);
 		}
 	}
-	release_sock(sk);
+	mutex_unlock(&st->st_mutex);
 	return ret;
 }
 
@@ -102,7 +102,7 @@ int rds_stream_disconnect(struct socket *sock)
 {
 	struct rds_stream *st = rds_stream(sock->sk);
 
-	lock_sock(sock->sk);
+	mutex_lock(&st->st_mutex);
 	if (READ_ONCE(st->st_state) == RDS_STREAM_LISTEN)
 		rds_stream_stop_listening(st);
 	else
@@ -114,10 +114,10 @@ int rds_stream_disconnect(struct socket *sock)
 	WRITE_ONCE(st->st_flags, 0);
 	WRITE_ONCE(st->st_sk.sk_shutdown, 0);
 	spin_unlock_bh(&st->st_lock);
-	if (!(st->st_sk.sk_userlocks & SOCK_BINDPORT_LOCK))
+	if (!st->st_own_port)
 		rds_stream_forget_port(st);
 	sock->state = SS_UNCONNECTED;
-	release_sock(sock->sk);
+	mutex_unlock(&st->st_mutex);
 	return 0;
 }
 
@@ -203,7 +203,7 @@ int rds_stream_release(struct socket *sock)
 		return 0;
 	st = rds_stream(sk);
 
-	lock_sock(sk);
+	mutex_lock(&st->st_mutex);
 	if (st->st_state == RDS_STREAM_LISTEN)
 		rds_stream_stop_listening(st);
 	else
@@ -212,7 +212,7 @@ int rds_stream_release(struct socket *sock)
 	rds_stream_unbind(st);
 	sock_orphan(sk);
 	sock->sk = NULL;
-	release_sock(sk);
+	mutex_unlock(&st->st_mutex);
 	sock_put(sk);
 	return 0;
 }

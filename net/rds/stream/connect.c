@@ -308,10 +308,11 @@ static int rds_stream_connect_locked(struct socket *sock,
 int rds_stream_connect(struct socket *sock, struct rds_sockaddr *sa, int len,
 		       int flags)
 {
+	struct rds_stream *st = rds_stream(sock->sk);
 	int ret;
 
-	lock_sock(sock->sk);
+	mutex_lock(&st->st_mutex);
 	ret = rds_stream_connect_locked(sock, sa, len, flags);
-	release_sock(sock->sk);
+	mutex_unlock(&st->st_mutex);
 	return ret;
 }

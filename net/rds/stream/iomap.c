@@ -183,12 +183,12 @@ int rds_stream_map(struct socket *sock, struct rds_stream_iomap __user *uargs)
 	if (ret)
 		return ret;
 
-	lock_sock(sock->sk);
+	mutex_lock(&st->st_mutex);
 	ret = rds_stream_map_locked(st, &args,
 				    sock_sndtimeo(sock->sk, sock->file &&
 						  sock->file->f_flags &
 						  O_NONBLOCK));
-	release_sock(sock->sk);
+	mutex_unlock(&st->st_mutex);
 	if (ret)
 		return ret;
 	return put_user(args.offset, &uargs->offset) ? -EFAULT : 0;
@@ -244,14 +244,14 @@ int rds_stream_unmap(struct socket *sock,
 	if (copy_from_user(&args, uargs, sizeof(args)))
 		return -EFAULT;
 
-	lock_sock(sock->sk);
+	mutex_lock(&st->st_mutex);
 	list_for_each_entry(map, &st->st_maps.sm_own, mp_item) {
 		if (map->mp_addr == args.addr && map->mp_as.len == args.len) {
 			ret = rds_stream_unmap_locked(st, map);
 			break;
 		}
 	}
-	release_sock(sock->sk);
+	mutex_unlock(&st->st_mutex);
 	return ret;
 }
 

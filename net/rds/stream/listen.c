@@ -31,8 +31,7 @@ static void rds_stream_inherit(struct rds_stream *st,
 	sk->sk_sndbuf = READ_ONCE(parent->sk_sndbuf);
 	sk->sk_rcvbuf = READ_ONCE(parent->sk_rcvbuf);
 	sk->sk_reuseport = parent->sk_reuseport;
-	/* The port is that of the listener. */
-	sk->sk_userlocks = parent->sk_userlocks & ~SOCK_BINDPORT_LOCK;
+	sk->sk_userlocks = parent->sk_userlocks;
 	sk->sk_rcvlowat = READ_ONCE(parent->sk_rcvlowat);
 	sk->sk_rcvtimeo = READ_ONCE(parent->sk_rcvtimeo);
 	sk->sk_sndtimeo = READ_ONCE(parent->sk_sndtimeo);
@@ -226,7 +225,7 @@ int rds_stream_listen(struct socket *sock, int backlog)
 	struct rds_stream *st = rds_stream(sk);
 	int ret = 0;
 
-	lock_sock(sk);
+	mutex_lock(&st->st_mutex);
 	if (sock->state != SS_UNCONNECTED ||
 	    (st->st_state != RDS_STREAM_IDLE &&
 	     st->st_state != RDS_STREAM_LISTEN)) {
@@ -241,7 +240,7 @@ int rds_stream_listen(struct socket *sock, int backlog)
 	if (!ret)
 		ret = rds_stream_bind_listen(st);
 out:
-	release_sock(sk);
+	mutex_unlock(&st->st_mutex);
 	return ret;
 }
 
@@ -272,9 +271,9 @@ static long rds_stream_accept_sleep(struct rds_stream *listener, long timeo)
 			     READ_ONCE(listener->st_state) !=
 			     RDS_STREAM_LISTEN || !__ret,
 			     TASK_INTERRUPTIBLE, 1, timeo,
-			     release_sock(sk);
+			     mutex_unlock(&listener->st_mutex);
 			     __ret = schedule_timeout(__ret);
-			     lock_sock(sk));
+			     mutex_lock(&listener->st_mutex));
 }
 
 /**
@@ -310,7 +309,7 @@ struct sock *rds_stream_accept_wait(struct sock *sk, bool nonblock)
 	long timeo = sock_rcvtimeo(sk, nonblock);
 	long left;
 
-	lock_sock(sk);
+	mutex_lock(&listener->st_mutex);
 	for (;;) {
 		if (listener->st_state != RDS_STREAM_LISTEN) {
 			st = ERR_PTR(-EINVAL);
@@ -330,7 +329,7 @@ struct sock *rds_stream_accept_wait(struct sock *sk, bool nonblock)
 		}
 		timeo = left;
 	}
-	release_sock(sk);
+	mutex_unlock(&listener->st_mutex);
 	return IS_ERR(st) ? ERR_CAST(st) : &st->st_sk;
 }
 

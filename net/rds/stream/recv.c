@@ -225,18 +225,19 @@ static int rds_stream_read(struct rds_stream *st, struct msghdr *msg,
 int rds_stream_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 		       int flags)
 {
-	struct sock *sk = sock->sk;
+	struct rds_stream *st = rds_stream(sock->sk);
 	int ret;
 
 	/* As TCP, ignore flags that mean nothing here. */
 	if (flags & MSG_OOB)
 		return -EOPNOTSUPP;
 	if (unlikely(flags & MSG_ERRQUEUE))
-		return sock_recv_errqueue(sk, msg, size, SOL_IP, IP_RECVERR);
+		return sock_recv_errqueue(sock->sk, msg, size, SOL_IP,
+					  IP_RECVERR);
 
 	msg->msg_namelen = 0;
-	lock_sock(sk);
-	ret = rds_stream_read(rds_stream(sk), msg, size, flags);
-	release_sock(sk);
+	mutex_lock(&st->st_mutex);
+	ret = rds_stream_read(st, msg, size, flags);
+	mutex_unlock(&st->st_mutex);
 	return ret;
 }

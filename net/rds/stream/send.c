@@ -295,13 +295,13 @@ static int rds_stream_send_locked(struct rds_stream *st, struct msghdr *msg,
  */
 int rds_stream_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 {
-	struct sock *sk = sock->sk;
+	struct rds_stream *st = rds_stream(sock->sk);
 	int ret;
 
-	lock_sock(sk);
-	ret = rds_stream_send_locked(rds_stream(sk), msg, len);
-	release_sock(sk);
+	mutex_lock(&st->st_mutex);
+	ret = rds_stream_send_locked(st, msg, len);
+	mutex_unlock(&st->st_mutex);
 	if (ret == -EPIPE)
-		ret = sk_stream_error(sk, msg->msg_flags, ret);
+		ret = sk_stream_error(sock->sk, msg->msg_flags, ret);
 	return ret;
 }

@@ -35,16 +35,15 @@ static int rds_stream_bind(struct socket *sock, struct rds_sockaddr *sa,
 	if (ret)
 		return ret;
 
-	lock_sock(sock->sk);
+	mutex_lock(&st->st_mutex);
 	ret = -EINVAL;
 	if (!st->st_is_bound && READ_ONCE(st->st_state) == RDS_STREAM_IDLE)
 		ret = rds_stream_bind_name(st, &name);
 	if (!ret) {
 		st->st_any_addr = ipv6_addr_any(&name.ip);
-		if (name.port)
-			sock->sk->sk_userlocks |= SOCK_BINDPORT_LOCK;
+		st->st_own_port = name.port;
 	}
-	release_sock(sock->sk);
+	mutex_unlock(&st->st_mutex);
 	return ret;
 }
 
@@ -66,13 +65,13 @@ static int rds_stream_getname(struct socket *sock, struct sockaddr *sa,
 	struct rds_stream_name name;
 	bool known = true;
 
-	lock_sock(sock->sk);
+	mutex_lock(&st->st_mutex);
 	name = peer ? st->st_peer : st->st_local;
 	if (peer)
 		known = READ_ONCE(st->st_state) == RDS_STREAM_OPEN ||
 			(READ_ONCE(st->st_state) == RDS_STREAM_ENDED &&
 			 st->st_conn);
-	release_sock(sock->sk);
+	mutex_unlock(&st->st_mutex);
 	if (!known)
 		return -ENOTCONN;
 	return rds_stream_name_format(st->st_v6, &name, sa);
@@ -81,6 +80,7 @@ static int rds_stream_getname(struct socket *sock, struct sockaddr *sa,
 static int rds_stream_accept(struct socket *sock, struct socket *newsock,
 			     RDS_STREAM_ACCEPT_ARGS)
 {
+	struct rds_stream *st;
 	struct sock *sk;
 
 	sk = rds_stream_accept_wait(sock->sk,
@@ -88,12 +88,13 @@ static int rds_stream_accept(struct socket *sock, struct socket *newsock,
 	if (IS_ERR(sk))
 		return PTR_ERR(sk);
 
-	lock_sock(sk);
+	st = rds_stream(sk);
+	mutex_lock(&st->st_mutex);
 	sock_graft(sk, newsock);
 	newsock->state = SS_CONNECTED;
 	rds_stream_take_sol_socket(newsock);
-	rds_stream_accepted(rds_stream(sk));
-	release_sock(sk);
+	rds_stream_accepted(st);
+	mutex_unlock(&st->st_mutex);
 	return 0;
 }
 

@@ -139,6 +139,7 @@ static int rds_stream_set_generic(struct socket *sock, int optname,
 		return ret;
 	if (copy_from_sockptr(&val, optval, sizeof(val)))
 		return -EFAULT;
+	/* Options of the kernel have bits in the same word. */
 	lock_sock(sock->sk);
 	sock->sk->sk_reuseport = !!val;
 	release_sock(sock->sk);
@@ -160,7 +161,7 @@ static int rds_stream_set_generic(struct socket *sock, int optname,
 int rds_stream_setsockopt(struct socket *sock, int level, int optname,
 			  sockptr_t optval, unsigned int optlen)
 {
-	struct sock *sk = sock->sk;
+	struct rds_stream *st = rds_stream(sock->sk);
 	int val, ret;
 
 	if (level == SOL_SOCKET)
@@ -173,9 +174,9 @@ int rds_stream_setsockopt(struct socket *sock, int level, int optname,
 	if (copy_from_sockptr(&val, optval, sizeof(val)))
 		return -EFAULT;
 
-	lock_sock(sk);
-	ret = rds_stream_set_option(rds_stream(sk), level, optname, val);
-	release_sock(sk);
+	mutex_lock(&st->st_mutex);
+	ret = rds_stream_set_option(st, level, optname, val);
+	mutex_unlock(&st->st_mutex);
 	return ret;
 }
 
@@ -229,7 +230,7 @@ static int rds_stream_get_option(struct rds_stream *st, int level, int optname,
 int rds_stream_getsockopt(struct socket *sock, int level, int optname,
 			  char __user *optval, int __user *optlen)
 {
-	struct sock *sk = sock->sk;
+	struct rds_stream *st = rds_stream(sock->sk);
 	int len, ret;
 
 	if (get_user(len, optlen))
@@ -237,10 +238,9 @@ int rds_stream_getsockopt(struct socket *sock, int level, int optname,
 	if (len < 0)
 		return -EINVAL;
 
-	lock_sock(sk);
-	ret = rds_stream_get_option(rds_stream(sk), level, optname, optval,
-				    len);
-	release_sock(sk);
+	mutex_lock(&st->st_mutex);
+	ret = rds_stream_get_option(st, level, optname, optval, len);
+	mutex_unlock(&st->st_mutex);
 	if (ret < 0)
 		return ret;
 	return put_user(ret, optlen) ? -EFAULT : 0;

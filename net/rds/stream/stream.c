@@ -37,6 +37,7 @@ static void rds_stream_init(struct rds_stream *st)
 	INIT_HLIST_NODE(&st->st_bind);
 	INIT_HLIST_NODE(&st->st_node);
 	INIT_HLIST_NODE(&st->st_conn_node);
+	mutex_init(&st->st_mutex);
 	spin_lock_init(&st->st_lock);
 	INIT_LIST_HEAD(&st->st_tx.tx_frames);
 	INIT_LIST_HEAD(&st->st_rx.rx_queue);

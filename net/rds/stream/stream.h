@@ -14,9 +14,10 @@
  *
  * Locks, in this order:
  *
- * - the socket lock (lock_sock()): serializes the system calls of one socket.
- *   Only tasks of the user take it, since its holder may copy user memory,
- *   which can take forever;
+ * - the socket lock (st_mutex): serializes the system calls of one socket. Only
+ *   tasks of the user take it, since its holder may copy user memory, which can
+ *   take forever. It is not that of struct sock: no softirq uses the socket
+ *   while a task has it, so there is no backlog to run;
  * - sn_lock: guards the table of bound sockets;
  * - st_lock: guards what deliveries, timers and completions change. It is never
  *   held together with the st_lock of another stream;
@@ -33,6 +34,7 @@
 #define _RDS_STREAM_STREAM_H
 
 #include <linux/hashtable.h>
+#include <linux/mutex.h>
 #include <net/netns/generic.h>
 #include <net/rds/frame.h>
 #include <net/rds/upper.h>
@@ -59,6 +61,7 @@
 /**
  * struct rds_stream - a stream, and its socket
  * @st_sk: the socket
+ * @st_mutex: the socket lock
  * @st_v6: names are of struct sockaddr_in6
  * @st_local: our name. The socket lock guards it until the stream is in the
  *	table, where it does not change
@@ -66,6 +69,7 @@
  * @st_bind: in the table of bound sockets
  * @st_is_bound: the stream is in that table; the socket lock guards it
  * @st_any_addr: the user has not selected a local address; likewise
+ * @st_own_port: the user has selected the local port; likewise
  * @st_opts: options, by enum rds_stream_opt; stored under the socket lock
  * @st_node: in the table of streams, by connection and ports
  * @st_conn_node: in the table of streams, by connection
@@ -90,12 +94,14 @@
  */
 struct rds_stream {
 	struct sock		st_sk;
+	struct mutex		st_mutex;	/* the socket lock */
 	bool			st_v6;
 	struct rds_stream_name	st_local;
 	struct rds_stream_name	st_peer;
 	struct hlist_node	st_bind;
 	bool			st_is_bound;
 	bool			st_any_addr;
+	bool			st_own_port;
 	int			st_opts[RDS_STREAM_NR_OPTS];
 	struct hlist_node	st_node;
 	struct hlist_node	st_conn_node;

@@ -25,6 +25,7 @@ int rds_stream_wait(struct rds_stream *st, rds_stream_ready *ready, size_t arg,
 	struct sock *sk = &st->st_sk;
 	int ret = 0;
 
+	lockdep_assert_held(&st->st_mutex);
 	add_wait_queue(sk_sleep(sk), &wait);
 	/* Pairs with those in skwq_has_sleeper() and in
 	 * rds_stream_wakes_readers().
@@ -37,9 +38,9 @@ int rds_stream_wait(struct rds_stream *st, rds_stream_ready *ready, size_t arg,
 			ret = sock_intr_errno(*timeo);
 		if (ret)
 			break;
-		release_sock(sk);
+		mutex_unlock(&st->st_mutex);
 		*timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, *timeo);
-		lock_sock(sk);
+		mutex_lock(&st->st_mutex);
 	}
 	remove_wait_queue(sk_sleep(sk), &wait);
 	return ret;
