@@ -19,9 +19,9 @@
  *   frame has arrived: rds_upper_hold().
  * - Learn what the peer knows: rds_upper_peer(), and upper.event() with
  *   %RDS_UPPER_PEER when that may have changed.
- * - Send: rds_upper_alloc(), rds_upper_submit(), rds_upper_push() or
- *   rds_upper_push_small(). For each frame submitted, core calls upper.done()
- *   once, unless rds_upper_cancel() returns true for it.
+ * - Send: rds_upper_alloc(), rds_upper_submit(), and one of rds_upper_push(),
+ *   rds_upper_push_small() and rds_upper_kick(). For each frame submitted, core
+ *   calls upper.done() once, unless rds_upper_cancel() returns true for it.
  * - Receive: upper.deliver(). Charge what waits to be read: rds_upper_charge().
  * - Receive into memory of a process: rds_upper_pin() before, and
  *   rds_upper_place() when a frame has arrived.
@@ -73,7 +73,7 @@ enum rds_upper_peer {
 /**
  * enum rds_upper_how - how a frame is submitted
  * @RDS_UPPER_KICK: have the path's work item send it; otherwise the caller
- *	calls rds_upper_push() or rds_upper_push_small() next
+ *	calls one of the functions that push or kick
  * @RDS_UPPER_ASK: ask the peer to acknowledge it as soon as it has it;
  *	otherwise it does so with another frame, or after a fifth of a second
  */
@@ -185,6 +185,7 @@ int rds_upper_fill(struct rds_message *msg, struct iov_iter *from);
 int rds_upper_submit(struct rds_conn *conn, struct rds_message *msg,
 		     void *owner, u32 epoch, unsigned int how);
 void rds_upper_push(struct rds_conn *conn, __be16 sport, __be16 dport);
+void rds_upper_kick(struct rds_conn *conn, __be16 sport, __be16 dport);
 void rds_upper_push_small(struct rds_conn *conn, __be16 sport, __be16 dport);
 bool rds_upper_cancel(struct rds_message *msg);
 void rds_upper_reply(struct rds_conn *conn, __be16 sport, __be16 dport,

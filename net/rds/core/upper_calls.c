@@ -212,7 +212,7 @@ EXPORT_SYMBOL_GPL(rds_upper_submit);
  * @sport: their sending port
  * @dport: their receiving port
  *
- * Without this call the path's work item sends them.
+ * Without this call, or rds_upper_kick(), they wait for the next frame.
  *
  * Context: Process context, may sleep. No locks.
  */
@@ -224,6 +224,22 @@ void rds_upper_push(struct rds_conn *conn, __be16 sport, __be16 dport)
 		rds_send_run(cp);
 }
 EXPORT_SYMBOL_GPL(rds_upper_push);
+
+/**
+ * rds_upper_kick() - Send frames that were submitted, from the work item
+ * @conn: the connection
+ * @sport: their sending port
+ * @dport: their receiving port
+ *
+ * As rds_upper_push(), but the path's work item sends them.
+ *
+ * Context: Any context.
+ */
+void rds_upper_kick(struct rds_conn *conn, __be16 sport, __be16 dport)
+{
+	rds_cpath_kick(rds_mp_pick(conn, sport, dport), 0);
+}
+EXPORT_SYMBOL_GPL(rds_upper_kick);
 
 /* On an idle processor, and where frames have nothing to share, each frame is
  * sent at once.

@@ -222,6 +222,10 @@ static bool rds_stream_timers(struct rds_stream *st, unsigned long due)
 	lockdep_assert_held(&st->st_lock);
 	if (due & BIT(RDS_STREAM_T_OWED))
 		rds_stream_pay(st, true);
+	if (due & BIT(RDS_STREAM_T_CORK)) {
+		st->st_tx.tx_corked = 0;
+		rds_stream_kick(st);
+	}
 	if (due & BIT(RDS_STREAM_T_CREDIT))
 		rds_stream_ask_credit(st);
 	if ((due & BIT(RDS_STREAM_T_KEEP)) && rds_stream_keep(st))

@@ -178,6 +178,7 @@ void rds_stream_start_counting(struct rds_stream *st)
 	tx->tx_fwd = 0;
 	tx->tx_buf = 0;
 	WRITE_ONCE(tx->tx_owed, 0);
+	tx->tx_corked = 0;
 	tx->tx_asked = 0;
 	rx->rx_cost = 0;
 	rx->rx_fwd = 0;
@@ -323,6 +324,38 @@ void rds_stream_push(struct rds_stream *st)
 void rds_stream_push_small(struct rds_stream *st)
 {
 	rds_upper_push_small(st->st_conn, st->st_local.port, st->st_peer.port);
+}
+
+/**
+ * rds_stream_kick() - Send what has been submitted, in any context
+ * @st: the stream; it has been connected
+ *
+ * Context: Any context.
+ */
+void rds_stream_kick(struct rds_stream *st)
+{
+	rds_upper_kick(st->st_conn, st->st_local.port, st->st_peer.port);
+}
+
+/**
+ * rds_stream_uncork() - Send bytes that wait for more
+ * @st: the stream
+ *
+ * Context: Process context, may sleep. The socket lock is held.
+ */
+void rds_stream_uncork(struct rds_stream *st)
+{
+	struct rds_stream_tx *tx = &st->st_tx;
+	bool corked;
+
+	lockdep_assert_held(&st->st_mutex);
+	spin_lock_bh(&st->st_lock);
+	corked = tx->tx_corked;
+	tx->tx_corked = 0;
+	rds_stream_disarm(st, RDS_STREAM_T_CORK);
+	spin_unlock_bh(&st->st_lock);
+	if (corked)
+		rds_stream_push(st);
 }
 
 /**

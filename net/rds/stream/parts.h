@@ -41,6 +41,7 @@ enum rds_stream_flag {
  * @RDS_STREAM_T_KEEP: keepalive
  * @RDS_STREAM_T_USER: frames are not acknowledged
  * @RDS_STREAM_T_CREDIT: a writer waits for credit
+ * @RDS_STREAM_T_CORK: send bytes that more were to join
  * @RDS_STREAM_T_CLOSE: a closed stream does not get rid of what was written
  * @RDS_STREAM_TIMERS: number of timers
  */
@@ -51,6 +52,7 @@ enum rds_stream_timer {
 	RDS_STREAM_T_KEEP,
 	RDS_STREAM_T_USER,
 	RDS_STREAM_T_CREDIT,
+	RDS_STREAM_T_CORK,
 	RDS_STREAM_T_CLOSE,
 	RDS_STREAM_TIMERS
 };
@@ -68,6 +70,7 @@ enum rds_stream_timer {
  * @tx_closed: when the socket was closed, in jiffies
  * @tx_since: since when the oldest frame waits, or the last one was finished,
  *	in jiffies
+ * @tx_corked: bytes submitted that are not sent until more have joined them
  * @tx_asked: how often credit was asked for since the peer gave some
  */
 struct rds_stream_tx {
@@ -78,6 +81,7 @@ struct rds_stream_tx {
 	u32			tx_fwd;
 	u32			tx_buf;
 	u32			tx_owed;
+	u32			tx_corked;
 	struct rds_message	*tx_control;
 	unsigned long		tx_since;
 	unsigned long		tx_closed;
@@ -120,6 +124,8 @@ struct rds_stream_rx {
  *	the default
  * @RDS_STREAM_V6ONLY: the socket does not take what is sent to IPv4 addresses
  * @RDS_STREAM_IOMAPS_OPT: how many mappings the peer may make
+ * @RDS_STREAM_NODELAY: when it is set, what is corked is sent at once
+ * @RDS_STREAM_CORK: all bytes are written as if more were to come
  * @RDS_STREAM_KEPT: the first of those that are kept without effect
  * @RDS_STREAM_NR_OPTS: number of options; see sockopt.c
  */
@@ -130,6 +136,8 @@ enum rds_stream_opt {
 	RDS_STREAM_USERTIME,
 	RDS_STREAM_V6ONLY,
 	RDS_STREAM_IOMAPS_OPT,
+	RDS_STREAM_NODELAY,
+	RDS_STREAM_CORK,
 	RDS_STREAM_KEPT,
 	RDS_STREAM_NR_OPTS = 25
 };

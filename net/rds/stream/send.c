@@ -10,6 +10,11 @@
  *
  * A write to mappings of the peer (maps.c) becomes PUTs, which cost no credit.
  *
+ * With MSG_MORE or TCP_CORK, a frame is submitted, but not sent until so many
+ * bytes have joined it that they fill a segment, or for RDS_STREAM_CORK_LASTS.
+ * It is also sent before a task waits to write, as it may hold what the task
+ * waits for, and by all that sends a frame behind it.
+ *
  * A name is ignored, as by TCP. MSG_ZEROCOPY copies, and says so in its
  * notification, as TCP does to addresses of its own host.
  */
@@ -29,13 +34,21 @@
  */
 #define RDS_STREAM_SMALL	1024
 
+/* How long bytes wait for more, in jiffies, and how many wait, as with TCP: a
+ * segment that is not full
+ */
+#define RDS_STREAM_CORK_LASTS	DIV_ROUND_UP(HZ, 5)
+#define RDS_STREAM_CORK_MOST	SZ_64K
+
 /**
  * struct rds_stream_target - where the bytes of a write go
  * @places: to mappings of the peer, not into the stream
  * @offset: if so, the offset in these
+ * @more: more bytes will follow, and these may wait for them
  */
 struct rds_stream_target {
 	bool	places;
+	bool	more;
 	u64	offset;
 };
 
@@ -85,6 +98,7 @@ int rds_stream_wait_write(struct rds_stream *st, bool places, long *timeo)
 
 	if (rds_stream_write_ready(st, places))
 		return 0;
+	rds_stream_uncork(st);
 	/* Room in the send buffer is no news for those that need credit. */
 	WRITE_ONCE(*placers, *placers + places);
 	ret = rds_stream_wait(st, rds_stream_write_ready, places, timeo,
@@ -103,6 +117,26 @@ static void rds_stream_spend(struct rds_stream *st, u32 cost)
 	rds_stream_watch_credit(st);
 }
 
+/* Count the bytes of a frame that was submitted as waiting for more. If they do
+ * not wait, the caller sends them.
+ */
+static void rds_stream_cork(struct rds_stream *st, u32 len, bool more)
+	__must_hold(&st->st_lock)
+{
+	struct rds_stream_tx *tx = &st->st_tx;
+
+	lockdep_assert_held(&st->st_lock);
+	if (!more || tx->tx_corked + len >= RDS_STREAM_CORK_MOST ||
+	    !rds_stream_may_write(st, false)) {
+		tx->tx_corked = 0;
+		rds_stream_disarm(st, RDS_STREAM_T_CORK);
+		return;
+	}
+	if (!tx->tx_corked)
+		rds_stream_arm(st, RDS_STREAM_T_CORK, RDS_STREAM_CORK_LASTS);
+	tx->tx_corked += len;
+}
+
 /* Submit a frame with payload. Its place may be gone since it was checked. */
 static int rds_stream_submit_bytes(struct rds_stream *st,
 				   struct rds_message *msg,
@@ -118,9 +152,11 @@ static int rds_stream_submit_bytes(struct rds_stream *st,
 		return ret ?: rds_stream_submit_put(st, msg, key, at);
 	}
 	ret = rds_stream_submit(st, msg, RDS_FRAME_RW, false);
-	if (!ret)
-		rds_stream_spend(st, len + RDS_FRAME_COST);
-	return ret;
+	if (ret)
+		return ret;
+	rds_stream_spend(st, len + RDS_FRAME_COST);
+	rds_stream_cork(st, len, to->more);
+	return 0;
 }
 
 /* Submit a frame unless the stream has ended or was shut down meanwhile. */
@@ -166,6 +202,8 @@ static int rds_stream_write_some(struct rds_stream *st, struct msghdr *msg,
 		rds_message_put(frame);
 		return ret;
 	}
+	if (unlikely(READ_ONCE(st->st_tx.tx_corked)))
+		return len;
 	if (len <= RDS_STREAM_SMALL)
 		rds_stream_push_small(st);
 	else
@@ -255,7 +293,10 @@ static int rds_stream_prepare_notice(struct sock *sk, const struct msghdr *msg,
 static int rds_stream_send_locked(struct rds_stream *st, struct msghdr *msg,
 				  size_t len)
 {
-	struct rds_stream_target to = {};
+	struct rds_stream_target to = {
+		.more = (msg->msg_flags & MSG_MORE) ||
+			st->st_opts[RDS_STREAM_CORK],
+	};
 	struct ubuf_info *uarg;
 	int ret = 0;
 

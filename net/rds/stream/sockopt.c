@@ -44,9 +44,9 @@ static const struct rds_stream_option rds_stream_options[] = {
 	[RDS_STREAM_V6ONLY]	= { SOL_IPV6, IPV6_V6ONLY, 0, 1, 0 },
 	[RDS_STREAM_IOMAPS_OPT]	= { SOL_RDS, RDS_STREAM_IOMAP_SIZE, 0,
 				    RDS_STREAM_IOMAPS, 0 },
-	[RDS_STREAM_KEPT]	= { SOL_TCP, TCP_NODELAY, 0, 1, 0 },
-	{ SOL_TCP, TCP_CORK, 0, 1, 0 },
-	{ SOL_TCP, TCP_MAXSEG, 88, 32767, 32767 },
+	[RDS_STREAM_NODELAY]	= { SOL_TCP, TCP_NODELAY, 0, 1, 0 },
+	[RDS_STREAM_CORK]	= { SOL_TCP, TCP_CORK, 0, 1, 0 },
+	[RDS_STREAM_KEPT]	= { SOL_TCP, TCP_MAXSEG, 88, 32767, 32767 },
 	{ SOL_TCP, TCP_QUICKACK, 0, 1, 1 },
 	{ SOL_TCP, TCP_DEFER_ACCEPT, 0, INT_MAX, 0 },
 	{ SOL_TCP, TCP_LINGER2, -1, INT_MAX, 0 },
@@ -126,6 +126,8 @@ static int rds_stream_set_option(struct rds_stream *st, int level, int name,
 	else if (i == RDS_STREAM_KEEPIDLE &&
 		 sock_flag(&st->st_sk, SOCK_KEEPOPEN))
 		rds_stream_keepalive(&st->st_sk, 1);
+	else if (i == RDS_STREAM_NODELAY || i == RDS_STREAM_CORK)
+		rds_stream_uncork(st);
 	return 0;
 }
 

@@ -219,6 +219,8 @@ void rds_stream_pay(struct rds_stream *st, bool kick);
 void rds_stream_owe(struct rds_stream *st, enum rds_frame_op op, bool kick);
 void rds_stream_push(struct rds_stream *st);
 void rds_stream_push_small(struct rds_stream *st);
+void rds_stream_kick(struct rds_stream *st);
+void rds_stream_uncork(struct rds_stream *st);
 void rds_stream_tell_reset(const struct rds_stream *st);
 void rds_stream_start_counting(struct rds_stream *st);
 bool rds_stream_uncount(struct rds_stream *st, struct rds_message *msg);

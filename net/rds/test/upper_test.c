@@ -83,6 +83,26 @@ static void not_each_frame_asks_for_an_ack(struct kunit *test)
 	upper_expect(test, 4, 0);
 }
 
+/* A frame that nobody kicks waits for the next one, or for a kick. */
+static void sent_when_kicked(struct kunit *test)
+{
+	unsigned int i;
+
+	upper_up(test, &rig_ours_1);
+	for (i = 0; i < 2; i++)
+		KUNIT_ASSERT_EQ(test, 0,
+				rds_upper_submit(upper.conn, upper_frame(test),
+						 &upper, upper_epoch(),
+						 RDS_UPPER_ASK));
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, upper_sent(test), 0U);
+	rds_upper_kick(upper.conn, htons(RIG_PORT), htons(RIG_PEER_PORT));
+	fake_settle(rig_fake(test));
+	rig_expect_sent(test, "2a 3a");
+	rds_path_ack(rig_path(test), 3);
+	upper_expect(test, 2, 0);
+}
+
 static void owner_is_told(struct kunit *test)
 {
 	struct rds_message *msg;
@@ -520,6 +540,7 @@ static struct kunit_case upper_cases[] = {
 	KUNIT_CASE(opened_by_name),
 	KUNIT_CASE(acked_frames_are_done),
 	KUNIT_CASE(not_each_frame_asks_for_an_ack),
+	KUNIT_CASE(sent_when_kicked),
 	KUNIT_CASE(owner_is_told),
 	KUNIT_CASE(unknown_until_the_handshake),
 	KUNIT_CASE(sent_when_the_peer_is_learnt),

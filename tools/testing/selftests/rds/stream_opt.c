@@ -263,6 +263,140 @@ TEST_F(stream, accepted_stream_inherits)
 	close(b);
 }
 
+/* Send a byte that is to wait for more. Returns whether it waits at the sender.
+ * It does so for 200 ms only, and a slow host may take longer than that to
+ * look, which is then worth another attempt.
+ */
+static bool holds_back(int a, int b, int flags)
+{
+	struct pollfd pfd = { .fd = b, .events = POLLIN };
+	unsigned int tries;
+	char byte;
+	long since;
+
+	for (tries = 0; tries < 20; tries++) {
+		since = now_ms();
+		if (send(a, "x", 1, flags) != 1)
+			return false;
+		if (poll(&pfd, 1, 50) == 0)
+			return true;
+		if (now_ms() - since < 190 || recv(b, &byte, 1, 0) != 1)
+			return false;
+	}
+	return false;
+}
+
+/* Check that bytes arrive, and not only because they have waited for 200 ms. */
+static bool arrives(int fd, long since, const char *bytes)
+{
+	char got[16] = {};
+	size_t len = strlen(bytes);
+
+	if (recv(fd, got, len, MSG_WAITALL) != len || strcmp(got, bytes))
+		return false;
+	return now_ms() - since < 150;
+}
+
+TEST_F(stream, more_waits_until_it_comes)
+{
+	unsigned int tries = 20;
+	bool early = false;
+
+	while (!early && tries--) {
+		long since = now_ms();
+
+		ASSERT_TRUE(holds_back(self->a, self->b, MSG_MORE));
+		ASSERT_EQ(1, send(self->a, "y", 1, 0));
+		early = arrives(self->b, since, "xy");
+	}
+	EXPECT_TRUE(early);
+}
+
+TEST_F(stream, options_that_end_a_cork)
+{
+	static const struct option ends[] = {
+		{ IPPROTO_TCP, TCP_CORK, 0, 0, 0 },
+		{ IPPROTO_TCP, TCP_NODELAY, 0, 1, 0 },
+	};
+	const struct option *end;
+	unsigned int tries;
+	long since;
+	bool early;
+
+	for (end = ends; end < ends + ARRAY_SIZE(ends); end++) {
+		early = false;
+		for (tries = 0; tries < 20 && !early; tries++) {
+			ASSERT_EQ(0, rds_set(self->a, end->level, TCP_NODELAY,
+					     0));
+			ASSERT_EQ(0, rds_set(self->a, end->level, TCP_CORK,
+					     1));
+			since = now_ms();
+			ASSERT_TRUE(holds_back(self->a, self->b, 0));
+			ASSERT_EQ(0, rds_set(self->a, end->level, end->name,
+					     end->value));
+			early = arrives(self->b, since, "x");
+		}
+		EXPECT_TRUE(early) {
+			TH_LOG("option %d", end->name);
+		}
+	}
+}
+
+/* What fills segments does not wait. */
+TEST_F(stream, cork_lets_full_segments_go)
+{
+	const size_t part = 200000;
+	unsigned int i;
+	long before;
+
+	ASSERT_EQ(0, rds_set(self->a, IPPROTO_TCP, TCP_CORK, 1));
+	before = now_ms();
+	for (i = 0; i < 60; i++) {
+		ASSERT_TRUE(stream_send(self->a, SEED, i * part, part));
+		/* The rest of the part before may have waited for this. */
+		if (i)
+			ASSERT_TRUE(stream_recv(self->b, SEED, (i - 1) * part,
+						part));
+	}
+	EXPECT_GT(6000, now_ms() - before);
+}
+
+/* A full buffer does not wait either: nothing could join what is in it. */
+TEST_F(stream, cork_with_small_buffers)
+{
+	const unsigned int total = 300000;
+	unsigned int sent = 0, got = 0;
+	struct pollfd pfds[2];
+	long before, ret;
+	int a, b;
+
+	ASSERT_EQ(0, rds_set(self->listener, SOL_SOCKET, SO_RCVBUF, 5000));
+	ASSERT_TRUE(stream_open(self, variant, &a, &b));
+	ASSERT_EQ(0, rds_set(a, SOL_SOCKET, SO_SNDBUF, 5000));
+	ASSERT_EQ(0, rds_set(a, IPPROTO_TCP, TCP_CORK, 1));
+	before = now_ms();
+	while (got < total) {
+		pfds[0] = (struct pollfd){ a, sent < total ? POLLOUT : 0 };
+		pfds[1] = (struct pollfd){ b, POLLIN };
+		ASSERT_LT(0, poll(pfds, 2, STREAM_PATIENCE));
+		if (pfds[0].revents & POLLOUT) {
+			stream_fill(buf, 1000, SEED, sent);
+			ret = ERR(send(a, buf, 1000, MSG_DONTWAIT));
+			ASSERT_LT(0, ret);
+			sent += ret;
+		} else {
+			ret = ERR(recv(b, buf, sizeof(buf), MSG_DONTWAIT));
+			ASSERT_LT(0, ret);
+			ASSERT_TRUE(stream_check(buf, ret, SEED, got));
+			got += ret;
+		}
+	}
+	if (!stream_over_inet())
+		EXPECT_GT(6000, now_ms() - before);
+	close(a);
+	close(b);
+}
+
 TEST_F(stream, cork_holds_back_until_it_is_removed)
 {
 	ASSERT_EQ(0, rds_set(self->a, IPPROTO_TCP, TCP_CORK, 1));
