@@ -161,9 +161,17 @@ fetch_source() {
 	rm -rf "$new"
 }
 
+# What make is told when the debug kernel is built. KASAN does not look at
+# rxe_do_task() of soft-RoCE, which in 6.1 stores a result in a queue pair that
+# may have been freed just before. Our modules have no part in that, and the
+# report would end the test of whatever else runs in that guest.
+DEBUG_MAKE=(KBUILD_BUILD_USER=rds KBUILD_BUILD_HOST=rds
+	    KASAN_SANITIZE_rxe_task.o=n)
+
 # debug_key FRAGMENT: print a hash of what the debug kernel is built from.
 debug_key() {
 	{ cat "$RDS_CACHE/src/linux-6.1.manifest"
+	  say "${DEBUG_MAKE[*]}"
 	  grep CONFIG_ "$1"; } | sha256sum | cut -d ' ' -f 1
 }
 
@@ -213,7 +221,7 @@ build_debug() {
 	rm -f "$dir/manifest"
 	mkdir -p "$dir/build"
 	kmake=(nice -n 5 make -C "$src" O="$dir/build" -j "$(nproc)"
-	       KBUILD_BUILD_USER=rds KBUILD_BUILD_HOST=rds)
+	       "${DEBUG_MAKE[@]}")
 	"${kmake[@]}" KCONFIG_ALLCONFIG="$fragment" allnoconfig \
 		>"$log" 2>&1 || die "kernel debug: no config; see $log"
 	check_config "$fragment" "$dir/build/.config"
