@@ -15,16 +15,11 @@
 #include "ready.h"
 #include "stream.h"
 
-/* Why nothing more can be read, although the queue has too little: a negative
- * errno; or 1 at the end of the stream; 0 if it is worth waiting.
+/* What a read finds behind the last byte: -ENOTCONN; or 1 for the end of the
+ * stream; 0 if more may come.
  */
-static int rds_stream_read_end(struct rds_stream *st)
+static int rds_stream_behind(const struct rds_stream *st)
 {
-	struct sock *sk = &st->st_sk;
-	int err = sock_error(sk);
-
-	if (err)
-		return err;
 	if (READ_ONCE(st->st_flags) &
 	    (RDS_STREAM_F_PEER_DONE | RDS_STREAM_F_RD_SHUT))
 		return 1;
@@ -37,6 +32,28 @@ static int rds_stream_read_end(struct rds_stream *st)
 	default:
 		return 0;
 	}
+}
+
+/* Check whether the queue is empty, and stays so. The last bytes and the end
+ * may arrive at any moment, so the queue is looked at after the end.
+ */
+static bool rds_stream_at_end(const struct rds_stream *st)
+{
+	if (!rds_stream_behind(st) && !READ_ONCE(st->st_sk.sk_err))
+		return false;
+	/* Pairs with st_lock, under which bytes are queued before the end is
+	 * noted.
+	 */
+	smp_rmb();
+	return !READ_ONCE(st->st_rx.rx_bytes);
+}
+
+/* Return what a read of a stream that is at its end returns. */
+static int rds_stream_read_end(struct rds_stream *st)
+{
+	int err = sock_error(&st->st_sk) ?: rds_stream_behind(st);
+
+	return min(err, 0);
 }
 
 static bool rds_stream_may_read(struct rds_stream *st, size_t bytes)
@@ -172,14 +189,16 @@ static int rds_stream_look(struct rds_stream *st, struct msghdr *msg,
 static int rds_stream_peek(struct rds_stream *st, struct msghdr *msg,
 			   size_t size, int flags, size_t target, long timeo)
 {
-	int ret = rds_stream_wait_read(st, target, &timeo);
+	int ret;
 
-	if (READ_ONCE(st->st_rx.rx_bytes))
-		return rds_stream_look(st, msg, size, flags);
-	if (ret)
-		return ret;
-	ret = rds_stream_read_end(st);
-	return min(ret, 0);
+	do {
+		ret = rds_stream_wait_read(st, target, &timeo);
+		if (READ_ONCE(st->st_rx.rx_bytes))
+			return rds_stream_look(st, msg, size, flags);
+		if (ret)
+			return ret;
+	} while (!rds_stream_at_end(st));
+	return rds_stream_read_end(st);
 }
 
 static int rds_stream_read(struct rds_stream *st, struct msghdr *msg,
@@ -200,14 +219,16 @@ static int rds_stream_read(struct rds_stream *st, struct msghdr *msg,
 		done += ret;
 		if (done >= target || done >= size)
 			break;
-		ret = READ_ONCE(st->st_rx.rx_bytes) ? 0 :
-		      rds_stream_read_end(st);
-		if (!ret)
-			ret = rds_stream_wait_read(st, target - done, &timeo);
+		if (rds_stream_at_end(st)) {
+			/* An error is for the read that finds no bytes. */
+			ret = done ? 0 : rds_stream_read_end(st);
+			break;
+		}
+		ret = rds_stream_wait_read(st, target - done, &timeo);
 		if (ret)
 			break;
 	}
-	return done ?: min(ret, 0);
+	return done ?: ret;
 }
 
 /**

@@ -224,6 +224,22 @@ TEST_F(stream, reset_wakes_a_receiver)
 	EXPECT_EQ(-ECONNRESET, rds_task_join(&task));
 }
 
+/* A read that has got some bytes leaves the error to the next one. */
+TEST_F(stream, reset_behind_some_bytes)
+{
+	struct rds_task task;
+
+	ASSERT_EQ(0, rds_set(self->b, SOL_SOCKET, SO_RCVLOWAT, 100));
+	ASSERT_EQ(0, rds_task_recv(&task, self->b, buf, 500));
+	ASSERT_TRUE(stream_send(self->a, SEED, 0, 10));
+	EXPECT_TRUE(rds_task_blocked(&task));
+	ASSERT_EQ(0, stream_linger(self->a, true, 0));
+	stream_close(&self->a);
+	EXPECT_EQ(10, rds_task_join(&task));
+	EXPECT_EQ(-ECONNRESET, ERR(recv(self->b, buf, 10, 0)));
+	EXPECT_EQ(0, ERR(recv(self->b, buf, 10, 0)));
+}
+
 TEST_F(stream, reset_wakes_a_sender)
 {
 	struct rds_name none = {};
