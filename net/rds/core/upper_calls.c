@@ -212,7 +212,8 @@ EXPORT_SYMBOL_GPL(rds_upper_submit);
  * @sport: their sending port
  * @dport: their receiving port
  *
- * Without this call, or rds_upper_kick(), they wait for the next frame.
+ * Frames that were submitted without %RDS_UPPER_KICK wait for this call, for
+ * rds_upper_kick(), or for the next frame that is sent on their path.
  *
  * Context: Process context, may sleep. No locks.
  */
@@ -226,7 +227,7 @@ void rds_upper_push(struct rds_conn *conn, __be16 sport, __be16 dport)
 EXPORT_SYMBOL_GPL(rds_upper_push);
 
 /**
- * rds_upper_kick() - Send frames that were submitted, from the work item
+ * rds_upper_kick() - Send frames that were submitted, in any context
  * @conn: the connection
  * @sport: their sending port
  * @dport: their receiving port

@@ -8,7 +8,8 @@
  * under st_lock, and sends. Credit is spent by the holder of the socket lock
  * only, so only the peer can make it less meanwhile.
  *
- * A write to mappings of the peer (maps.c) becomes PUTs, which cost no credit.
+ * A write to mappings of the peer (maps.c) becomes PUTs, which cost no credit,
+ * and do not wait for more bytes.
  *
  * With MSG_MORE or TCP_CORK, a frame is submitted, but not sent until so many
  * bytes have joined it that they fill a segment, or for RDS_STREAM_CORK_LASTS.
@@ -202,7 +203,7 @@ static int rds_stream_write_some(struct rds_stream *st, struct msghdr *msg,
 		rds_message_put(frame);
 		return ret;
 	}
-	if (unlikely(READ_ONCE(st->st_tx.tx_corked)))
+	if (unlikely(!to->places && READ_ONCE(st->st_tx.tx_corked)))
 		return len;
 	if (len <= RDS_STREAM_SMALL)
 		rds_stream_push_small(st);

@@ -16,8 +16,8 @@
  *
  * - the socket lock (st_mutex): serializes the system calls of one socket. Only
  *   tasks of the user take it, since its holder may copy user memory, which can
- *   take forever. It is not that of struct sock: no softirq uses the socket
- *   while a task has it, so there is no backlog to run;
+ *   take forever. It is not lock_sock(), whose backlog is for softirqs: these
+ *   take st_lock instead;
  * - sn_lock: guards the table of bound sockets;
  * - st_lock: guards what deliveries, timers and completions change. It is never
  *   held together with the st_lock of another stream;

@@ -142,7 +142,8 @@ void rds_stream_watch_credit(struct rds_stream *st)
  * @sk: the socket
  * @on: whether the option is set
  *
- * Context: Process context. The socket lock is held.
+ * Context: Process context. Either the socket lock or that of struct sock is
+ * held: the kernel calls this for its own option.
  */
 void rds_stream_keepalive(struct sock *sk, int on)
 {
@@ -153,6 +154,7 @@ void rds_stream_keepalive(struct sock *sk, int on)
 		rds_stream_disarm(st, RDS_STREAM_T_KEEP);
 	else if (st->st_state == RDS_STREAM_OPEN)
 		rds_stream_arm(st, RDS_STREAM_T_KEEP,
-			       st->st_opts[RDS_STREAM_KEEPIDLE] * HZ);
+			       READ_ONCE(st->st_opts[RDS_STREAM_KEEPIDLE]) *
+			       HZ);
 	spin_unlock_bh(&st->st_lock);
 }

@@ -63,21 +63,23 @@ static void acked_frames_are_done(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, upper_sent(test), 0U);
 }
 
+static void submit(struct kunit *test, unsigned int n, unsigned int how)
+{
+	while (n--)
+		KUNIT_ASSERT_EQ(test, 0,
+				rds_upper_submit(upper.conn, upper_frame(test),
+						 &upper, upper_epoch(), how));
+	fake_settle(rig_fake(test));
+}
+
 /* The budget counts, as for other messages. What is sent to learn of the peer
  * has used it.
  */
 static void not_each_frame_asks_for_an_ack(struct kunit *test)
 {
-	unsigned int i;
-
 	rig_sysctl()->max_unacked_packets = 2;
 	upper_up(test, &rig_ours_1);
-	for (i = 0; i < 4; i++)
-		KUNIT_ASSERT_EQ(test, 0,
-				rds_upper_submit(upper.conn, upper_frame(test),
-						 &upper, upper_epoch(),
-						 RDS_UPPER_KICK));
-	fake_settle(rig_fake(test));
+	submit(test, 4, RDS_UPPER_KICK);
 	rig_expect_sent(test, "2a 3 4a 5");
 	rds_path_ack(rig_path(test), 5);
 	upper_expect(test, 4, 0);
@@ -86,15 +88,8 @@ static void not_each_frame_asks_for_an_ack(struct kunit *test)
 /* A frame that nobody kicks waits for the next one, or for a kick. */
 static void sent_when_kicked(struct kunit *test)
 {
-	unsigned int i;
-
 	upper_up(test, &rig_ours_1);
-	for (i = 0; i < 2; i++)
-		KUNIT_ASSERT_EQ(test, 0,
-				rds_upper_submit(upper.conn, upper_frame(test),
-						 &upper, upper_epoch(),
-						 RDS_UPPER_ASK));
-	fake_settle(rig_fake(test));
+	submit(test, 2, RDS_UPPER_ASK);
 	KUNIT_EXPECT_EQ(test, upper_sent(test), 0U);
 	rds_upper_kick(upper.conn, htons(RIG_PORT), htons(RIG_PEER_PORT));
 	fake_settle(rig_fake(test));

@@ -237,6 +237,34 @@ TEST_F(stream, no_credit_is_needed)
 	EXPECT_EQ('x', memory[0]);
 }
 
+/* Bytes of the stream that wait for more, for 200 ms at most, do not keep back
+ * what is written to a mapping behind them. A slow host may take longer.
+ */
+TEST_F(stream, more_to_come_delays_no_placement)
+{
+	volatile char *place = memory;
+	unsigned int tries = 20;
+	bool early = false;
+	long since;
+	char byte;
+
+	ASSERT_TRUE(reopen(self, variant));
+	ASSERT_EQ(0, map(self->b, memory, LEN, 0));
+	ASSERT_TRUE(follows(self->b, self->a));
+	while (!early && tries--) {
+		*place = 0;
+		since = now_ms();
+		ASSERT_EQ(1, send(self->a, "x", 1, MSG_MORE));
+		ASSERT_EQ(1, put(self->a, "y", 1, 0));
+		while (!*place && now_ms() - since < STREAM_PATIENCE)
+			usleep(1000);
+		ASSERT_EQ('y', *place);
+		early = now_ms() - since < 150;
+		ASSERT_EQ(1, recv(self->b, &byte, 1, 0));
+	}
+	EXPECT_TRUE(early);
+}
+
 /* The peer has no mapping for all of the bytes. */
 TEST_F(stream, places_that_are_not_mapped)
 {

@@ -38,6 +38,7 @@ import time
 
 import failover
 import faults
+import modules
 import net
 
 ME = os.environ["RDS_GUEST"]
@@ -229,11 +230,7 @@ class Run:
         time.sleep(0.7)
         process.kill()
         process.wait()
-        loaded = pathlib.Path("/proc/modules").read_text()
-        modules = [module for module in (MODULES[1], "rds_loop", "rds")
-                   if re.search(rf"^{module} ", loaded, re.M)]
-        for module in modules:
-            unload(module)
+        modules.unload([MODULES[1], "rds_loop", "rds"])
         self.fault.report_gone()
         load()
         self.fault.count("reloaded")
@@ -257,24 +254,11 @@ class Run:
 
 
 def load():
-    for module in MODULES:
-        net.run("modprobe", module)
+    modules.load(MODULES)
     for setting in SYSCTLS:
         name, value = setting.split("=")
         net.sysctl(f"net/rds/{TRANSPORT}/{name}", value)
     trace_on()
-
-
-def unload(module):
-    """Unload a module as soon as it is unused."""
-    for attempt in range(50):
-        try:
-            net.run("rmmod", module)
-            return
-        except RuntimeError:
-            if attempt == 49:
-                raise
-            time.sleep(0.1)
 
 
 def current(case=None):
@@ -323,9 +307,6 @@ def main():
     pair = net.Pair(ME, RDMA)
     pair.set_up()
     if TRANSPORT == "ib":
-        # It computes the checksums of packets, and is not loaded
-        # automatically.
-        net.run("modprobe", "crc32_generic")
         pair.rdma("add")
     load()
     for case in cases:

@@ -100,6 +100,9 @@ class Pair:
     def rdma(self, verb):
         """Create the RDMA device on the network device, or remove it."""
         if verb == "add":
+            # It computes the checksums of packets, and is not loaded
+            # automatically.
+            run("modprobe", "crc32_generic")
             run("rdma", "link", "add", f"{self.kind}0", "type", self.kind,
                 "netdev", self.DEVICE)
         else:

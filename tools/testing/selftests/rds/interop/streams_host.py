@@ -7,12 +7,12 @@ import json
 import os
 import pathlib
 import random
-import re
 import select
 import subprocess
 import sys
 import time
 
+import modules
 import net
 import paths
 
@@ -101,9 +101,6 @@ class Host:
         for address in ADDRESSES[self.me]:
             self.pair.address("add", address)
         if TRANSPORT == "ib":
-            # It computes the checksums of packets, and is not loaded
-            # automatically.
-            net.run("modprobe", "crc32_generic")
             self.pair.rdma("add")
             self.settle_rdma()
         self.load()
@@ -116,26 +113,14 @@ class Host:
         self.pair.await_rdma_knows(ADDRESSES[self.me][1])
         self.pair.admit_roce()
 
-    def load(self):
-        for module in MODULES:
-            net.run("modprobe", module)
-
-    def unload(self, *modules):
-        """Unload modules as soon as they are unused; by default all."""
-        for module in modules or [*MODULES[:0:-1], "rds_loop", "rds"]:
-            deadline = time.monotonic() + 10
-            while self.loaded(module):
-                try:
-                    net.run("rmmod", module)
-                except RuntimeError:
-                    if time.monotonic() > deadline:
-                        raise
-                    time.sleep(0.1)
+    @staticmethod
+    def load():
+        modules.load(MODULES)
 
     @staticmethod
-    def loaded(module):
-        return re.search(rf"^{module} ", pathlib.Path(
-            "/proc/modules").read_text(), re.M) is not None
+    def unload(*names):
+        """Unload modules; by default all of RDS."""
+        modules.unload(names or [*MODULES[:0:-1], "rds_loop", "rds"])
 
     @staticmethod
     def in_use(module):
