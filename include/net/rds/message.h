@@ -4,11 +4,13 @@
 #define _NET_RDS_MESSAGE_H
 
 #include <linux/bvec.h>
+#include <linux/highmem.h>
 #include <linux/in6.h>
 #include <linux/list.h>
 #include <linux/llist.h>
 #include <linux/refcount.h>
 #include <linux/string.h>
+#include <linux/uio.h>
 #include <net/rds/wire.h>
 
 struct iov_iter;
@@ -289,6 +291,43 @@ static inline void rds_incoming_init(struct rds_incoming *inc,
 	memset(inc->i_stamps, 0, sizeof(inc->i_stamps));
 	inc->i_path = NULL;
 	refcount_set(&inc->i_refs, 1);
+}
+
+/**
+ * rds_copy_page_to_iter() - Copy a part of a page that was received
+ * @page: the page, perhaps the first of several that are contiguous
+ * @offset: first byte to copy
+ * @bytes: number of bytes to copy
+ * @to: the destination
+ *
+ * Unlike copy_page_to_iter(), this copies contiguous pages in one step, and
+ * does not give the page itself to a pipe, which would take it for one of the
+ * page cache (before 6.5).
+ *
+ * Context: Process context, may sleep, if @to is user memory; any context
+ * otherwise.
+ * Return: the number of bytes copied; fewer than @bytes after a fault.
+ */
+static inline size_t rds_copy_page_to_iter(struct page *page, size_t offset,
+					   size_t bytes, struct iov_iter *to)
+{
+	size_t done = 0, part, got;
+	void *from;
+
+	if (likely(!PageHighMem(page)))
+		return copy_to_iter(page_address(page) + offset, bytes, to);
+
+	while (done < bytes) {
+		part = min(bytes - done, PAGE_SIZE - offset_in_page(offset));
+		from = kmap_local_page(page + offset / PAGE_SIZE);
+		got = copy_to_iter(from + offset_in_page(offset), part, to);
+		kunmap_local(from);
+		done += got;
+		offset += got;
+		if (got < part)
+			break;
+	}
+	return done;
 }
 
 /* Each is documented where it is defined, in the file of net/rds/core that is

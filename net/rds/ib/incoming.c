@@ -10,7 +10,6 @@
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
-#include <net/rds/compat.h>
 
 #include "ib.h"
 

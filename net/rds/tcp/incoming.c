@@ -14,7 +14,6 @@
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
-#include <net/rds/compat.h>
 
 #include "compat.h"
 #include "tcp.h"
