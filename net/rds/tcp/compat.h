@@ -49,7 +49,11 @@ static inline void rds_tcp_net_drop(struct net *net)
 #define rds_tcp_skb_readable(skb)	true
 #endif
 
-/* Since 6.5, one call splices all pages. Before, each page takes one call. */
+/* Since 6.5, one call splices all pages. Before, each page takes one call. That
+ * call can be told that another page follows: TCP then does not look for
+ * packets to send. This works for bytes before the pages, too, if they are in a
+ * page.
+ */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 static inline int rds_tcp_splice(struct sock *sk, const struct bio_vec *bvec,
 				 unsigned int nr, size_t skip, size_t len,
@@ -59,6 +63,16 @@ static inline int rds_tcp_splice(struct sock *sk, const struct bio_vec *bvec,
 
 	iov_iter_bvec(&mh.msg_iter, ITER_SOURCE, bvec, nr, skip + len);
 	iov_iter_advance(&mh.msg_iter, skip);
+	return tcp_sendmsg_locked(sk, &mh, len);
+}
+
+static inline int rds_tcp_copy_before(struct sock *sk, void *data, size_t len,
+				      int flags)
+{
+	struct msghdr mh = { .msg_flags = flags | MSG_MORE };
+	struct kvec vec = { .iov_base = data, .iov_len = len };
+
+	iov_iter_kvec(&mh.msg_iter, ITER_SOURCE, &vec, 1, len);
 	return tcp_sendmsg_locked(sk, &mh, len);
 }
 #else
@@ -88,6 +102,22 @@ static inline int rds_tcp_splice(struct sock *sk, const struct bio_vec *bvec,
 		skip = 0;
 	}
 	return sent ? sent : ret;
+}
+
+static inline int rds_tcp_copy_before(struct sock *sk, void *data, size_t len,
+				      int flags)
+{
+	struct page_frag *frag = sk_page_frag(sk);
+	int ret;
+
+	if (!skb_page_frag_refill(len, frag, sk->sk_allocation))
+		return -EAGAIN;
+	memcpy(page_address(frag->page) + frag->offset, data, len);
+	ret = tcp_sendpage_locked(sk, frag->page, frag->offset, len,
+				  flags | MSG_MORE | MSG_SENDPAGE_NOTLAST);
+	if (ret > 0)
+		frag->offset += ret;
+	return ret;
 }
 #endif
 

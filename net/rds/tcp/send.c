@@ -140,12 +140,16 @@ static void rds_tcp_batch_add(struct rds_tcp_path *tp, struct rds_message *msg)
 static int rds_tcp_tx_header(struct rds_tcp_path *tp, struct sock *sk,
 			     struct rds_header *hdr)
 {
-	struct kvec vec = { .iov_base = hdr, .iov_len = sizeof(*hdr) };
+	u32 skip;
 	int ret;
 
 	while (tp->tp_tx.tt_off < sizeof(*hdr)) {
-		ret = rds_tcp_tx_copy(tp, sk, &vec, 1, tp->tp_tx.tt_off,
-				      sizeof(*hdr), MSG_MORE);
+		skip = tp->tp_tx.tt_off;
+		ret = rds_tcp_copy_before(sk, (void *)hdr + skip,
+					  sizeof(*hdr) - skip,
+					  RDS_TCP_MSG_FLAGS);
+		if (ret == -EAGAIN)
+			return rds_tcp_tx_full(tp, sk);
 		if (ret < 0)
 			return ret;
 		tp->tp_tx.tt_off += ret;
