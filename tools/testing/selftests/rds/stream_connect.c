@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* listen(2), accept(2) and connect(2) for streams */
+#define WIRE_PATIENCE	"60000"
 #include "stream_pair.h"
 #include "stream_wire.h"
 

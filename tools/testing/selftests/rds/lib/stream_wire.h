@@ -71,11 +71,22 @@ static inline int wire_mend(const FIXTURE_VARIANT(wire) *variant)
 	       wire_neighbour(variant->a, action) || veth_back();
 }
 
+/*
+ * For how many milliseconds the path itself stands an interruption. A test that
+ * ends one may need more, as a slow host takes long to end it; but what a test
+ * leaves behind keeps the transport in use for as long.
+ */
+#ifndef WIRE_PATIENCE
+#define WIRE_PATIENCE	"10000"
+#endif
+
 FIXTURE_SETUP(wire)
 {
 	ASSERT_EQ(0, rds_netns());
 	ASSERT_EQ(0, ERR(veth_setup()));
+	ASSERT_EQ(0, rds_sysctl_set("tcp/user_timeout_ms", WIRE_PATIENCE));
 	ASSERT_EQ(0, veth_cross());
+	ASSERT_EQ(0, rds_sysctl_set("tcp/user_timeout_ms", WIRE_PATIENCE));
 	self->listener = stream_listener(variant->b, 0);
 	ASSERT_EQ(0, veth_back());
 	ASSERT_LE(0, self->listener);
