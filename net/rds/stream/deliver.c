@@ -12,6 +12,7 @@
 
 #include "ready.h"
 #include "stream.h"
+#include "trace.h"
 
 /* Take the credit that the peer announces. Returns false if it confirms more
  * than was sent, or less than before.
@@ -262,7 +263,7 @@ static void rds_stream_unknown(struct rds_conn *conn,
 
 	if (frame->op != RDS_FRAME_CREDIT_UPDATE &&
 	    rds_frame_answer(frame, RDS_FRAME_RST, 0, exthdr))
-		rds_upper_reply(conn, inc->i_dport, inc->i_sport, exthdr);
+		rds_stream_reply(conn, inc->i_dport, inc->i_sport, exthdr);
 }
 
 static bool rds_stream_is_request(const struct rds_frame *frame)
@@ -305,6 +306,8 @@ void rds_stream_deliver(struct rds_conn *conn, struct rds_incoming *inc,
 
 	if (!rds_frame_read(inc->i_exthdr, &frame))
 		goto out;
+	trace_rds_stream_frame_in(conn, inc->i_dport, inc->i_sport,
+				  inc->i_exthdr, inc->i_len);
 	st = rds_stream_lookup(conn, inc, &frame);
 	/* A client that begins a stream has consumed nothing of it. */
 	if (!st && rds_stream_is_request(&frame) && !frame.fwd) {

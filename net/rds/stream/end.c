@@ -17,6 +17,7 @@
 #include <net/tcp_states.h>
 
 #include "stream.h"
+#include "trace.h"
 
 static u8 rds_stream_sk_state(enum rds_stream_state state)
 {
@@ -43,10 +44,14 @@ static u8 rds_stream_sk_state(enum rds_stream_state state)
 void rds_stream_set_state(struct rds_stream *st, enum rds_stream_event event)
 	__must_hold(&st->st_lock)
 {
+	enum rds_stream_state from = st->st_state;
+
 	lockdep_assert_held(&st->st_lock);
-	WRITE_ONCE(st->st_state, rds_stream_next(st->st_state, event));
+	WRITE_ONCE(st->st_state, rds_stream_next(from, event));
 	/* Generic code reads this one, for SO_ACCEPTCONN. */
 	WRITE_ONCE(st->st_sk.sk_state, rds_stream_sk_state(st->st_state));
+	if (st->st_state != from)
+		trace_rds_stream_state(st, from, event);
 }
 
 /* Take the frames that core has not finished with, each with a reference. Each

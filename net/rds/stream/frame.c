@@ -15,6 +15,7 @@
  */
 #include "ready.h"
 #include "stream.h"
+#include "trace.h"
 
 /* When an attempt to allocate a frame is repeated, in jiffies */
 #define RDS_STREAM_OWED_DELAY	DIV_ROUND_UP(HZ, 50)
@@ -149,6 +150,8 @@ static int rds_stream_submit_ready(struct rds_stream *st,
 
 	msg->m_sport = st->st_local.port;
 	msg->m_dport = st->st_peer.port;
+	trace_rds_stream_frame_out(st->st_conn, msg->m_sport, msg->m_dport,
+				   msg->m_exthdr, msg->m_payload.len);
 	/* From the moment when it is submitted, core may finish with it. */
 	rds_stream_add_frame(st, msg);
 	how |= rds_stream_asks(st, msg);
@@ -359,6 +362,22 @@ void rds_stream_uncork(struct rds_stream *st)
 }
 
 /**
+ * rds_stream_reply() - Send a frame that is not waited for
+ * @conn: the connection
+ * @sport: sending port
+ * @dport: receiving port
+ * @exthdr: RDS_EXTHDR_SPACE bytes: its extension header
+ *
+ * Context: Any context.
+ */
+void rds_stream_reply(struct rds_conn *conn, __be16 sport, __be16 dport,
+		      const u8 *exthdr)
+{
+	trace_rds_stream_frame_out(conn, sport, dport, exthdr, 0);
+	rds_upper_reply(conn, sport, dport, exthdr);
+}
+
+/**
  * rds_stream_tell_reset() - Tell the peer that a stream is no more
  * @st: the stream, connected
  *
@@ -379,8 +398,8 @@ void rds_stream_tell_reset(const struct rds_stream *st)
 
 	lockdep_assert_held(&st->st_lock);
 	rds_frame_write(exthdr, &frame);
-	rds_upper_reply(st->st_conn, st->st_local.port, st->st_peer.port,
-			exthdr);
+	rds_stream_reply(st->st_conn, st->st_local.port, st->st_peer.port,
+			 exthdr);
 }
 
 /**

@@ -221,6 +221,8 @@ void rds_stream_push(struct rds_stream *st);
 void rds_stream_push_small(struct rds_stream *st);
 void rds_stream_kick(struct rds_stream *st);
 void rds_stream_uncork(struct rds_stream *st);
+void rds_stream_reply(struct rds_conn *conn, __be16 sport, __be16 dport,
+		      const u8 *exthdr);
 void rds_stream_tell_reset(const struct rds_stream *st);
 void rds_stream_start_counting(struct rds_stream *st);
 bool rds_stream_uncount(struct rds_stream *st, struct rds_message *msg);
