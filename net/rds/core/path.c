@@ -30,6 +30,15 @@
 /* Delay until a transport that lacked memory reads on, in jiffies */
 #define RDS_RX_RETRY_DELAY	1
 
+/* What was planned has happened. An idle path may be shut down as soon as it is
+ * UP, and a plan that is made then must stay.
+ */
+static void rds_cpath_has_connected(struct rds_cpath *cp)
+{
+	cp->cp_dial.pd_established++;
+	clear_bit(RDS_PF_CONNECT, &cp->cp_flags);
+}
+
 static void rds_cpath_count_reset(struct rds_cpath *cp)
 {
 	cp->cp_dial.pd_resets++;
@@ -54,7 +63,7 @@ static bool rds_cpath_event_locked(struct rds_cpath *cp,
 	if (event == RDS_EV_CONNECT)
 		cp->cp_dial.pd_attempts++;
 	else if (event == RDS_EV_CONNECTED)
-		cp->cp_dial.pd_established++;
+		rds_cpath_has_connected(cp);
 	else if (event == RDS_EV_DROP && from == RDS_PATH_UP)
 		rds_cpath_count_reset(cp);
 	trace_rds_path_state(&cp->cp_pub, from, to, event);

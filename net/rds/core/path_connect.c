@@ -186,7 +186,6 @@ void rds_path_connect_done(struct rds_path *path)
 	 */
 	if (rds_cpath_can(cp, RDS_CAP_LOOPBACK))
 		WRITE_ONCE(cp->cp_dial.pd_backoff_ms, 0);
-	clear_bit(RDS_PF_CONNECT, &cp->cp_flags);
 	rds_cpath_kick(cp, 0);
 	/* With a handshake, the gate opens later. */
 	if (!rds_cpath_can(cp, RDS_CAP_HANDSHAKE))
