@@ -89,6 +89,8 @@ static struct rds_stream *rds_stream_born(struct rds_stream *listener,
 	st->st_id = frame->id;
 	st->st_flags = RDS_STREAM_F_SERVER | RDS_STREAM_F_WAITS;
 	rds_stream_start_counting(st);
+	/* Before accept() can find the stream: no frame may go ahead of it. */
+	WRITE_ONCE(st->st_tx.tx_owed, BIT(RDS_FRAME_RESPONSE));
 	st->st_tx.tx_buf = min_t(u32, frame->buf, RDS_STREAM_MAX_CREDIT);
 	st->st_maps.sm_most = min_t(u8, frame->arg, RDS_STREAM_IOMAPS);
 	rds_stream_set_state(st, RDS_STREAM_EV_ACCEPT);
@@ -135,7 +137,7 @@ static bool rds_stream_respond(struct rds_stream *listener,
 	}
 	spin_lock_bh(&st->st_lock);
 	if (st->st_state == RDS_STREAM_OPEN) {
-		rds_stream_owe(st, RDS_FRAME_RESPONSE, true);
+		rds_stream_pay(st, true);
 		rds_stream_watch_credit(st);
 		if (sock_flag(sk, SOCK_KEEPOPEN))
 			rds_stream_arm(st, RDS_STREAM_T_KEEP,

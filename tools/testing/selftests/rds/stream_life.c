@@ -10,6 +10,7 @@
 #define CROWD	1000
 #define THREADS	16
 #define EACH	2000	/* bytes of one thread */
+#define GREETED	100
 
 /* Wait for a child process. Returns its exit status, or -1. */
 static int child_status(pid_t pid)
@@ -449,6 +450,48 @@ TEST_F(stream, ends_while_another_thread_sends)
 		close(a);
 	}
 	EXPECT_TRUE(stream_works(self->a, self->b));
+}
+
+/* Greet each client as soon as accept(2) has returned it, and close. */
+static void *greet(void *listener)
+{
+	int left = GREETED, fd;
+
+	while (left) {
+		fd = accept(*(int *)listener, NULL, NULL);
+		if (fd < 0 && errno != EAGAIN)
+			break;
+		if (fd < 0)
+			continue;
+		if (send(fd, "x", 1, 0) != 1)
+			break;
+		close(fd);
+		left--;
+	}
+	return (void *)(long)left;
+}
+
+/* A server may send before the frame that accepts the stream was sent. */
+TEST_F(stream, server_that_speaks_first)
+{
+	pthread_t server;
+	unsigned int i;
+	void *left;
+	char byte;
+	int fd;
+
+	ASSERT_EQ(0, stream_nonblocking(self->listener, true));
+	ASSERT_EQ(0, pthread_create(&server, NULL, greet, &self->listener));
+	for (i = 0; i < GREETED; i++) {
+		fd = stream_connected(variant, self->name);
+		EXPECT_LE(0, fd) {
+			TH_LOG("%u: %s", i, strerror(errno));
+		}
+		EXPECT_EQ(1, recv(fd, &byte, 1, 0));
+		close(fd);
+	}
+	ASSERT_EQ(0, pthread_join(server, &left));
+	EXPECT_EQ(0, (long)left);
 }
 
 TEST_HARNESS_MAIN
