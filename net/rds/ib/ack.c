@@ -110,11 +110,16 @@ void rds_ib_ack_init(struct rds_ib_conn *ic)
 	INIT_DELAYED_WORK(&ic->ic_ack.ak_later, rds_ib_ack_work);
 }
 
+/* The peer has no more buffers than are posted, which may be far fewer than the
+ * largest number. ic_rx_lock guards rx_target, which may change meanwhile:
+ * after each post, the next check finds the new value.
+ */
 static bool rds_ib_ack_is_due(const struct rds_ib_conn *ic)
 {
 	return ic->ic_ack.ak_due ||
 	       (ic->ic_credits.cr_telling &&
-		rds_ib_credits_have_news(&ic->ic_credits, ic->ic_rx.rx_max));
+		rds_ib_credits_have_news(&ic->ic_credits,
+					 READ_ONCE(ic->ic_rx.rx_target)));
 }
 
 static int rds_ib_ack_post(struct rds_ib_conn *ic, u8 news)

@@ -311,12 +311,12 @@ void rds_ib_rx_count(struct rds_ib_conn *ic)
 		rx->rx_used = 0;
 	}
 	rx->rx_peak = max(rx->rx_peak, ++rx->rx_used);
-	rx->rx_target = rds_ib_rx_target(rx->rx_target, rx->rx_used,
-					 rx->rx_max);
+	WRITE_ONCE(rx->rx_target, rds_ib_rx_target(rx->rx_target, rx->rx_used,
+						   rx->rx_max));
 	if (time_before(now, rx->rx_since + RDS_IB_RX_WINDOW))
 		return;
-	rx->rx_target = rds_ib_rx_decay(rx->rx_target, rx->rx_peak,
-					rx->rx_min);
+	WRITE_ONCE(rx->rx_target, rds_ib_rx_decay(rx->rx_target, rx->rx_peak,
+						  rx->rx_min));
 	rx->rx_since = now;
 	rx->rx_peak = 0;
 }

@@ -284,6 +284,66 @@ TEST_F(credits, are_not_exceeded)
 	EXPECT_TRUE(site_honest(site));
 }
 
+/* The kernel has few buffers as long as the peer sends slowly. */
+FIXTURE(few_buffers) {
+	struct site site;
+};
+
+FIXTURE_SETUP(few_buffers)
+{
+	ASSERT_EQ(0, rds_sysctl_set("ib/flow_control", "1"));
+	ASSERT_EQ(0, rds_sysctl_set("ib/min_recv_wr", "4"));
+	ASSERT_EQ(0, site_set_up(&self->site));
+}
+
+FIXTURE_TEARDOWN(few_buffers)
+{
+	EXPECT_EQ(0, rds_sysctl_set("ib/min_recv_wr", "32"));
+	EXPECT_EQ(0, rds_sysctl_set("ib/flow_control", "0"));
+	site_tear_down(&self->site);
+}
+
+/* The peer sends no more fragments than the kernel has announced buffers for.
+ * The ack of the message, which would announce more, is not due before its end.
+ */
+TEST_F(few_buffers, are_announced_within_a_message)
+{
+	static unsigned char bytes[40 * FRAME_PAYLOAD];
+	struct site *site = &self->site;
+	struct handshake handshake = handshake_honest(site->address, SITE_NEAR);
+	struct frame frame = frame_data(site->seq++, sizeof(bytes),
+					SITE_PEER_PORT, SITE_PORT);
+	unsigned int sent, credits;
+	struct handshake reply;
+	struct frame heard;
+
+	handshake.tail.credits = htonl(PEER_SLOTS);
+	ASSERT_EQ(PEER_UP, peer_dial(&site->peer, site->address, SITE_NEAR,
+				     &handshake, sizeof(handshake), false,
+				     false));
+	memcpy(&reply, site->peer.private_data, sizeof(reply));
+	credits = ntohl(reply.tail.credits);
+	EXPECT_EQ(4, credits);
+
+	rds_fill(bytes, sizeof(bytes), 1);
+	for (sent = 0; sent < sizeof(bytes); sent += FRAME_PAYLOAD) {
+		while (!credits) {
+			ASSERT_LE(0, peer_hear(&site->peer, &heard, NULL,
+					       5000)) {
+				TH_LOG("no credit after %u fragments",
+				       sent / FRAME_PAYLOAD);
+			}
+			credits += heard.credit;
+		}
+		ASSERT_TRUE(peer_send(&site->peer, &frame, bytes + sent,
+				      FRAME_PAYLOAD));
+		credits--;
+		usleep(20000);
+	}
+	EXPECT_TRUE(site_hears(site, bytes, sizeof(bytes)));
+	EXPECT_TRUE(site_honest(site));
+}
+
 FIXTURE(requesting) {
 	struct site site;
 	struct handshake handshake;
