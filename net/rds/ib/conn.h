@@ -45,12 +45,12 @@ enum rds_ib_wr_kind {
 /**
  * struct rds_ib_watchdog - state of the watchdog at its last check
  * @w_seen: value of &rds_ib_conn.ic_completed
- * @w_head: send slots that had been handed out
+ * @w_posted: value of &rds_ib_tx.tx_posted
  * @w_stalls: checks in a row without any completion
  */
 struct rds_ib_watchdog {
 	int		w_seen;
-	u32		w_head;
+	u32		w_posted;
 	unsigned int	w_stalls;
 };
 

@@ -27,14 +27,14 @@
 static bool rds_ib_watchdog_up(struct rds_ib_conn *ic)
 {
 	struct rds_ib_watchdog *w = &ic->ic_watch;
-	u32 head = READ_ONCE(ic->ic_tx.tx_ring.rg_head);
+	u32 posted = READ_ONCE(ic->ic_tx.tx_posted);
 	int seen = atomic_read(&ic->ic_completed);
 
 	if (atomic_read(&ic->ic_signaled) == seen) {
 		w->w_stalls = 0;
-		if (w->w_head == head)
+		if (w->w_posted == posted)
 			return false;
-		w->w_head = head;
+		w->w_posted = posted;
 		rds_ib_ack_wanted(ic);
 		return true;
 	}
