@@ -72,22 +72,35 @@ void rds_stream_ask(struct rds_stream *st)
 }
 
 /**
- * rds_stream_ask_later() - Ask the peer again in a while
+ * rds_stream_again() - Ask the peer again in a while
+ * @st: the stream; nothing happens unless it has asked already
+ *
+ * Context: Any context. st_lock is held.
+ */
+void rds_stream_again(struct rds_stream *st)
+	__must_hold(&st->st_lock)
+{
+	lockdep_assert_held(&st->st_lock);
+	if (st->st_state != RDS_STREAM_REQUESTED)
+		return;
+	rds_stream_set_state(st, RDS_STREAM_EV_AGAIN);
+	rds_stream_arm(st, RDS_STREAM_T_AGAIN,
+		       RDS_STREAM_AGAIN_FIRST << st->st_again);
+	if (st->st_again < RDS_STREAM_AGAIN_DOUBLINGS)
+		st->st_again++;
+}
+
+/**
+ * rds_stream_busy() - Ask a server that is busy again in a while
  * @st: the stream; nothing happens unless it has asked already
  *
  * Context: Any context; the caller holds a reference. No locks of this module
  * but the socket lock.
  */
-void rds_stream_ask_later(struct rds_stream *st)
+void rds_stream_busy(struct rds_stream *st)
 {
 	spin_lock_bh(&st->st_lock);
-	if (st->st_state == RDS_STREAM_REQUESTED) {
-		rds_stream_set_state(st, RDS_STREAM_EV_AGAIN);
-		rds_stream_arm(st, RDS_STREAM_T_AGAIN,
-			       RDS_STREAM_AGAIN_FIRST << st->st_again);
-		if (st->st_again < RDS_STREAM_AGAIN_DOUBLINGS)
-			st->st_again++;
-	}
+	rds_stream_again(st);
 	spin_unlock_bh(&st->st_lock);
 }
 

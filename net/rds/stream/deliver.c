@@ -325,7 +325,7 @@ void rds_stream_deliver(struct rds_conn *conn, struct rds_incoming *inc,
 		rds_stream_found_rst(st, &frame);
 		break;
 	case RDS_FRAME_BUSY:
-		rds_stream_ask_later(st);
+		rds_stream_busy(st);
 		break;
 	case RDS_FRAME_PUT:
 		rds_stream_found_put(st, inc, &frame);

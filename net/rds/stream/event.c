@@ -46,18 +46,21 @@ void rds_stream_frame_done(struct rds_message *msg, void *owner, bool lost)
 	struct rds_stream_freed freed = {};
 	struct rds_stream *st = owner;
 	struct sock *sk = &st->st_sk;
-	bool counted, request;
+	bool failed = false;
 
 	spin_lock_bh(&st->st_lock);
-	request = rds_stream_is_connecting(st->st_state);
-	counted = rds_stream_uncount(st, msg);
-	if (counted && !lost)
-		rds_stream_acked(st, &freed);
+	if (rds_stream_uncount(st, msg)) {
+		if (!lost)
+			rds_stream_acked(st, &freed);
+		/* Once the lock is released, another REQUEST may go out. */
+		else if (rds_stream_is_connecting(st->st_state))
+			rds_stream_again(st);
+		else
+			failed = true;
+	}
 	spin_unlock_bh(&st->st_lock);
 
-	if (counted && lost && request)
-		rds_stream_ask_later(st);
-	else if (counted && lost)
+	if (failed)
 		rds_stream_end(st, ECONNRESET, 0, false);
 	else if (freed.over)
 		rds_stream_finish(st);

@@ -259,7 +259,8 @@ int rds_stream_source(struct rds_stream *st, struct rds_stream_name *local,
 int rds_stream_connect(struct socket *sock, struct rds_sockaddr *sa, int len,
 		       int flags);
 void rds_stream_ask(struct rds_stream *st);
-void rds_stream_ask_later(struct rds_stream *st);
+void rds_stream_again(struct rds_stream *st);
+void rds_stream_busy(struct rds_stream *st);
 
 /* listen.c */
 int rds_stream_listen(struct socket *sock, int backlog);
