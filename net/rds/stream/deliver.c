@@ -229,15 +229,20 @@ static void rds_stream_found_put(struct rds_stream *st,
 		rds_stream_end(st, ECONNRESET, 0, true);
 }
 
-/* The peer has forgotten the stream. If it had closed its end, all that it has
- * written has arrived, and this is no failure.
+/* The peer has forgotten the stream. This is no failure if all that the peer
+ * has written has arrived, and it either has closed its end, or has all that
+ * this end has written: a frame of ours has crossed its last SHUTDOWN.
  */
 static void rds_stream_end_forgotten(struct rds_stream *st)
 {
-	const u32 closed = RDS_STREAM_F_PEER_DONE | RDS_STREAM_F_PEER_DEAF;
-	bool ended = (READ_ONCE(st->st_flags) & closed) == closed;
+	bool orderly;
 
-	rds_stream_end(st, ended ? 0 : ECONNRESET, 0, false);
+	spin_lock_bh(&st->st_lock);
+	orderly = (st->st_flags & RDS_STREAM_F_PEER_DONE) &&
+		  ((st->st_flags & RDS_STREAM_F_PEER_DEAF) ||
+		   rds_stream_has_told_all(st));
+	spin_unlock_bh(&st->st_lock);
+	rds_stream_end(st, orderly ? 0 : ECONNRESET, 0, false);
 }
 
 /* The peer has no such stream, or gives it up. */

@@ -231,6 +231,28 @@ bool rds_stream_is_over(const struct rds_stream *st)
 }
 
 /**
+ * rds_stream_has_told_all() - Check whether the peer has all that was written
+ * @st: the stream
+ *
+ * Context: Any context. st_lock is held.
+ * Return: true if this end has said that no more bytes follow, and the peer has
+ * acknowledged this. Frames that only concern credit may still be on their way.
+ */
+bool rds_stream_has_told_all(const struct rds_stream *st)
+	__must_hold(&st->st_lock)
+{
+	const struct rds_stream_tx *tx = &st->st_tx;
+	struct rds_frame frame = {};
+
+	lockdep_assert_held(&st->st_lock);
+	if (tx->tx_control)
+		rds_frame_read(tx->tx_control->m_exthdr, &frame);
+	return (st->st_flags & RDS_STREAM_F_WR_SHUT) && !tx->tx_bytes &&
+	       !(tx->tx_owed & BIT(RDS_FRAME_SHUTDOWN)) &&
+	       frame.op != RDS_FRAME_SHUTDOWN;
+}
+
+/**
  * rds_stream_finish() - End a stream if nothing is left to do
  * @st: the stream
  *

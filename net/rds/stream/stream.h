@@ -241,6 +241,7 @@ void rds_stream_finish(struct rds_stream *st);
 void rds_stream_write_space(struct sock *sk);
 void rds_stream_wake_all(struct rds_stream *st);
 bool rds_stream_is_over(const struct rds_stream *st);
+bool rds_stream_has_told_all(const struct rds_stream *st);
 
 /* wait.c */
 int rds_stream_wait(struct rds_stream *st, rds_stream_ready *ready, size_t arg,

@@ -558,6 +558,12 @@ def connections():
             in records(INFO_CONNECTIONS, "=QQ16s16s")]
 
 
+def next_number(address):
+    """Return the number that the next message to a peer gets, on path 0."""
+    return {str(plain(remote)): number for number, _, _, remote
+            in records(INFO_CONNECTIONS, "=QQ16s16s")}[address]
+
+
 def tcp_sockets(peer):
     """Return, for each connection to PEER, (peer's port, our port, bytes that
     are missing of the header, and of the payload)."""

@@ -9,7 +9,7 @@ import time
 
 import kernel
 import wire
-from tap import expect, same, say, test
+from tap import expect, same, say, test, within
 from test_memory import nothing_comes
 from test_streams import (BUFFER, COST, ENDS, PORT, ROLES, THEIRS, UNACCEPTED,
                           End, Op, all_that_comes, ask, asked, drop,
@@ -307,6 +307,52 @@ def keepalive(lab):
         expect(sock.silent(), "the stream has ended")
     end.expect(Op.RST)
     same("receiving", errno.ETIMEDOUT, sock.recv())
+
+
+@test("stream rules: a probe that crosses the end of a stream is no failure")
+def probe_crosses_end(lab):
+    peer, link = meet(lab)
+    for role in ROLES:
+        end, sock = role(lab, peer, link)
+        sock.shutdown(socket.SHUT_WR)
+        end.expect(Op.SHUTDOWN, flags=NO_MORE)
+        end.quiet()
+        link.drop_segments()
+        number = kernel.next_number(peer.address)
+        sock.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 1)
+        sock.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        within(5, "the kernel sends a probe",
+               lambda: kernel.next_number(peer.address) > number)
+        # The peer ends the stream, and forgets it, before the probe comes.
+        end.send(Op.SHUTDOWN, flags=NO_MORE)
+        end.send(Op.RST)
+        expect(sock.poll(select.POLLHUP, 5), "the stream goes on")
+        same("the end, which is no failure", b"", sock.recv())
+        link.drop_no_segments()
+        lab.end_streams()
+        for frame in all_that_comes(peer, link):
+            same("op", Op.CREDIT_REQUEST, wire.parse_stream(frame.ext)[0])
+
+
+@test("stream rules: a peer that forgets a stream before its end resets it")
+def forgets_before_end(lab):
+    peer, link = meet(lab)
+    for last in (b"", b"text"):
+        end, sock = serve(lab, peer, link)
+        link.drop_segments()
+        number = kernel.next_number(peer.address)
+        if last:
+            same("bytes sent", len(last), sock.send(last))
+        sock.shutdown(socket.SHUT_WR)
+        within(5, "the kernel sends it",
+               lambda: kernel.next_number(peer.address) > number)
+        end.send(Op.SHUTDOWN, flags=NO_MORE)
+        end.send(Op.RST)
+        same("receiving", errno.ECONNRESET, sock.recv())
+        link.drop_no_segments()
+        lab.end_streams()
+        for _ in all_that_comes(peer, link):
+            pass
 
 
 @test("stream rules: a closed stream that is not delivered says nothing else")
