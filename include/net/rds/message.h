@@ -13,7 +13,6 @@
 #include <linux/uio.h>
 #include <net/rds/wire.h>
 
-struct iov_iter;
 struct module;
 struct rds_incoming;
 struct rds_op;

@@ -66,6 +66,9 @@ static inline int rds_tcp_splice(struct sock *sk, const struct bio_vec *bvec,
 	return tcp_sendmsg_locked(sk, &mh, len);
 }
 
+/* Send bytes that pages will follow. Returns how many TCP has taken, or an
+ * errno: -EAGAIN also if there is no memory for them.
+ */
 static inline int rds_tcp_copy_before(struct sock *sk, void *data, size_t len,
 				      int flags)
 {
