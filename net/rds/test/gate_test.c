@@ -120,6 +120,8 @@ static void gate_is_shut_while_a_frame_is_acted_on(struct kunit *test)
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "the work item needs a processor of its own");
 	up_and_waiting(test);
+	/* The run that has brought the path UP must not wait for cp_lock. */
+	fake_settle(rig_fake(test));
 	cp = rig_nth_cpath(test, 0);
 	stopped = stop_in_apply(test, cp);
 	locked = mutex_trylock(&cp->cp_xmit_lock);
