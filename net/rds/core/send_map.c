@@ -33,11 +33,13 @@ static bool rds_send_map_is_fresh(const struct rds_cpath *cp)
 
 /* Postpone the map until the last one is acknowledged. If that ack arrives just
  * now, the work item that it kicks may not see the flag yet: kick it once more.
+ * Once RDS_PF_CONG_LATER is set, the work item may set RDS_PF_CONG instead,
+ * which must not be cleared then.
  */
 static void rds_send_put_map_off(struct rds_cpath *cp)
 {
-	set_bit(RDS_PF_CONG_LATER, &cp->cp_flags);
 	clear_bit(RDS_PF_CONG, &cp->cp_flags);
+	set_bit(RDS_PF_CONG_LATER, &cp->cp_flags);
 	/* Pairs with the one in rds_path_map_acked(). */
 	smp_mb__after_atomic();
 	if (!READ_ONCE(cp->cp_map.pm_out))
