@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How a stream begins: net/rds/stream/connect.c, listen.c, and what deliver.c,
+ * event.c, end.c and frame.c do meanwhile. The states are those of state.c.
+ *
+ * A client connects, may time out, and then connects again with another id. A
+ * listener has room for one stream. Another task accepts, and sends or closes
+ * at once. The host of the server may restart once.
+ *
+ * Proved: no deadlock; a server is asked once for each attempt; no frame of a
+ * server goes ahead of its RESPONSE; no answer is taken for that of another
+ * attempt; when nothing moves any more, a client that is OPEN has a server that
+ * is OPEN with the same id, and no client waits.
+ *
+ * Assumed: core has finished all deliveries of a former connection before it
+ * reports that the peer is another incarnation.
+ *
+ * Left out: memory that is short, a peer without streams, close() while
+ * connect() goes on, more than two attempts, data, and clients that are not
+ * connected although a server is OPEN. Frames arrive in order. A RST that a
+ * client sends may be lost.
+ *
+ * search: check clean safety
+ * search: check finds assertion safety -DFAULT_RESPONSE_LATE -- accept() finds a stream before its RESPONSE is owed
+ * search: check finds assertion safety -DFAULT_LOST_LATE -- a lost REQUEST is given up after the lock was released
+ * search: check finds assertion safety -DFAULT_NO_GRACE -- connect() does not wait for a delivery to the former attempt
+ * search: check finds assertion safety -DFAULT_ANY_ID -- a client takes frames with any id
+ * search: check finds assertion safety -DFAULT_RESTART_UNSEEN -- a stream that is open outlives a restart of its peer
+ * search: check finds assertion safety -DFAULT_STALE_DELIVERY -- core reports a restart while it delivers a former answer
+ */
+#include "tables.pml"
+
+mtype = { REQUEST, RESPONSE, BUSY, RST, RW };
+
+#define NONE	2
+
+/* Frames on their way: op, id, and of a client the epoch they are meant for */
+chan to_server = [2] of { mtype, bit, bit };
+chan to_client = [2] of { mtype, bit };
+
+/* The client, struct rds_stream. Each step is what one hold of st_lock does. */
+byte state = RDS_STREAM_IDLE;
+bit id;
+bit epoch;		/* st_epoch */
+bool owed;		/* tx_owed: the REQUEST */
+bool t_connect, t_again;
+
+/* tx_control, and the epoch that its frame is meant for */
+#define FREE	0
+#define SENT	1
+#define ACKED	2
+#define LOST	3
+byte control = FREE;
+bit control_epoch;
+
+bit known;		/* what core of the client knows of the epoch */
+bit incarnation;	/* what it is */
+
+/* Those who hold the RCU read lock: deliveries, timers, events */
+bool delivers, expires, reports;
+
+/* The server's streams, by id, and the table, the queue, and accept() */
+byte server[2] = RDS_STREAM_IDLE;
+bool answer[2];		/* tx_owed: the RESPONSE */
+byte listed = NONE, queue = NONE, accepted = NONE;
+
+#define connecting	(state == RDS_STREAM_ASKING || \
+			 state == RDS_STREAM_REQUESTED)
+#define room		(len(to_server) < 2)
+
+inline set_state(event)
+{
+	state = stream_next(state, event)
+}
+
+/* rds_stream_pay() of the client */
+inline pay()
+{
+	if
+	:: owed && control == FREE &&
+	   (state == RDS_STREAM_OPEN || state == RDS_STREAM_REQUESTED) ->
+		to_server ! REQUEST, id, epoch;
+		owed = false;
+		control = SENT;
+		control_epoch = epoch
+	:: else
+	fi
+}
+
+/* rds_stream_ask() */
+inline ask()
+{
+	if
+	:: state == RDS_STREAM_ASKING ->
+		epoch = known;
+		set_state(RDS_STREAM_EV_KNOWN);
+		owed = true;
+		pay()
+	:: else
+	fi
+}
+
+/* rds_stream_again() */
+inline give_up()
+{
+	if
+	:: state == RDS_STREAM_REQUESTED ->
+		set_state(RDS_STREAM_EV_AGAIN);
+		t_again = true
+	:: else
+	fi
+}
+
+/* rds_stream_end_if(), with the states checked */
+inline fail(tell)
+{
+	if
+	:: tell && state != RDS_STREAM_ASKING && room ->
+		to_server ! RST, id, epoch
+	:: else
+	fi;
+	set_state(RDS_STREAM_EV_FAIL);
+	owed = false;
+	control = FREE;
+	t_connect = false;
+	t_again = false
+}
+
+/* rds_stream_connect(); rds_stream_forget_conn() waits for a grace period */
+active proctype user()
+{
+	bit next;
+again:
+	atomic {
+#ifndef FAULT_NO_GRACE
+		!delivers && !expires && !reports;
+#endif
+		id = next;
+		set_state(RDS_STREAM_EV_CONNECT);
+		t_connect = true
+	}
+	atomic { room -> ask() }
+end:	atomic {
+		state == RDS_STREAM_IDLE && next == 0 ->
+		next = 1;
+		goto again
+	}
+}
+
+/* rds_stream_timer(): the lock is released before it acts */
+active proctype timer()
+{
+end:	do
+	:: atomic { t_connect -> t_connect = false; expires = true };
+		atomic {
+			/* rds_stream_fail_connect() */
+			if
+			:: connecting -> fail(true)
+			:: else
+			fi;
+			expires = false
+		}
+	:: atomic { t_again -> t_again = false; expires = true };
+		atomic { room -> ask(); expires = false }
+	od
+}
+
+/* rds_stream_frame_done() */
+active proctype done()
+{
+end:	do
+	:: atomic { control == ACKED && room -> control = FREE; pay() }
+	:: atomic {
+		control == LOST -> control = FREE;
+#ifndef FAULT_LOST_LATE
+		give_up()
+	   }
+#else
+	   }
+	   atomic { give_up() }
+#endif
+	od
+}
+
+/* rds_stream_conn_event(): the peer is another incarnation */
+active proctype event()
+{
+end:	atomic {
+		known != incarnation;
+#ifndef FAULT_STALE_DELIVERY
+		/* The path has shut down before it connects again. */
+		!delivers;
+#endif
+		known = incarnation;
+		reports = true
+	}
+	/* rds_stream_peer_event() */
+	atomic {
+		if
+#ifndef FAULT_RESTART_UNSEEN
+		:: state == RDS_STREAM_OPEN && epoch != known -> fail(false)
+#endif
+		:: state == RDS_STREAM_REQUESTED && epoch != known ->
+			set_state(RDS_STREAM_EV_AGAIN)
+		:: else
+		fi
+	}
+	atomic { room -> ask(); reports = false }
+}
+
+/* rds_stream_deliver() of the client */
+active proctype deliver_client()
+{
+	mtype op;
+	bit whose;
+end:	do
+	:: atomic {
+		to_client ? op, whose;
+		/* rds_stream_lookup() */
+		if
+#ifdef FAULT_ANY_ID
+		:: connecting || state == RDS_STREAM_OPEN -> delivers = true
+#else
+		:: (connecting || state == RDS_STREAM_OPEN) && whose == id ->
+			delivers = true
+#endif
+		/* rds_stream_unknown() */
+		:: else ->
+			if
+			:: op != RST && op != BUSY && room ->
+				to_server ! RST, whose, known
+			:: else
+			fi
+		fi
+	   }
+	   atomic {
+		if
+		:: delivers && op == RST ->
+			/* rds_stream_found_rst() */
+			if
+			:: state == RDS_STREAM_OPEN ||
+			   state == RDS_STREAM_REQUESTED ->
+				assert(whose == id);
+				fail(false)
+			:: else
+			fi
+		:: delivers && op == BUSY ->
+			/* rds_stream_busy() */
+			give_up()
+		:: delivers && op == RESPONSE ->
+			/* rds_stream_take_response() */
+			if
+			:: state == RDS_STREAM_REQUESTED ->
+				assert(whose == id);
+				set_state(RDS_STREAM_EV_RESPONSE);
+				t_connect = false;
+				t_again = false
+			:: else
+			fi
+		:: delivers && op == RW ->
+			/* rds_stream_take_bytes() */
+			assert(!connecting)
+		:: else
+		fi;
+		delivers = false;
+		op = RST;
+		whose = 0
+	   }
+	od
+}
+
+/* rds_stream_deliver() of the server */
+active proctype deliver_server()
+{
+	mtype op;
+	bit whose, meant;
+end:	do
+	:: atomic {
+		nfull(to_client) && nempty(to_server) ->
+		to_server ? op, whose, meant;
+		if
+		:: meant != incarnation ->
+			/* Core does not deliver what another one was to get. */
+			if
+			:: op == REQUEST && control == SENT && whose == id &&
+			   control_epoch == meant -> control = LOST
+			:: else
+			fi;
+			goto next
+		:: op == REQUEST && meant == incarnation ->
+			if
+			:: control == SENT && whose == id &&
+			   control_epoch == meant -> control = ACKED
+			:: else
+			fi
+		:: else
+		fi;
+		/* rds_stream_lookup(): the client asks once for each id */
+		assert(!(op == REQUEST && listed == whose));
+		if
+		:: op == RST && listed != whose -> goto next
+		:: listed != NONE && (op == REQUEST || listed == whose) ->
+			/* rds_stream_end_forgotten() */
+			server[listed] = stream_next(server[listed],
+						     RDS_STREAM_EV_FAIL);
+			answer[listed] = false;
+			listed = NONE
+		:: else
+		fi;
+		if
+		:: op == RST -> goto next
+		/* rds_stream_request(): the queue is full */
+		:: op == REQUEST && queue != NONE ->
+			to_client ! BUSY, whose;
+			goto next
+		/* rds_stream_born() */
+		:: else ->
+			server[whose] = stream_next(RDS_STREAM_IDLE,
+						 RDS_STREAM_EV_ACCEPT);
+			listed = whose;
+#ifndef FAULT_RESPONSE_LATE
+			answer[whose] = true;
+#endif
+			skip
+		fi
+	   }
+	   /* rds_stream_enqueue() */
+	   atomic {
+		if
+		:: meant == incarnation -> queue = whose
+		:: else
+		fi
+	   }
+	   /* rds_stream_respond() */
+	   atomic {
+		nfull(to_client) || meant != incarnation ->
+		if
+		:: meant == incarnation && server[whose] == RDS_STREAM_OPEN ->
+			answer[whose] = false;
+			to_client ! RESPONSE, whose
+		:: else
+		fi
+	   }
+next:	   atomic { op = RST; whose = 0; meant = 0 }
+	od
+}
+
+/* rds_stream_accept_wait(), then a write or close() */
+active proctype task()
+{
+end:	do
+	:: atomic { queue != NONE && accepted == NONE ->
+		accepted = queue; queue = NONE }
+	:: atomic { accepted != NONE && nfull(to_client) ->
+		if
+		:: server[accepted] == RDS_STREAM_OPEN && !answer[accepted] ->
+			/* rds_stream_may_write(), rds_stream_write_some() */
+			to_client ! RW, accepted
+		:: server[accepted] == RDS_STREAM_OPEN ->
+			/* rds_stream_release(): it resets the stream */
+			to_client ! RST, accepted;
+			server[accepted] = stream_next(server[accepted],
+						       RDS_STREAM_EV_FAIL);
+			answer[accepted] = false;
+			listed = NONE
+		:: server[accepted] != RDS_STREAM_OPEN
+		fi;
+		accepted = NONE }
+	od
+}
+
+/* The host of the server starts again: all is forgotten. */
+active proctype restart()
+{
+	mtype op;
+	bit whose;
+
+	atomic {
+		incarnation = 1;
+		do
+		:: to_client ? op, whose
+		:: empty(to_client) -> break
+		od;
+		server[0] = RDS_STREAM_IDLE;
+		server[1] = RDS_STREAM_IDLE;
+		answer[0] = false;
+		answer[1] = false;
+		listed = NONE;
+		queue = NONE;
+		accepted = NONE;
+		op = RST;
+		whose = 0
+	}
+}
+
+/* Nothing moves any more, so no client waits or is alone. */
+active proctype rest()
+{
+end:	atomic {
+		timeout ->
+		assert(!connecting);
+		assert(state != RDS_STREAM_OPEN ||
+		       (server[id] == RDS_STREAM_OPEN &&
+			epoch == incarnation))
+	}
+}
