@@ -111,15 +111,16 @@ void rds_ib_ack_init(struct rds_ib_conn *ic)
 }
 
 /* The peer has no more buffers than are posted, which may be far fewer than the
- * largest number. ic_rx_lock guards rx_target, which may change meanwhile:
- * after each post, the next check finds the new value.
+ * largest number, or than there should be. ic_rx_lock guards rx_posted, which
+ * may change meanwhile. But when the peer has used up all that were advertised,
+ * it stays the same, and those that are posted are all news.
  */
 static bool rds_ib_ack_is_due(const struct rds_ib_conn *ic)
 {
 	return ic->ic_ack.ak_due ||
 	       (ic->ic_credits.cr_telling &&
 		rds_ib_credits_have_news(&ic->ic_credits,
-					 READ_ONCE(ic->ic_rx.rx_target)));
+					 READ_ONCE(ic->ic_rx.rx_posted)));
 }
 
 static int rds_ib_ack_post(struct rds_ib_conn *ic, u8 news)

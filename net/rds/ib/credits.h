@@ -158,7 +158,7 @@ static inline void rds_ib_credits_back(struct rds_ib_credits *cr, u8 news)
 /**
  * rds_ib_credits_have_news() - Check whether to advertise buffers by themselves
  * @cr: the credits
- * @size: number of buffers that we post, at least RDS_IB_CREDITS_RING_MIN
+ * @size: number of our buffers that are posted
  *
  * If our ring is small, the threshold is lower, so that the peer is notified
  * before it runs out of credits.

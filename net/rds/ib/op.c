@@ -141,7 +141,6 @@ static int rds_ib_op_post(struct rds_ib_conn *ic, struct ib_send_wr *wr)
 	if (asks)
 		atomic_inc(&ic->ic_signaled);
 	rds_ib_ring_get(&tx->tx_ring);
-	rds_ib_watchdog_start(ic);
 	ret = rds_ib_post(ic->ic_id->qp, wr);
 	if (!ret) {
 		rds_ib_tx_is_posted(ic);

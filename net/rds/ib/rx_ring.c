@@ -181,7 +181,7 @@ static void rds_ib_rx_refused(struct rds_ib_conn *ic,
 
 	for (; wr; wr = wr->next) {
 		slot = container_of(wr->wr_cqe, struct rds_ib_rx_slot, rb_cqe);
-		ic->ic_rx.rx_posted--;
+		WRITE_ONCE(ic->ic_rx.rx_posted, ic->ic_rx.rx_posted - 1);
 		rds_ib_rx_give_back(ic, slot);
 	}
 }
@@ -203,7 +203,7 @@ static int rds_ib_rx_add(struct rds_ib_conn *ic, u32 nr, gfp_t gfp)
 		}
 		*link = &slot->rb_wr;
 		link = &slot->rb_wr.next;
-		rx->rx_posted++;
+		WRITE_ONCE(rx->rx_posted, rx->rx_posted + 1);
 	}
 	*link = NULL;
 	if (!first)
@@ -304,19 +304,20 @@ void rds_ib_rx_count(struct rds_ib_conn *ic)
 	struct rds_ib_rx *rx = &ic->ic_rx;
 	unsigned long now = jiffies;
 
-	if (!--rx->rx_posted)
+	WRITE_ONCE(rx->rx_posted, rx->rx_posted - 1);
+	if (!rx->rx_posted)
 		rds_ib_stat_inc(ib_rx_ring_empty);
 	if (rx->rx_tick != now) {
 		rx->rx_tick = now;
 		rx->rx_used = 0;
 	}
 	rx->rx_peak = max(rx->rx_peak, ++rx->rx_used);
-	WRITE_ONCE(rx->rx_target, rds_ib_rx_target(rx->rx_target, rx->rx_used,
-						   rx->rx_max));
+	rx->rx_target = rds_ib_rx_target(rx->rx_target, rx->rx_used,
+					 rx->rx_max);
 	if (time_before(now, rx->rx_since + RDS_IB_RX_WINDOW))
 		return;
-	WRITE_ONCE(rx->rx_target, rds_ib_rx_decay(rx->rx_target, rx->rx_peak,
-						  rx->rx_min));
+	rx->rx_target = rds_ib_rx_decay(rx->rx_target, rx->rx_peak,
+					rx->rx_min);
 	rx->rx_since = now;
 	rx->rx_peak = 0;
 }

@@ -33,7 +33,6 @@ int rds_ib_tx_post(struct rds_ib_conn *ic)
 	last->next = NULL;
 	tx->tx_signal_last = false;
 	tx->tx_nr = 0;
-	rds_ib_watchdog_start(ic);
 	ret = rds_ib_post(ic->ic_id->qp, tx->tx_wr);
 	if (!ret)
 		rds_ib_tx_is_posted(ic);

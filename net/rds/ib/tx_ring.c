@@ -183,6 +183,8 @@ void rds_ib_tx_put_lent(struct rds_ib_conn *ic)
  * rds_ib_tx_is_posted() - Record that all slots handed out have been posted
  * @ic: the connection
  *
+ * Starts the watchdog.
+ *
  * Context: Process context. The path's transmit lock is held.
  */
 void rds_ib_tx_is_posted(struct rds_ib_conn *ic)
@@ -193,6 +195,11 @@ void rds_ib_tx_is_posted(struct rds_ib_conn *ic)
 	 * with the acquire in rds_ib_ack_post().
 	 */
 	smp_store_release(&tx->tx_posted, tx->tx_ring.rg_head);
+	/* If the watchdog is pending, it sees the new value, as its work item
+	 * stops being pending, with a full barrier, before it runs.
+	 */
+	smp_mb();
+	rds_ib_watchdog_start(ic);
 }
 
 /**
