@@ -149,6 +149,9 @@ static void rds_mp_restart(struct rds_cpath *by,
 		    (rds_handshake_gen(hs) | RDS_TURN_NOTED))
 			cp->cp_tx.pt_flush_ticket = cp->cp_hs.ph_turn_ticket;
 		cp->cp_hs.ph_turn = 0;
+		WRITE_ONCE(cp->cp_hs.ph_former, cp == by ? 0 :
+			   rds_handshake_gen(&conn->c_peer_hs) |
+			   RDS_TURN_NOTED);
 		set_bit(RDS_PF_FLUSH, &cp->cp_flags);
 		spin_unlock_bh(&cp->cp_lock);
 		rds_cpath_kick(cp, 0);
@@ -366,6 +369,33 @@ static bool rds_mp_adapt(struct rds_cpath *cp,
 	return made;
 }
 
+/* Get the frame that has arrived last. Returns false if it counts for nothing:
+ * the peer has restarted, and the connection leads to its former incarnation.
+ * It was made before, and was read, or is acted on, only now.
+ *
+ * An address may move to another host and back again, so the former incarnation
+ * may return. A path takes no notice of that until it has had a frame of the
+ * present one.
+ */
+static bool rds_mp_get_frame(struct rds_cpath *cp, struct rds_handshake *hs)
+	__must_hold(&cp->cp_conn->c_mp_lock)
+{
+	u32 gen = rds_handshake_gen(&cp->cp_conn->c_peer_hs);
+	bool former;
+
+	lockdep_assert_held(&cp->cp_conn->c_mp_lock);
+
+	spin_lock_bh(&cp->cp_lock);
+	*hs = cp->cp_hs.ph_frame;
+	former = cp->cp_hs.ph_former ==
+		 (rds_handshake_gen(hs) | RDS_TURN_NOTED) &&
+		 rds_handshake_gen(hs) != gen;
+	if (!former)
+		WRITE_ONCE(cp->cp_hs.ph_former, 0);
+	spin_unlock_bh(&cp->cp_lock);
+	return !former;
+}
+
 static void rds_mp_apply(struct rds_cpath *cp)
 	__must_hold(&cp->cp_conn->c_mp_lock)
 {
@@ -375,10 +405,10 @@ static void rds_mp_apply(struct rds_cpath *cp)
 
 	lockdep_assert_held(&conn->c_mp_lock);
 
-	spin_lock_bh(&cp->cp_lock);
-	hs = cp->cp_hs.ph_frame;
-	spin_unlock_bh(&cp->cp_lock);
-
+	if (!rds_mp_get_frame(cp, &hs)) {
+		rds_cpath_renew(cp, RDS_DROP_PEER_RESTARTED);
+		return;
+	}
 	restarted = conn->c_has_handshake &&
 		    rds_handshake_gen(&hs) !=
 		    rds_handshake_gen(&conn->c_peer_hs);

@@ -96,7 +96,7 @@ struct rds_path_rx {
 /**
  * struct rds_path_hs - the handshake of a path
  * @ph_frame: the peer's last handshake frame. cp_lock guards it and the fields
- *	to @ph_turn_ticket
+ *	to @ph_former
  * @ph_at: when it arrived, in jiffies
  * @ph_reply_at: when the last numbered reply arrived, in jiffies
  * @ph_has_frame: a handshake frame has arrived on this connection
@@ -107,6 +107,9 @@ struct rds_path_rx {
  *	the change is acted on; otherwise 0
  * @ph_turn_ticket: messages with a lower ticket were queued before the new
  *	generation number arrived
+ * @ph_former: generation number of the peer's former incarnation, with
+ *	RDS_TURN_NOTED set, whose connection this path may still have or take;
+ *	otherwise 0
  * @ph_msg: handshake frame being sent ahead of messages, or NULL; guarded by
  *	the transmit lock
  * @ph_nprobes: number of numbered probes that are queued and not yet
@@ -129,6 +132,7 @@ struct rds_path_hs {
 	bool			ph_restart_out;
 	u64			ph_turn;
 	u64			ph_turn_ticket;
+	u64			ph_former;
 	struct rds_message	*ph_msg;
 	atomic_t		ph_nprobes;
 	atomic_t		ph_replies;

@@ -228,6 +228,21 @@ static bool rds_probe_store(struct rds_cpath *cp,
 	return asked;
 }
 
+/* Check whether a frame comes from another incarnation of the peer, which is
+ * not the one that the present one has replaced: a connection of that one may
+ * be read late.
+ */
+static bool rds_probe_is_turn(struct rds_cpath *cp,
+			      const struct rds_handshake *hs)
+{
+	const struct rds_conn *conn = cp->cp_conn;
+	u32 gen = rds_handshake_gen(hs);
+
+	return READ_ONCE(conn->c_has_handshake) &&
+	       gen != READ_ONCE(conn->c_peer_hs.id) >> 32 &&
+	       READ_ONCE(cp->cp_hs.ph_former) != (gen | RDS_TURN_NOTED);
+}
+
 /**
  * rds_probe_receive() - Process a probe or a reply
  * @cp: the path on which it arrived
@@ -255,8 +270,7 @@ bool rds_probe_receive(struct rds_cpath *cp, struct rds_incoming *inc,
 	asked = rds_probe_store(cp, inc, &hs);
 
 	/* This must precede RDS_PF_HANDSHAKE, on which the work item acts. */
-	*turn = READ_ONCE(conn->c_has_handshake) &&
-		rds_handshake_gen(&hs) != READ_ONCE(conn->c_peer_hs.id) >> 32;
+	*turn = rds_probe_is_turn(cp, &hs);
 	if (*turn) {
 		rds_probe_note_turn(conn, &hs);
 		set_bit(RDS_PF_RX_TURN, &cp->cp_flags);

@@ -5,7 +5,9 @@
 
 #include "conn.h"
 
-/* Marks cp_hs.ph_turn as set, since 0 is a valid generation number */
+/* Marks cp_hs.ph_turn and ph_former as set, since 0 is a valid generation
+ * number
+ */
 #define RDS_TURN_NOTED		BIT_ULL(32)
 
 /* Delay before a failed allocation is tried again, in jiffies */

@@ -265,6 +265,39 @@ static void paths_come_back(struct kunit *test)
 	}
 }
 
+/* A path that does not read keeps a connection of the former incarnation, and
+ * takes it when the peer has restarted: this is no other restart.
+ */
+static void former_incarnation_is_read_late(struct kunit *test)
+{
+	struct socket *sock = paths_eight_accepted(test);
+	struct rds_cpath *path1 = rig_nth_cpath(test, 1);
+	u32 gen;
+
+	set_bit(RDS_PF_RX_STOPPED, &path1->cp_flags);
+	rds_path_drop(&path1->cp_pub, RDS_DROP_PEER_RESET);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, 0, paths_offer(test, 1));
+	KUNIT_EXPECT_EQ(test, paths_state(test, 1), RDS_PATH_DOWN);
+
+	rig_probe(test, 0, 1, &rig_restarted);
+	gen = rds_handshake_gen(&rig_conn(test)->c_peer_hs);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	fake_settle(rig_fake(test));
+	rig_send(test, sock, 10);
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 1);
+
+	clear_bit(RDS_PF_RX_STOPPED, &path1->cp_flags);
+	rds_path_kick(&path1->cp_pub, RDS_KICK_RX);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, paths_state(test, 1), RDS_PATH_UP);
+	rig_probe(test, 1, 0, &rig_ours_8);
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 1);
+	KUNIT_EXPECT_EQ(test, gen,
+			rds_handshake_gen(&rig_conn(test)->c_peer_hs));
+	KUNIT_EXPECT_NE(test, paths_state(test, 1), RDS_PATH_UP);
+}
+
 /* The address moves to another host, and back again. */
 static void former_incarnation_returns(struct kunit *test)
 {
@@ -291,6 +324,7 @@ static struct kunit_case restart_cases[] = {
 	KUNIT_CASE(restart_as_legacy),
 	KUNIT_CASE(paths_wait_for_path_0),
 	KUNIT_CASE(paths_come_back),
+	KUNIT_CASE(former_incarnation_is_read_late),
 	KUNIT_CASE(former_incarnation_returns),
 	{}
 };

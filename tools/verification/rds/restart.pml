@@ -15,21 +15,15 @@
  * can happen, no message is queued.
  *
  * Modelled: rds_probe_receive(), rds_probe_note_turn(), rds_mp_apply(),
- * rds_mp_restart(), rds_mp_is_stale(), rds_mp_flush(), rds_send_flush(),
- * rds_gate_update(), rds_send_reset(), rds_mp_apply_last(). Both ends run our
+ * rds_mp_get_frame(), rds_mp_restart(), rds_mp_is_stale(), rds_mp_flush(),
+ * rds_send_flush(), rds_gate_update(), rds_send_reset(), rds_mp_apply_last().
+ * Both ends run our
  * implementation. Generations are 1 and 2. Acks, and the number of paths, are
  * left out.
  *
- * With KEPT, the search finds a defect of the code: the frame of the former
- * incarnation counts as a restart, and messages for the new one are dropped. The
- * same happens if that frame has arrived before, and the work item of path 1
- * acts on it only when path 0 has brought the frame of the new incarnation. With
- * MEND_FORMER, a frame of the generation before the present one is ignored. That
- * is no mend yet, as an address may move to another host and back again.
- *
  * search: check clean safety
- * search: check clean safety -DKEPT -DMEND_FORMER
- * search: check finds assertion safety -DKEPT -- a connection of the former incarnation that is read late drops messages for the new one
+ * search: check clean safety -DKEPT
+ * search: check finds assertion safety -DFAULT_FORMER -DKEPT -- a connection of the former incarnation that is read late counts as a restart
  * search: check finds assertion safety -DFAULT_NOTE -- all that is queued when the work item acts is dropped
  * search: check finds assertion safety -DFAULT_GATE -- the gate does not wait for the flush
  * search: check finds assertion safety -DFAULT_FRAME -- the gate does not wait for the frame on this connection
@@ -52,7 +46,7 @@ byte turn_ticket;
 byte flush_ticket;
 byte next_ticket;
 byte peer = 1;			/* c_peer_hs */
-byte former;			/* the generation before it */
+byte former[2];			/* ph_former */
 byte newest = 1;		/* of all frames that have arrived */
 byte meant[MESSAGES];		/* for which generation it is */
 
@@ -66,10 +60,10 @@ bool says;			/* its frame has not arrived yet */
 
 byte m, n;			/* used in one step only */
 
-#ifdef MEND_FORMER
-#define is_former(g)	((g) == former)
+#ifdef FAULT_FORMER
+#define is_former(p, g)	false
 #else
-#define is_former(g)	false
+#define is_former(p, g)	((g) == former[p] && (g) != peer)
 #endif
 
 /* rds_probe_receive() */
@@ -78,7 +72,7 @@ inline receive(p, g)
 	frame[p] = g;
 	newest = (g > newest -> g : newest);
 	if
-	:: g != peer && !is_former(g) && turn != g ->
+	:: g != peer && !is_former(p, g) && turn != g ->
 		turn = g;
 		turn_ticket = next_ticket
 	:: else
@@ -124,15 +118,16 @@ inline apply(p)
 #endif
 	d_step {
 		if
-		:: frame[p] != peer && !is_former(frame[p]) ->
+		:: frame[p] != peer && !is_former(p, frame[p]) ->
 			restart(p);
-			former = peer;
+			former[1 - p] = peer;
+			former[p] = 0;
 			peer = frame[p]
 		:: else
 		fi
 	}
 	d_step {
-		known = known || (p == 0 && !is_former(frame[p]));
+		known = known || (p == 0 && !is_former(p, frame[p]));
 		learning[p] = false
 	}
 }
