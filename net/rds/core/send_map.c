@@ -34,7 +34,8 @@ static bool rds_send_map_is_fresh(const struct rds_cpath *cp)
 /* Postpone the map until the last one is acknowledged. If that ack arrives just
  * now, the work item that it kicks may not see the flag yet: kick it once more.
  * Once RDS_PF_CONG_LATER is set, the work item may set RDS_PF_CONG instead,
- * which must not be cleared then.
+ * which must not be cleared then. A work item that runs while neither is set
+ * finds nothing to do: the kick at the end, or the ack, makes it run again.
  */
 static void rds_send_put_map_off(struct rds_cpath *cp)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The parsers of what peers send, for a fuzzer. The first byte of an input says
+ * Parsers of what peers send, for a fuzzer. (That of software RDMA is tested in
+ * the kernel only.) The first byte of an input says
  * which parser gets the rest. Each parser gets memory of exactly the size that
  * it may use, and what it has read is checked by assertions.
  */

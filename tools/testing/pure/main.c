@@ -13,8 +13,10 @@ void pure_add_suite(const struct kunit_suite *suite)
 
 static unsigned int run_once(const struct kunit_case *c, const void *param)
 {
-	struct kunit test = { .param_value = param };
+	/* It is read after longjmp(). */
+	static struct kunit test;
 
+	test = (struct kunit){ .param_value = param };
 	if (!setjmp(test.stop))
 		c->run_case(&test);
 	while (test.allocated)
@@ -45,6 +47,8 @@ int main(void)
 	const struct kunit_case *c;
 	bool ok;
 
+	/* What was printed is not lost if a sanitizer ends the program. */
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (i = 0; i < count; i++) {
 		for (c = suites[i]->test_cases; c->run_case; c++) {
 			ok = !run_case(c);

@@ -22,6 +22,10 @@ static size_t make_input(u8 *room, size_t most)
 		get_random_bytes(room, size);
 		return size;
 	}
+	/* Some changes before, some after the checksum is computed */
+	for (changes = get_random_u32() % 3; changes; changes--)
+		((u8 *)&hdr)[get_random_u32() % sizeof(hdr)] =
+			get_random_u32();
 	rds_header_set_csum(&hdr);
 	memset(room, 0, size);
 	room[0] = get_random_u32();

@@ -311,8 +311,8 @@ def keepalive(lab):
 
 @test("stream rules: a probe that crosses the end of a stream is no failure")
 def probe_crosses_end(lab):
-    peer, link = meet(lab)
     for role in ROLES:
+        peer, link = meet(lab)
         end, sock = role(lab, peer, link)
         sock.shutdown(socket.SHUT_WR)
         end.expect(Op.SHUTDOWN, flags=NO_MORE)
@@ -329,15 +329,14 @@ def probe_crosses_end(lab):
         expect(sock.poll(select.POLLHUP, 5), "the stream goes on")
         same("the end, which is no failure", b"", sock.recv())
         link.drop_no_segments()
+        end.expect(Op.CREDIT_REQUEST)
         lab.end_streams()
-        for frame in all_that_comes(peer, link):
-            same("op", Op.CREDIT_REQUEST, wire.parse_stream(frame.ext)[0])
 
 
 @test("stream rules: a peer that forgets a stream before its end resets it")
 def forgets_before_end(lab):
-    peer, link = meet(lab)
     for last in (b"", b"text"):
+        peer, link = meet(lab)
         end, sock = serve(lab, peer, link)
         link.drop_segments()
         number = kernel.next_number(peer.address)
@@ -348,11 +347,9 @@ def forgets_before_end(lab):
                lambda: kernel.next_number(peer.address) > number)
         end.send(Op.SHUTDOWN, flags=NO_MORE)
         end.send(Op.RST)
+        expect(sock.poll(select.POLLHUP, 5), "the stream goes on")
         same("receiving", errno.ECONNRESET, sock.recv())
-        link.drop_no_segments()
         lab.end_streams()
-        for _ in all_that_comes(peer, link):
-            pass
 
 
 @test("stream rules: a closed stream that is not delivered says nothing else")
