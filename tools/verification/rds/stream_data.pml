@@ -12,7 +12,7 @@
  * ends in order is not reported as reset; no deadlock, so both ends end.
  *
  * Assumed: core finishes the frames that the peer has before it delivers what
- * the peer sends afterwards.
+ * the peer sends afterwards. LATE_ACKS drops this; acks are in order then too.
  *
  * Left out: the beginning, bytes in both directions, memory that is short,
  * SHUT_RD, streams whose socket is closed, direct placement, and the send
@@ -21,6 +21,7 @@
  * search: check clean safety
  * search: soak clean safety -DTIMER=1
  * search: soak clean safety -DDEATH=1
+ * search: soak clean safety -DLATE_ACKS=1
  * search: check finds assertion safety -DFAULT_PROBE_RESETS -- a probe that crosses the end is reported as a reset
  * search: check finds end-state safety -DFAULT_THRESHOLD -- an update is not sent although the buffer was read
  * search: check finds assertion safety -DFAULT_OVERTAKES -- a SHUTDOWN overtakes units
@@ -241,7 +242,9 @@ end:	do
 active [2] proctype done()
 {
 end:	do
-	:: atomic { acked[_pid - 3] ->
+	/* Acks are in order: all units go before a SHUTDOWN. */
+	:: atomic { acked[_pid - 3] && (_pid == 4 || flying == 0 ||
+		    control[0] != SHUTDOWN) ->
 		acked[_pid - 3] = false;
 		control[_pid - 3] = 0;
 #ifndef FAULT_FORGETS
@@ -279,7 +282,10 @@ active proctype deliver0()
 	byte what;
 	bool could;
 end:	do
-	:: atomic { !acked[0] && !arrived && nempty(to0);
+	:: atomic { nempty(to0);
+#ifndef LATE_ACKS
+		!acked[0] && !arrived;
+#endif
 		to0 ? op, what;
 		if
 		:: control[1] == op -> acked[1] = true
@@ -324,7 +330,10 @@ active proctype deliver1()
 	mtype op;
 	byte what;
 end:	do
-	:: atomic { !acked[1] && nempty(to1);
+	:: atomic { nempty(to1);
+#ifndef LATE_ACKS
+		!acked[1];
+#endif
 		to1 ? op, what;
 		if
 		:: op == RW && flying > arrived -> arrived++
