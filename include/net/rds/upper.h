@@ -131,7 +131,9 @@ struct rds_upper {
 
 	/**
 	 * @deliver: Required. Take a frame that has arrived on @conn, which is
-	 * borrowed. The reference to @inc is taken over.
+	 * borrowed. The reference to @inc is taken over. When rds_upper_peer()
+	 * returns another incarnation of the peer, no delivery of the former
+	 * one goes on or follows.
 	 *
 	 * Context: Deliver context, serial for each path. Locks of the
 	 * transport may be held; the RCU read lock is held.

@@ -81,3 +81,23 @@ void rds_conn_free_path(struct rds_cpath *cp)
 	if (cp->cp_trans->conn->path_free)
 		cp->cp_trans->conn->path_free(&cp->cp_pub);
 }
+
+/**
+ * rds_conn_swap() - Exchange the numbers of two paths
+ * @conn: the connection
+ * @a: a path
+ * @b: another path
+ *
+ * Context: Process context. rn_lock is held.
+ */
+void rds_conn_swap(struct rds_conn *conn, struct rds_cpath *a,
+		   struct rds_cpath *b)
+	__must_hold(&conn->c_rn->rn_lock)
+{
+	lockdep_assert_held(&conn->c_rn->rn_lock);
+	swap(a->cp_pub.index, b->cp_pub.index);
+	/* Both pair with the acquire in rds_conn_path(). */
+	smp_store_release(&conn->c_paths[a->cp_pub.index], a);
+	/* As above */
+	smp_store_release(&conn->c_paths[b->cp_pub.index], b);
+}

@@ -163,6 +163,8 @@ struct rds_conn {
 
 void rds_conn_free_path(struct rds_cpath *cp);
 void rds_conn_release(struct rds_conn *conn);
+void rds_conn_swap(struct rds_conn *conn, struct rds_cpath *a,
+		   struct rds_cpath *b);
 
 /**
  * rds_conn_path() - Get a path of a connection

@@ -281,11 +281,17 @@ static void rds_deliver_frame(struct rds_cpath *cp, struct rds_incoming *inc,
 static void rds_deliver_stream(struct rds_cpath *cp, struct rds_incoming *inc,
 			       struct rds_rx_batch *batch)
 {
-	if (!rds_deliver_admit(cp, inc) ||
-	    rds_upper_deliver(cp->cp_conn, inc, batch))
+	if (!rds_deliver_admit(cp, inc))
 		return;
-	rds_upper_refuse(cp, inc);
-	rds_deliver_drop(&cp->cp_pub, inc, RDS_MSG_NO_SOCK);
+	/* rds_restart() waits for this. */
+	rcu_read_lock();
+	if (unlikely(READ_ONCE(cp->cp_rx.pr_former))) {
+		rds_deliver_drop(&cp->cp_pub, inc, RDS_MSG_PEER_RESTARTED);
+	} else if (!rds_upper_deliver(cp->cp_conn, inc, batch)) {
+		rds_upper_refuse(cp, inc);
+		rds_deliver_drop(&cp->cp_pub, inc, RDS_MSG_NO_SOCK);
+	}
+	rcu_read_unlock();
 }
 
 static void rds_deliver_ping(struct rds_cpath *cp, struct rds_incoming *inc)

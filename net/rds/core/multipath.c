@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The paths of a connection: how many there are, the identity of the peer, and
- * what happens when the peer turns out to have restarted.
+ * The paths of a connection: how many there are, and what follows from the
+ * handshake frames of the peer.
  *
  * Peers exchange handshake frames: probes and replies (handshake.c). If the
  * peer is known to run our implementation, the frames are unnumbered, are sent
@@ -11,11 +11,10 @@
  * Delivery records the content of a frame (rds_probe_receive()). The path's
  * work item then acts on it under c_mp_lock (rds_mp_work()):
  *
- * - Another generation number: the peer has restarted and has forgotten us.
- *   Messages that are queued for its former incarnation are dropped, and so are
- *   connections to that incarnation. Until that is done, the transport does not
- *   read on from the connection that brought the frame. Otherwise responses to
- *   the new incarnation could be among the messages that are dropped. Our
+ * - Another generation number: the peer has restarted (restart.c). What was for
+ *   its former incarnation is dropped. Until that is done, the transport does
+ *   not read on from the connection that brought the frame. Otherwise responses
+ *   to the new incarnation could be among the messages that are dropped. Our
  *   sequence numbers go on; gaps are legal.
  * - Another epoch alone: the peer has only forgotten a connection that none of
  *   its sockets used. It has received nothing on that connection, so no message
@@ -50,6 +49,7 @@
 #include "message.h"
 #include "multipath.h"
 #include "probe.h"
+#include "restart.h"
 #include "send.h"
 #include "upper.h"
 
@@ -67,94 +67,6 @@ static void rds_mp_kick_all(struct rds_conn *conn)
 		cp = rds_conn_path(conn, i);
 		if (cp)
 			rds_cpath_kick(cp, 0);
-	}
-}
-
-/* Check whether a connection may lead to the former incarnation of the peer. If
- * it has not brought a handshake frame yet, the implementation decides: ours
- * will send a frame, while others may never send one.
- */
-static bool rds_mp_is_stale(struct rds_cpath *cp,
-			    const struct rds_handshake *hs)
-{
-	bool stale;
-
-	spin_lock_bh(&cp->cp_lock);
-	if (cp->cp_hs.ph_has_frame)
-		stale = rds_handshake_gen(&cp->cp_hs.ph_frame) !=
-			rds_handshake_gen(hs);
-	else
-		stale = !hs->ours;
-	spin_unlock_bh(&cp->cp_lock);
-	return stale;
-}
-
-/* Exchange the numbers of two paths. */
-static void rds_mp_swap(struct rds_conn *conn, struct rds_cpath *a,
-			struct rds_cpath *b)
-	__must_hold(&conn->c_rn->rn_lock)
-{
-	lockdep_assert_held(&conn->c_rn->rn_lock);
-	swap(a->cp_pub.index, b->cp_pub.index);
-	/* Both pair with the acquire in rds_conn_path(). */
-	smp_store_release(&conn->c_paths[a->cp_pub.index], a);
-	/* As above */
-	smp_store_release(&conn->c_paths[b->cp_pub.index], b);
-}
-
-/* Start over with a new incarnation of the peer: messages that are queued from
- * now on are meant for it. If its ports do not name paths, the path @by, on
- * which its handshake frame arrived, is its only one and becomes path 0.
- */
-static void rds_mp_restart(struct rds_cpath *by,
-			   const struct rds_handshake *hs)
-	__must_hold(&by->cp_conn->c_mp_lock)
-{
-	struct rds_conn *conn = by->cp_conn;
-	struct rds_cpath *cp;
-	unsigned int i;
-
-	lockdep_assert_held(&conn->c_mp_lock);
-
-	mutex_lock(&conn->c_rn->rn_lock);
-	/* Do not change a connection that is being destroyed. */
-	if (!hs->names_paths && by->cp_pub.index &&
-	    !list_empty(&conn->c_item))
-		rds_mp_swap(conn, by, conn->c_paths[0]);
-	mutex_unlock(&conn->c_rn->rn_lock);
-	WRITE_ONCE(conn->c_npaths_wanted, 1);
-	conn->c_fan_path = rds_conn_path(conn, 0);
-	WRITE_ONCE(conn->c_fan, RDS_FAN_NONE);
-	WRITE_ONCE(conn->c_npaths, 1);
-	WRITE_ONCE(conn->c_rx_epoch, conn->c_rx_epoch + 1);
-
-	for (i = 0; i < RDS_MAX_PATHS; i++) {
-		cp = rds_conn_path(conn, i);
-		if (!cp)
-			continue;
-		/* Drop the connection first. Its shutdown returns unacked
-		 * messages to the send queue, and the flush covers only that
-		 * queue.
-		 */
-		if (cp != by && rds_mp_is_stale(cp, hs))
-			rds_cpath_renew(cp, RDS_DROP_PEER_RESTARTED);
-		spin_lock_bh(&cp->cp_lock);
-		cp->cp_tx.pt_flush_ticket = cp->cp_tx.pt_next_ticket;
-		/* Messages queued since the restart was noted are kept on the
-		 * remaining path. On any other path they would be overtaken,
-		 * or never be sent.
-		 */
-		if (cp == conn->c_fan_path &&
-		    cp->cp_hs.ph_turn ==
-		    (rds_handshake_gen(hs) | RDS_TURN_NOTED))
-			cp->cp_tx.pt_flush_ticket = cp->cp_hs.ph_turn_ticket;
-		cp->cp_hs.ph_turn = 0;
-		WRITE_ONCE(cp->cp_hs.ph_former, cp == by ? 0 :
-			   rds_handshake_gen(&conn->c_peer_hs) |
-			   RDS_TURN_NOTED);
-		set_bit(RDS_PF_FLUSH, &cp->cp_flags);
-		spin_unlock_bh(&cp->cp_lock);
-		rds_cpath_kick(cp, 0);
 	}
 }
 
@@ -236,7 +148,7 @@ static bool rds_mp_publish(struct rds_conn *conn, unsigned int want,
 		wait = rds_mp_spread(conn, want, barrier);
 	} else {
 		spin_lock_nested(&other->cp_lock, SINGLE_DEPTH_NESTING);
-		rds_mp_swap(conn, cp, other);
+		rds_conn_swap(conn, cp, other);
 		wait = rds_mp_spread(conn, want, barrier);
 		spin_unlock(&other->cp_lock);
 	}
@@ -380,16 +292,14 @@ static bool rds_mp_adapt(struct rds_cpath *cp,
 static bool rds_mp_get_frame(struct rds_cpath *cp, struct rds_handshake *hs)
 	__must_hold(&cp->cp_conn->c_mp_lock)
 {
-	u32 gen = rds_handshake_gen(&cp->cp_conn->c_peer_hs);
 	bool former;
 
 	lockdep_assert_held(&cp->cp_conn->c_mp_lock);
 
 	spin_lock_bh(&cp->cp_lock);
 	*hs = cp->cp_hs.ph_frame;
-	former = cp->cp_hs.ph_former ==
-		 (rds_handshake_gen(hs) | RDS_TURN_NOTED) &&
-		 rds_handshake_gen(hs) != gen;
+	former = rds_probe_is_former(cp, hs) ||
+		 READ_ONCE(cp->cp_rx.pr_former);
 	if (!former)
 		WRITE_ONCE(cp->cp_hs.ph_former, 0);
 	spin_unlock_bh(&cp->cp_lock);
@@ -413,7 +323,7 @@ static void rds_mp_apply(struct rds_cpath *cp)
 		    rds_handshake_gen(&hs) !=
 		    rds_handshake_gen(&conn->c_peer_hs);
 	if (restarted)
-		rds_mp_restart(cp, &hs);
+		rds_restart(cp, &hs);
 	conn->c_peer_hs = hs;
 	if (!conn->c_has_handshake) {
 		/* Pairs with the acquire in rds_sw_peer_is_known(). */

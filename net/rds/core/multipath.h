@@ -24,7 +24,7 @@ bool rds_mp_barrier_pending(const struct rds_conn *conn);
  * that it responds to.
  *
  * Context: Any. The result may change unless the caller holds cp_lock of the
- * returned path. rds_mp_restart() changes it even then, and flushes the path.
+ * returned path. rds_restart() changes it even then, and flushes the path.
  * Return: the path.
  */
 static inline struct rds_cpath *rds_mp_pick(const struct rds_conn *conn,

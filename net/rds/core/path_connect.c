@@ -127,6 +127,7 @@ void rds_cpath_forget_connection(struct rds_cpath *cp)
 	clear_bit(RDS_PF_RX_TURN, &cp->cp_flags);
 
 	spin_lock_bh(&cp->cp_lock);
+	WRITE_ONCE(cp->cp_rx.pr_former, false);
 	cp->cp_hs.ph_has_frame = false;
 	cp->cp_hs.ph_has_reply = false;
 	cp->cp_hs.ph_restart_out = false;

@@ -77,6 +77,8 @@ struct rds_path_coalesce {
  *	back-off
  * @pr_streams: the peer has announced on this connection that it knows streams;
  *	read without serialization
+ * @pr_former: this connection leads to a former incarnation of the peer; set
+ *	with c_mp_lock held, or by deliveries
  * @pr_mapped: a congestion map has arrived on this connection; set with cm_lock
  *	of the peer's map held
  *
@@ -90,6 +92,7 @@ struct rds_path_rx {
 	bool			pr_strict;
 	bool			pr_heard;
 	bool			pr_streams;
+	bool			pr_former;
 	bool			pr_mapped;
 };
 

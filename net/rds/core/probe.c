@@ -228,10 +228,25 @@ static bool rds_probe_store(struct rds_cpath *cp,
 	return asked;
 }
 
-/* Check whether a frame comes from another incarnation of the peer, which is
- * not the one that the present one has replaced: a connection of that one may
- * be read late.
+/**
+ * rds_probe_is_former() - Check whether a frame comes from a former incarnation
+ * @cp: the path on which the frame has arrived
+ * @hs: the frame
+ *
+ * A connection of the incarnation that the present one has replaced may be read
+ * late.
+ *
+ * Context: Any context.
+ * Return: true if the peer has restarted since it made the connection.
  */
+bool rds_probe_is_former(const struct rds_cpath *cp,
+			 const struct rds_handshake *hs)
+{
+	return READ_ONCE(cp->cp_hs.ph_former) ==
+	       (rds_handshake_gen(hs) | RDS_TURN_NOTED);
+}
+
+/* Check whether the peer has restarted since its last frame on any path. */
 static bool rds_probe_is_turn(struct rds_cpath *cp,
 			      const struct rds_handshake *hs)
 {
@@ -240,7 +255,7 @@ static bool rds_probe_is_turn(struct rds_cpath *cp,
 
 	return READ_ONCE(conn->c_has_handshake) &&
 	       gen != READ_ONCE(conn->c_peer_hs.id) >> 32 &&
-	       READ_ONCE(cp->cp_hs.ph_former) != (gen | RDS_TURN_NOTED);
+	       !rds_probe_is_former(cp, hs);
 }
 
 /**
@@ -271,6 +286,8 @@ bool rds_probe_receive(struct rds_cpath *cp, struct rds_incoming *inc,
 
 	/* This must precede RDS_PF_HANDSHAKE, on which the work item acts. */
 	*turn = rds_probe_is_turn(cp, &hs);
+	if (rds_probe_is_former(cp, &hs))
+		WRITE_ONCE(cp->cp_rx.pr_former, true);
 	if (*turn) {
 		rds_probe_note_turn(conn, &hs);
 		set_bit(RDS_PF_RX_TURN, &cp->cp_flags);

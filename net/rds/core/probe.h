@@ -20,6 +20,8 @@ void rds_probe_write_reply(struct rds_cpath *cp, struct rds_message *msg);
 unsigned int rds_probe_offer(const struct rds_conn *conn);
 void rds_probe_offer_again(struct rds_conn *conn);
 void rds_probe_soon(struct rds_cpath *cp);
+bool rds_probe_is_former(const struct rds_cpath *cp,
+			 const struct rds_handshake *hs);
 bool rds_probe_receive(struct rds_cpath *cp, struct rds_incoming *inc,
 		       bool *turn);
 struct rds_message *rds_probe_new(struct rds_cpath *cp);

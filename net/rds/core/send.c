@@ -25,7 +25,7 @@
  *
  * - When the peer restarts, all messages with a ticket below pt_flush_ticket
  *   are given up, whether queued or parked. That is the ticket that was next
- *   when the restart was noticed or handled (rds_mp_restart()). Messages that
+ *   when the restart was noticed or handled (rds_restart()). Messages that
  *   have been sent on the present connection are for the new peer, and stay
  *   (rds_send_flush()).
  * - The barrier probe, behind the last message of one path, is sent after all

@@ -57,6 +57,17 @@ void rds_upper_unregister(const struct rds_upper *upper)
 EXPORT_SYMBOL_GPL(rds_upper_unregister);
 
 /**
+ * rds_upper_is_registered() - Check whether there is a user of connections
+ *
+ * Context: Any context.
+ * Return: true if there is one. It may begin or end at any time.
+ */
+bool rds_upper_is_registered(void)
+{
+	return rcu_access_pointer(rds_upper_slot);
+}
+
+/**
  * rds_upper_get() - Get the user of connections
  *
  * Context: Any context.

@@ -8,6 +8,7 @@
 #include "conn.h"
 #include "message.h"
 
+bool rds_upper_is_registered(void);
 const struct rds_upper *rds_upper_get(void);
 int rds_upper_create(struct net *net, struct socket *sock, int protocol,
 		     int kern);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of peers that restart, net/rds/core/multipath.c: what was meant for the
+ * Tests of peers that restart, net/rds/core/restart.c: what was meant for the
  * former incarnation, and which paths the new one has.
  */
 #include "paths.h"
+#include "rig_upper.h"
 
 struct restart_row {
 	const char		*name;
@@ -298,6 +299,74 @@ static void former_incarnation_is_read_late(struct kunit *test)
 	KUNIT_EXPECT_NE(test, paths_state(test, 1), RDS_PATH_UP);
 }
 
+static const struct rds_frame frame = {
+	.op	= RDS_FRAME_BUSY,
+	.id	= UPPER_ID,
+};
+
+static struct kunit *the_test;
+
+static void frame_arrives(struct rds_path *path)
+{
+	upper_receive(the_test, path, 3, RIG_PORT, 0, &frame);
+}
+
+/* A path has a connection of the former incarnation. While it is shut down, it
+ * delivers no frame of a stream: the frame could be taken for an answer of the
+ * present one. The next connection delivers frames again.
+ */
+static void frames_of_former_incarnation_are_dropped(struct kunit *test)
+{
+	struct rds_path *path1;
+
+	the_test = test;
+	KUNIT_ASSERT_EQ(test, 0, upper_register());
+	paths_eight(test);
+	upper_open(test);
+	path1 = &rig_nth_cpath(test, 1)->cp_pub;
+	upper_receive(test, path1, 2, RIG_PORT, 0, &frame);
+	KUNIT_EXPECT_EQ(test, upper.delivered, 1U);
+
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+	rig_await(test, FAKE_MAPPED, 1);
+	rig_fake(test)->in_shutdown = frame_arrives;
+	rig_probe(test, 0, 1, &rig_restarted);
+	KUNIT_EXPECT_NULL(test, rig_fake(test)->in_shutdown);
+	KUNIT_EXPECT_EQ(test, upper.delivered, 1U);
+
+	rig_reply(test, 0, 0, &rig_restarted_8);
+	rig_await(test, FAKE_CONNECTED, 8);
+	rig_probe(test, 1, 0, &rig_restarted_8);
+	upper_receive(test, path1, 1, RIG_PORT, 0, &frame);
+	KUNIT_EXPECT_EQ(test, upper.delivered, 2U);
+}
+
+/* So does a path that takes the connection only when the peer has restarted. */
+static void frames_that_are_read_late_are_dropped(struct kunit *test)
+{
+	struct rds_cpath *path1;
+
+	the_test = test;
+	KUNIT_ASSERT_EQ(test, 0, upper_register());
+	paths_eight_accepted(test);
+	upper_open(test);
+	path1 = rig_nth_cpath(test, 1);
+	set_bit(RDS_PF_RX_STOPPED, &path1->cp_flags);
+	rds_path_drop(&path1->cp_pub, RDS_DROP_PEER_RESET);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, 0, paths_offer(test, 1));
+	rig_probe(test, 0, 1, &rig_restarted);
+
+	clear_bit(RDS_PF_RX_STOPPED, &path1->cp_flags);
+	rds_path_kick(&path1->cp_pub, RDS_KICK_RX);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, paths_state(test, 1), RDS_PATH_UP);
+	rig_probe_only(test, 1, 0, &rig_ours_8);
+	upper_receive(test, &path1->cp_pub, 1, RIG_PORT, 0, &frame);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, upper.delivered, 0U);
+}
+
 /* The address moves to another host, and back again. */
 static void former_incarnation_returns(struct kunit *test)
 {
@@ -325,6 +394,8 @@ static struct kunit_case restart_cases[] = {
 	KUNIT_CASE(paths_wait_for_path_0),
 	KUNIT_CASE(paths_come_back),
 	KUNIT_CASE(former_incarnation_is_read_late),
+	KUNIT_CASE(frames_of_former_incarnation_are_dropped),
+	KUNIT_CASE(frames_that_are_read_late_are_dropped),
 	KUNIT_CASE(former_incarnation_returns),
 	{}
 };
@@ -332,7 +403,7 @@ static struct kunit_case restart_cases[] = {
 static struct kunit_suite restart_suite = {
 	.name		= "rds_restart",
 	.init		= rig_init_paths,
-	.exit		= rig_exit,
+	.exit		= upper_exit,
 	.test_cases	= restart_cases,
 };
 

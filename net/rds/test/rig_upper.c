@@ -38,9 +38,9 @@ static void upper_event(struct rds_conn *conn, enum rds_upper_event event,
 	upper.err = err;
 }
 
-int upper_init(struct kunit *test)
+int upper_register(void)
 {
-	int ret = rig_init_one_path(test);
+	int ret;
 
 	memset(&upper, 0, sizeof(upper));
 	upper.ops.owner = THIS_MODULE;
@@ -48,10 +48,16 @@ int upper_init(struct kunit *test)
 	upper.ops.deliver = upper_deliver;
 	upper.ops.done = upper_done;
 	upper.ops.event = upper_event;
-	if (!ret)
-		ret = rds_upper_register(&upper.ops);
+	ret = rds_upper_register(&upper.ops);
 	upper.registered = !ret;
 	return ret;
+}
+
+int upper_init(struct kunit *test)
+{
+	int ret = rig_init_one_path(test);
+
+	return ret ?: upper_register();
 }
 
 void upper_close(void)
@@ -197,8 +203,8 @@ unsigned int upper_sent(struct kunit *test)
 	return sent;
 }
 
-void upper_arrives(struct kunit *test, u64 seq, u16 dport, u32 len,
-		   const struct rds_frame *frame)
+void upper_receive(struct kunit *test, struct rds_path *path, u64 seq,
+		   u16 dport, u32 len, const struct rds_frame *frame)
 {
 	struct rds_header hdr = {
 		.h_sequence	= cpu_to_be64(seq),
@@ -208,6 +214,12 @@ void upper_arrives(struct kunit *test, u64 seq, u16 dport, u32 len,
 	};
 
 	rds_frame_write(hdr.h_exthdr, frame);
-	rig_receive(test, rig_path(test), &hdr);
+	rig_receive(test, path, &hdr);
+}
+
+void upper_arrives(struct kunit *test, u64 seq, u16 dport, u32 len,
+		   const struct rds_frame *frame)
+{
+	upper_receive(test, rig_path(test), seq, dport, len, frame);
 	fake_settle(rig_fake(test));
 }

@@ -46,6 +46,7 @@ struct upper {
 
 extern struct upper upper;
 
+int upper_register(void);
 int upper_init(struct kunit *test);
 void upper_close(void);
 void upper_unregister(void);
@@ -73,6 +74,9 @@ bool upper_cancel(struct rds_message *msg);
 void upper_expect(struct kunit *test, unsigned int done, unsigned int lost);
 /* Number of frames of streams that the transport has taken. */
 unsigned int upper_sent(struct kunit *test);
+/* A frame arrives on PATH. */
+void upper_receive(struct kunit *test, struct rds_path *path, u64 seq,
+		   u16 dport, u32 len, const struct rds_frame *frame);
 void upper_arrives(struct kunit *test, u64 seq, u16 dport, u32 len,
 		   const struct rds_frame *frame);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The peer restarts, and what was queued for its former incarnation is dropped
- * (net/rds/core/multipath.c, probe.c, gate.c, retrans.c).
+ * (net/rds/core/restart.c, multipath.c, probe.c, gate.c, retrans.c).
  *
  * Path 0 is UP. The peer restarts at any moment, and path 0 gets a connection
  * to the new incarnation. A task queues two messages on path 0 at any moment. A
@@ -15,11 +15,10 @@
  * can happen, no message is queued.
  *
  * Modelled: rds_probe_receive(), rds_probe_note_turn(), rds_mp_apply(),
- * rds_mp_get_frame(), rds_mp_restart(), rds_mp_is_stale(), rds_mp_flush(),
+ * rds_mp_get_frame(), rds_restart(), rds_restart_is_stale(), rds_mp_flush(),
  * rds_send_flush(), rds_gate_update(), rds_send_reset(), rds_mp_apply_last().
- * Both ends run our
- * implementation. Generations are 1 and 2. Acks, and the number of paths, are
- * left out.
+ * Both ends run our implementation. Generations are 1 and 2. Acks, and the
+ * number of paths, are left out.
  *
  * search: check clean safety
  * search: check clean safety -DKEPT
@@ -86,7 +85,7 @@ inline drop(p)
 	state[p] = path_next(state[p], RDS_EV_DROP)
 }
 
-/* rds_mp_restart() */
+/* rds_restart() */
 inline restart(p)
 {
 	if

@@ -12,8 +12,8 @@
  * attempt; when nothing moves any more, a client that is OPEN has a server that
  * is OPEN with the same id, and no client waits.
  *
- * Assumed: core has finished all deliveries of a former connection before it
- * reports that the peer is another incarnation.
+ * Assumed: when the client knows of the restart, no frame of the former
+ * incarnation arrives any more (pr_former).
  *
  * Left out: memory that is short, a peer without streams, close() while
  * connect() goes on, more than two attempts, data, and clients that are not
@@ -26,7 +26,7 @@
  * search: check finds assertion safety -DFAULT_NO_GRACE -- connect() does not wait for a delivery to the former attempt
  * search: check finds assertion safety -DFAULT_ANY_ID -- a client takes frames with any id
  * search: check finds assertion safety -DFAULT_RESTART_UNSEEN -- a stream that is open outlives a restart of its peer
- * search: check finds assertion safety -DFAULT_STALE_DELIVERY -- core reports a restart while it delivers a former answer
+ * search: check finds assertion safety -DFAULT_STALE_DELIVERY -- a restart does not wait for the delivery of a former answer
  */
 #include "tables.pml"
 
@@ -188,7 +188,7 @@ active proctype event()
 end:	atomic {
 		known != incarnation;
 #ifndef FAULT_STALE_DELIVERY
-		/* The path has shut down before it connects again. */
+		/* rds_restart() */
 		!delivers;
 #endif
 		known = incarnation;
