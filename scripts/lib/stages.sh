@@ -39,6 +39,20 @@ guest_times() {
 	     END { printf "%5d %7d %7d", NR, booting, running }' "$1"
 }
 
+# busy_seconds: print how long processors have worked for what this shell has
+# started and waited for.
+busy_seconds() {
+	awk -v hz="$(getconf CLK_TCK)" \
+		'{ sub(/.*\) /, ""); print int(($14 + $15) / hz) }' /proc/$$/stat
+}
+
+# share SECONDS BUSY: print which share of all processors BUSY is, in percent.
+share() {
+	local all=$(($1 * $(nproc)))
+
+	echo $(($2 * 100 / (all > 0 ? all : 1)))
+}
+
 # stop_stage: used by a trap; timeout passes the signal on to all of the stage.
 stop_stage() {
 	[ -z "$STAGE" ] || { kill -TERM "$STAGE" && wait "$STAGE"; } || :
@@ -65,7 +79,7 @@ stream() {
 # measure its time.
 run_stage() {
 	local name=$1 title=$2 budget=$3 log=$RDS_BUILD/log/$1 status=0
-	local start=$SECONDS left ok bad skip took late=
+	local start=$SECONDS busy left ok bad skip took late=
 
 	shift 3
 	left=$((HARD_STOP * 60 - SECONDS))
@@ -75,8 +89,10 @@ run_stage() {
 	RAN+=("$name")
 	export RDS_GUEST_TIMES=$log.guests
 	: >"$RDS_GUEST_TIMES"
+	busy=$(busy_seconds)
 	stream "$log" "$left" "$@" || status=$?
 	took=$((SECONDS - start))
+	busy=$(($(busy_seconds) - busy))
 
 	skip=$(count_lines '^ok .*# SKIP' "$log")
 	ok=$(($(count_lines '^ok ' "$log") - skip))
@@ -96,9 +112,10 @@ run_stage() {
 	PASSED=$((PASSED + ok))
 	FAILED=$((FAILED + bad))
 	SKIPPED=$((SKIPPED + skip))
-	TABLE+=("$(printf '%-16s %6d %6d %7d %s %6s %5d:00 %s' "$name" "$ok" \
-		"$bad" "$skip" "$(guest_times "$RDS_GUEST_TIMES")" \
-		"$(minutes "$took")" "$budget" "$late")")
+	TABLE+=("$(printf '%-16s %6d %6d %7d %s %4d%% %6s %5d:00 %s' "$name" \
+		"$ok" "$bad" "$skip" "$(guest_times "$RDS_GUEST_TIMES")" \
+		"$(share "$took" "$busy")" "$(minutes "$took")" "$budget" \
+		"$late")")
 }
 
 # run_stages DIR PATTERN: run those whose name matches.
@@ -171,8 +188,9 @@ summary() {
 	say
 	list_results Skipped '^ok .*# SKIP'
 	list_kernels
-	printf '%-16s %6s %6s %7s %5s %7s %7s %6s %8s\n' \
-		stage passed failed skipped boots booting running took budget
+	printf '%-16s %6s %6s %7s %5s %7s %7s %5s %6s %8s\n' \
+		stage passed failed skipped boots booting running busy took \
+		budget
 	printf '%s\n' "${TABLE[@]}"
 	say
 	list_failures
