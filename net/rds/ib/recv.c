@@ -38,7 +38,7 @@ static void rds_ib_recv_header(struct rds_ib_conn *ic,
 		rds_ib_ack_try(ic);
 	}
 	if (ack > ic->ic_rx.rx_acked && rds_path_ack(ic->ic_ip->ip_path, ack))
-		ic->ic_rx.rx_acked = ack;
+		WRITE_ONCE(ic->ic_rx.rx_acked, ack);
 }
 
 /* A map of a wrong length is reassembled like any other, but discarded. */

@@ -91,17 +91,34 @@ void rds_ib_tx_unmap(struct rds_ib_conn *ic, struct rds_ib_tx_slot *slot)
 	slot->ts_from = false;
 }
 
+/* Check whether the peer has shown that an operation is done, although its
+ * completion is lost. It executes work requests in order, so a WRITE is done if
+ * the message behind it is acknowledged. For other operations the answer of the
+ * peer's device may be lost.
+ */
+static bool rds_ib_tx_is_acked(const struct rds_ib_conn *ic,
+			       const struct rds_message *msg)
+{
+	return msg->m_op->op_kind == RDS_OP_WRITE && !msg->m_op->op_bare &&
+	       msg->m_seq <= READ_ONCE(ic->ic_rx.rx_acked);
+}
+
 /* Put the message of a slot. If the slot ends the operation of the message,
  * report the result to core.
  */
 static void rds_ib_tx_put_msg(struct rds_ib_tx_slot *slot, bool arrived)
 {
-	if (unlikely(slot->ts_op >= RDS_IB_OP_LAST))
-		rds_op_done(slot->ts_msg, arrived ? RDS_RDMA_SUCCESS :
-					  slot->ts_msg->m_op->op_error ?:
-					  RDS_RDMA_DROPPED);
+	struct rds_message *msg = slot->ts_msg;
+	int status;
+
+	if (unlikely(slot->ts_op >= RDS_IB_OP_LAST)) {
+		status = msg->m_op->op_error ?: RDS_RDMA_DROPPED;
+		if (arrived || rds_ib_tx_is_acked(slot->ts_conn, msg))
+			status = RDS_RDMA_SUCCESS;
+		rds_op_done(msg, status);
+	}
 	slot->ts_op = RDS_IB_OP_NONE;
-	rds_message_put(slot->ts_msg);
+	rds_message_put(msg);
 	slot->ts_msg = NULL;
 }
 

@@ -338,9 +338,11 @@ static void iwarp_in_hardware_is_not(struct kunit *test)
 /* Post an operation, its message, and another message in the same batch. The
  * last one fails with @status.
  */
-static void fail_behind_an_op(struct kunit *test, enum ib_wc_status status)
+static void fail_behind(struct kunit *test, enum rds_op_kind kind,
+			enum ib_wc_status status)
 {
-	give_op(0, RDS_OP_FADD, 1);
+	give_op(0, kind, 1);
+	rig->msg[0].m_seq = 7;
 	expect_sent(test, 0, SHORT, true);
 	expect_sent(test, 1, SHORT, false);
 	KUNIT_ASSERT_EQ(test, rig->nr, 3);
@@ -353,13 +355,35 @@ static void fail_behind_an_op(struct kunit *test, enum ib_wc_status status)
 
 static void what_preceded_a_failure_is_done(struct kunit *test)
 {
-	fail_behind_an_op(test, IB_WC_RETRY_EXC_ERR);
+	fail_behind(test, RDS_OP_FADD, IB_WC_RETRY_EXC_ERR);
 	KUNIT_EXPECT_EQ(test, rig->status, RDS_RDMA_SUCCESS);
 }
 
 static void what_preceded_a_flush_is_not(struct kunit *test)
 {
-	fail_behind_an_op(test, IB_WC_WR_FLUSH_ERR);
+	fail_behind(test, RDS_OP_FADD, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, rig->status, RDS_RDMA_DROPPED);
+}
+
+/* The ack of a message shows that the WRITE ahead of it is done. */
+static void what_is_acknowledged_is_written(struct kunit *test)
+{
+	rig->ic.ic_rx.rx_acked = 7;
+	fail_behind(test, RDS_OP_WRITE, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, rig->status, RDS_RDMA_SUCCESS);
+}
+
+static void what_is_not_acknowledged_may_not_be(struct kunit *test)
+{
+	rig->ic.ic_rx.rx_acked = 6;
+	fail_behind(test, RDS_OP_WRITE, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, rig->status, RDS_RDMA_DROPPED);
+}
+
+static void what_is_acknowledged_may_not_be_read(struct kunit *test)
+{
+	rig->ic.ic_rx.rx_acked = 7;
+	fail_behind(test, RDS_OP_READ, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, rig->status, RDS_RDMA_DROPPED);
 }
 
@@ -492,6 +516,9 @@ static struct kunit_case ib_tx_cases[] = {
 	KUNIT_CASE(iwarp_in_hardware_is_not),
 	KUNIT_CASE(what_preceded_a_failure_is_done),
 	KUNIT_CASE(what_preceded_a_flush_is_not),
+	KUNIT_CASE(what_is_acknowledged_is_written),
+	KUNIT_CASE(what_is_not_acknowledged_may_not_be),
+	KUNIT_CASE(what_is_acknowledged_may_not_be_read),
 	KUNIT_CASE(what_fails_itself_is_not),
 	KUNIT_CASE(without_memory_batched_goes),
 	KUNIT_CASE(without_memory_a_map_holds_nothing_up),
