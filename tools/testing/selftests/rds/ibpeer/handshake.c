@@ -284,20 +284,42 @@ TEST_F(credits, are_not_exceeded)
 	EXPECT_TRUE(site_honest(site));
 }
 
-/* The kernel has few buffers as long as the peer sends slowly. */
+/* The kernel has few buffers: as long as the peer sends slowly, or because no
+ * memory is left for more, although the peer is fast.
+ */
 FIXTURE(few_buffers) {
 	struct site site;
+	char pages[32];
+};
+
+FIXTURE_VARIANT(few_buffers) {
+	const char *pages;
+	unsigned int pause_us;
+};
+
+FIXTURE_VARIANT_ADD(few_buffers, as_the_peer_is_slow) {
+	.pause_us = 20000,
+};
+
+FIXTURE_VARIANT_ADD(few_buffers, as_memory_is_short) {
+	.pages = "1",
 };
 
 FIXTURE_SETUP(few_buffers)
 {
 	ASSERT_EQ(0, site_set_up(&self->site));
+	ASSERT_EQ(0, rds_sysctl_read("ib/max_recv_allocation", self->pages,
+				     sizeof(self->pages)));
+	if (variant->pages)
+		EXPECT_EQ(0, rds_sysctl_set("ib/max_recv_allocation",
+					    variant->pages));
 	EXPECT_EQ(0, rds_sysctl_set("ib/flow_control", "1"));
 	EXPECT_EQ(0, rds_sysctl_set("ib/min_recv_wr", "4"));
 }
 
 FIXTURE_TEARDOWN(few_buffers)
 {
+	EXPECT_EQ(0, rds_sysctl_set("ib/max_recv_allocation", self->pages));
 	EXPECT_EQ(0, rds_sysctl_set("ib/min_recv_wr", "32"));
 	EXPECT_EQ(0, rds_sysctl_set("ib/flow_control", "0"));
 	site_tear_down(&self->site);
@@ -313,6 +335,7 @@ TEST_F(few_buffers, are_announced_within_a_message)
 	struct handshake handshake = handshake_honest(site->address, SITE_NEAR);
 	struct frame frame = frame_data(site->seq++, sizeof(bytes),
 					SITE_PEER_PORT, SITE_PORT);
+	int64_t limited = rds_counter(site->fd, "ib_rx_alloc_limit");
 	unsigned int sent, credits;
 	struct handshake reply;
 	struct frame heard;
@@ -341,9 +364,11 @@ TEST_F(few_buffers, are_announced_within_a_message)
 		ASSERT_TRUE(peer_send(&site->peer, &frame, bytes + sent,
 				      FRAME_PAYLOAD));
 		credits--;
-		usleep(20000);
+		usleep(variant->pause_us);
 	}
 	EXPECT_TRUE(site_hears(site, bytes, sizeof(bytes)));
+	EXPECT_EQ(!!variant->pages,
+		  rds_counter(site->fd, "ib_rx_alloc_limit") > limited);
 	EXPECT_TRUE(site_honest(site));
 }
 
