@@ -12,6 +12,7 @@
 #define _UAPI_LINUX_RDS_H
 
 #include <linux/types.h>
+#include <linux/sockios.h>
 #include <linux/socket.h>
 #include <linux/in6.h>
 

@@ -134,6 +134,20 @@ static int rds_recv_put_cong(struct rds_sock *rs, struct msghdr *msg,
 	return ret;
 }
 
+/* SO_TIMESTAMPNS: in nanoseconds */
+static int rds_recv_put_tstamp_ns(struct sock *sk, struct msghdr *msg,
+				  const struct timespec64 *ts)
+{
+	struct __kernel_timespec kts = { ts->tv_sec, ts->tv_nsec };
+	struct __kernel_old_timespec old = { ts->tv_sec, ts->tv_nsec };
+
+	if (sock_flag(sk, SOCK_TSTAMP_NEW))
+		return put_cmsg(msg, SOL_SOCKET, SO_TIMESTAMPNS_NEW,
+				sizeof(kts), &kts);
+	return put_cmsg(msg, SOL_SOCKET, SO_TIMESTAMPNS_OLD, sizeof(old),
+			&old);
+}
+
 static int rds_recv_put_tstamp(struct sock *sk, struct msghdr *msg,
 			       ktime_t tstamp)
 {
@@ -142,6 +156,8 @@ static int rds_recv_put_tstamp(struct sock *sk, struct msghdr *msg,
 	struct timespec64 ts;
 
 	ts = ktime_to_timespec64(tstamp);
+	if (sock_flag(sk, SOCK_RCVTSTAMPNS))
+		return rds_recv_put_tstamp_ns(sk, msg, &ts);
 	if (sock_flag(sk, SOCK_TSTAMP_NEW)) {
 		stv.tv_sec = ts.tv_sec;
 		stv.tv_usec = ts.tv_nsec / NSEC_PER_USEC;

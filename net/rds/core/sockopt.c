@@ -39,6 +39,8 @@ static int rds_set_cancel_sent_to(struct rds_sock *rs, sockptr_t optval,
 			      min_t(size_t, optlen, sizeof(sa))))
 		return -EFAULT;
 
+	if (optlen < sizeof(sa) && sa.sin6_family == AF_INET6)
+		return -EINVAL;
 	v4 = optlen < sizeof(sa) || sa.sin6_family == AF_INET;
 	sa.sin6_family = v4 ? AF_INET : AF_INET6;
 	if (rds_addr_parse(&sa, sizeof(sa), &dest))

@@ -130,8 +130,13 @@ static int rds_stream_announce(struct rds_stream *st,
 	return ret;
 }
 
+/* The offset is stored before there is a mapping, so that a failure to store it
+ * leaves none: a peer could write to memory that the user believes private.
+ */
 static int rds_stream_map_locked(struct rds_stream *st,
-				 struct rds_stream_iomap *args, long timeo)
+				 struct rds_stream_iomap *args,
+				 struct rds_stream_iomap __user *uargs,
+				 long timeo)
 {
 	struct rds_stream_map *map;
 	int ret;
@@ -147,6 +152,8 @@ static int rds_stream_map_locked(struct rds_stream *st,
 	ret = rds_stream_choose_offset(st, args);
 	if (ret)
 		return ret;
+	if (put_user(args->offset, &uargs->offset))
+		return -EFAULT;
 	map = rds_stream_new_map(st, args);
 	if (IS_ERR(map))
 		return PTR_ERR(map);
@@ -162,7 +169,8 @@ static int rds_stream_map_locked(struct rds_stream *st,
 /**
  * rds_stream_map() - Implement SIOCRDSIOMAP
  * @sock: the socket
- * @uargs: the arguments; the offset is stored there
+ * @uargs: the arguments; the offset is stored there, perhaps although the call
+ *	fails then
  *
  * Context: Process context, may sleep. Takes the socket lock.
  * Return: 0; -EINVAL if an argument is not valid, or the offset is that of
@@ -184,14 +192,12 @@ int rds_stream_map(struct socket *sock, struct rds_stream_iomap __user *uargs)
 		return ret;
 
 	mutex_lock(&st->st_mutex);
-	ret = rds_stream_map_locked(st, &args,
+	ret = rds_stream_map_locked(st, &args, uargs,
 				    sock_sndtimeo(sock->sk, sock->file &&
 						  sock->file->f_flags &
 						  O_NONBLOCK));
 	mutex_unlock(&st->st_mutex);
-	if (ret)
-		return ret;
-	return put_user(args.offset, &uargs->offset) ? -EFAULT : 0;
+	return ret;
 }
 
 static int rds_stream_unmap_locked(struct rds_stream *st,

@@ -247,14 +247,16 @@ int rds_stream_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 		       int flags)
 {
 	struct rds_stream *st = rds_stream(sock->sk);
+	bool v6 = sock->sk->sk_protocol == RDS_PROTO_INET6;
 	int ret;
 
 	/* As TCP, ignore flags that mean nothing here. */
 	if (flags & MSG_OOB)
 		return -EOPNOTSUPP;
 	if (unlikely(flags & MSG_ERRQUEUE))
-		return sock_recv_errqueue(sock->sk, msg, size, SOL_IP,
-					  IP_RECVERR);
+		return sock_recv_errqueue(sock->sk, msg, size,
+					  v6 ? SOL_IPV6 : SOL_IP,
+					  v6 ? IPV6_RECVERR : IP_RECVERR);
 
 	msg->msg_namelen = 0;
 	mutex_lock(&st->st_mutex);

@@ -32,10 +32,15 @@ TEST_F(pair, without_an_address)
 
 TEST_F(pair, address_too_short)
 {
+	struct rds_name v6 = rds_name("::1", 4000);
 	socklen_t len;
 
 	for (len = 1; len < sizeof(struct sockaddr_in); len++)
 		EXPECT_EQ(-EINVAL, cancel(self->a, &self->b_name.sa, len));
+	/* The flow label is no address of IPv4. */
+	v6.in6.sin6_flowinfo = htonl(INADDR_LOOPBACK);
+	for (len = 1; len < sizeof(v6.in6); len++)
+		EXPECT_EQ(-EINVAL, cancel(self->a, &v6.sa, len));
 }
 
 TEST_F(pair, address_of_either_family)

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <linux/errqueue.h>
 
 #define SEED	7
 
@@ -463,6 +464,31 @@ TEST_F(stream, memory_of_the_receiver_faults)
 	EXPECT_GE(size, got);
 	EXPECT_TRUE(stream_check(page, got, SEED, 0));
 	EXPECT_TRUE(stream_recv(self->b, SEED, got, 2 * size - got));
+}
+
+/* Each write with MSG_ZEROCOPY is reported, as TCP of the family reports it. */
+TEST_F(stream, the_error_queue_has_the_level_of_the_family)
+{
+	int level = variant->ipv6 ? SOL_IPV6 : SOL_IP;
+	int type = variant->ipv6 ? IPV6_RECVERR : IP_RECVERR;
+	struct pollfd poll_a = { .fd = self->a };
+	struct sock_extended_err told;
+	struct cmsghdr *cmsg;
+	struct rds_msg msg;
+
+	ASSERT_EQ(0, rds_set(self->a, SOL_SOCKET, SO_ZEROCOPY, 1));
+	stream_fill(buf, 1000, SEED, 0);
+	ASSERT_EQ(1000, ERR(send(self->a, buf, 1000, MSG_ZEROCOPY)));
+	EXPECT_TRUE(stream_recv(self->b, SEED, 0, 1000));
+	ASSERT_EQ(1, poll(&poll_a, 1, STREAM_PATIENCE));
+	EXPECT_EQ(POLLERR, poll_a.revents);
+	ASSERT_EQ(0, ERR(rds_msg_recv(self->a, &msg, buf, 0, MSG_ERRQUEUE)));
+	cmsg = rds_msg_find(&msg, level, type);
+	ASSERT_NE(NULL, cmsg);
+	memcpy(&told, CMSG_DATA(cmsg), sizeof(told));
+	EXPECT_EQ(SO_EE_ORIGIN_ZEROCOPY, told.ee_origin);
+	EXPECT_EQ(0, told.ee_info);
+	EXPECT_EQ(0, told.ee_data);
 }
 
 TEST_HARNESS_MAIN

@@ -330,6 +330,11 @@ TEST_F(stream, arguments)
 			-1, 0);
 	ASSERT_NE(MAP_FAILED, constant);
 	EXPECT_EQ(-EFAULT, map(self->b, constant, PAGE, 0));
+	args.flags = 0;
+	ASSERT_EQ(0, mprotect(constant, PAGE, PROT_READ | PROT_WRITE));
+	memcpy(constant, &args, sizeof(args));
+	ASSERT_EQ(0, mprotect(constant, PAGE, PROT_READ));
+	EXPECT_EQ(-EFAULT, ERR(ioctl(self->b, SIOCRDSIOMAP, constant)));
 	munmap(constant, 2 * PAGE);
 	EXPECT_EQ(-EINVAL, unmap(self->b, memory, PAGE));
 	/* None of these has left anything. */

@@ -60,6 +60,36 @@ TEST_F(pair, timestamp_new)
 	EXPECT_TRUE(is_now(tv.sec, tv.usec));
 }
 
+TEST_F(pair, timestamp_in_nanoseconds)
+{
+	static const int options[] = { SO_TIMESTAMPNS_OLD, SO_TIMESTAMPNS_NEW };
+	struct {
+		int64_t sec;
+		int64_t nsec;
+	} new;
+	struct cmsghdr *cmsg;
+	struct timespec old;
+	struct rds_msg msg;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, rds_set(self->b, SOL_SOCKET, options[i], 1));
+		receive(_metadata, self, &msg, 0);
+		EXPECT_EQ(1, rds_msg_count(&msg));
+		cmsg = rds_msg_find(&msg, SOL_SOCKET, options[i]);
+		ASSERT_NE(NULL, cmsg);
+		if (options[i] == SO_TIMESTAMPNS_OLD) {
+			ASSERT_EQ(CMSG_LEN(sizeof(old)), cmsg->cmsg_len);
+			memcpy(&old, CMSG_DATA(cmsg), sizeof(old));
+			EXPECT_TRUE(is_now(old.tv_sec, old.tv_nsec / 1000));
+		} else {
+			ASSERT_EQ(CMSG_LEN(sizeof(new)), cmsg->cmsg_len);
+			memcpy(&new, CMSG_DATA(cmsg), sizeof(new));
+			EXPECT_TRUE(is_now(new.sec, new.nsec / 1000));
+		}
+	}
+}
+
 TEST_F(pair, timestamp_at_level_sol_rds)
 {
 	struct rds_msg msg;
