@@ -489,21 +489,6 @@ bool rds_op_is_lost(const struct rds_message *msg)
 }
 
 /**
- * rds_op_is_alone() - Check whether a message is just an operation, not done
- * @msg: the message
- *
- * An ack of later messages does not cover such a message.
- *
- * Context: Any context.
- * Return: true if it is.
- */
-bool rds_op_is_alone(const struct rds_message *msg)
-{
-	return msg->m_op && msg->m_op->op_bare &&
-	       rds_op_state(to_user_op(msg->m_op)) != RDS_OP_DONE;
-}
-
-/**
  * rds_op_is_over() - Check whether an operation has ended
  * @op: the operation
  *

@@ -15,7 +15,6 @@ int rds_op_add_atomic(struct rds_sock *rs, struct rds_message *msg,
 bool rds_op_conclude(struct rds_message *msg, int status);
 bool rds_op_is_new(const struct rds_message *msg);
 bool rds_op_is_lost(const struct rds_message *msg);
-bool rds_op_is_alone(const struct rds_message *msg);
 bool rds_op_is_over(const struct rds_op *op);
 void rds_op_finish(struct rds_message *msg);
 void rds_op_forget(struct rds_message *msg);

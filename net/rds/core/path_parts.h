@@ -20,6 +20,8 @@ struct rds_message;
  * @pt_msg: the message being sent; changed only by the holder of the transmit
  *	lock
  * @pt_acked: the ack of @pt_msg has arrived already
+ * @pt_acked_seq: the peer has acknowledged messages up to this number on this
+ *	connection
  * @pt_has_mark: @pt_mark is valid for this connection
  * @pt_mark: the peer has acknowledged the byte stream up to here, as
  *	rds_message.m_mark counts
@@ -39,6 +41,7 @@ struct rds_path_tx {
 	struct list_head	pt_retrans;
 	struct rds_message	*pt_msg;
 	bool			pt_acked;
+	u64			pt_acked_seq;
 	bool			pt_has_mark;
 	u32			pt_mark;
 	u64			pt_next_seq;

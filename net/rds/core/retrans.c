@@ -39,6 +39,9 @@ static void rds_send_ack_resent(struct rds_cpath *cp, u64 seq,
  * an earlier incarnation of this host, which the peer has not forgotten yet;
  * such an ack is ignored. May be called from within xmit().
  *
+ * A message whose operation has not ended stays on the list: its sender may
+ * wait for the end (rds_send_cancel()). rds_op_done() releases it.
+ *
  * Context: Any context. Locks of the transport may be held. Takes cp_lock,
  * rs_lock.
  * Return: true if the ack was processed; false if @seq cannot refer to what we
@@ -55,6 +58,7 @@ bool rds_path_ack(struct rds_path *path, u64 seq)
 	ours = seq <= cp->cp_tx.pt_sent_seq;
 	if (!ours)
 		goto out;
+	cp->cp_tx.pt_acked_seq = max(cp->cp_tx.pt_acked_seq, seq);
 	list_for_each_entry_safe(msg, next, &cp->cp_tx.pt_retrans,
 				 m_path_item) {
 		if (msg->m_seq > seq)
@@ -63,7 +67,7 @@ bool rds_path_ack(struct rds_path *path, u64 seq)
 			cp->cp_tx.pt_acked = true;
 			break;
 		}
-		if (unlikely(msg->m_op) && rds_op_is_alone(msg))
+		if (unlikely(msg->m_op) && !rds_op_is_over(msg->m_op))
 			continue;
 		msg->m_on_path = false;
 		list_move_tail(&msg->m_path_item, &done);
@@ -250,16 +254,21 @@ bool rds_send_all_acked(struct rds_cpath *cp, u64 ticket)
 	return acked;
 }
 
-/* Complete a message that is only an operation: the peer does not ack it. */
-static void rds_send_end_bare(struct rds_message *msg)
+/* Complete a message whose operation has ended, if the peer has acknowledged
+ * it, or if it is only an operation, which the peer does not acknowledge. For
+ * the message being sent, rds_send_step() does this.
+ */
+static void rds_send_end_op(struct rds_message *msg)
 {
 	struct rds_cpath *cp = to_cpath(msg->m_path);
+	bool bare = msg->m_op->op_bare;
 	bool mine = false;
 
 	spin_lock_bh(&cp->cp_lock);
 	if (msg == cp->cp_tx.pt_msg) {
-		cp->cp_tx.pt_acked = true;
-	} else if (msg->m_on_path) {
+		cp->cp_tx.pt_acked |= bare;
+	} else if (msg->m_on_path &&
+		   (bare || msg->m_seq <= cp->cp_tx.pt_acked_seq)) {
 		list_del(&msg->m_path_item);
 		msg->m_on_path = false;
 		mine = true;
@@ -278,14 +287,15 @@ static void rds_send_end_bare(struct rds_message *msg)
  *	report counts
  *
  * To be called when the device has done an operation that had begun, or will
- * not do it. If no message follows the operation, @msg is completed, too.
+ * not do it. If no message follows the operation, or the peer has acknowledged
+ * the message, @msg is completed, too.
  *
  * Context: Any context. Takes cp_lock, rs_lock.
  */
 void rds_op_done(struct rds_message *msg, int status)
 {
-	if (rds_op_conclude(msg, status) && msg->m_op->op_bare)
-		rds_send_end_bare(msg);
+	if (rds_op_conclude(msg, status))
+		rds_send_end_op(msg);
 }
 EXPORT_SYMBOL_GPL(rds_op_done);
 
@@ -363,6 +373,7 @@ void rds_send_reset(struct rds_cpath *cp)
 	}
 	WRITE_ONCE(cp->cp_tx.pt_msg, NULL);
 	cp->cp_tx.pt_acked = false;
+	cp->cp_tx.pt_acked_seq = 0;
 	list_splice_init(&cp->cp_tx.pt_retrans, &cp->cp_tx.pt_queue);
 	cp->cp_tx.pt_packets_left = READ_ONCE(ctl->max_unacked_packets);
 	cp->cp_tx.pt_bytes_left = READ_ONCE(ctl->max_unacked_bytes);

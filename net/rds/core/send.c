@@ -102,6 +102,18 @@ static bool rds_send_may_pick(struct rds_cpath *cp)
 	       (!cp->cp_gate.pg_shut || rds_send_control_is_first(cp));
 }
 
+/* Check whether the peer has acknowledged the message, and its operation has
+ * ended.
+ */
+static bool rds_send_is_acked(const struct rds_cpath *cp,
+			      const struct rds_message *msg)
+	__must_hold(&cp->cp_lock)
+{
+	lockdep_assert_held(&cp->cp_lock);
+	return cp->cp_tx.pt_acked &&
+	       (likely(!msg->m_op) || rds_op_is_over(msg->m_op));
+}
+
 /* Check whether byte acks complete the message: the peer has acknowledged all
  * of its bytes, and no operation of the message outlasts them.
  */
@@ -182,7 +194,7 @@ static struct rds_message *rds_send_step(struct rds_cpath *cp,
 	lockdep_assert_held(&cp->cp_xmit_lock);
 
 	spin_lock_bh(&cp->cp_lock);
-	*done = sent && (*done || cp->cp_tx.pt_acked ||
+	*done = sent && (*done || rds_send_is_acked(cp, sent) ||
 			 rds_send_is_marked_off(cp, sent));
 	if (*done) {
 		list_del(&sent->m_path_item);

@@ -92,14 +92,14 @@ void rds_ib_tx_unmap(struct rds_ib_conn *ic, struct rds_ib_tx_slot *slot)
 }
 
 /* Check whether the peer has shown that an operation is done, although its
- * completion is lost. It executes work requests in order, so a WRITE is done if
- * the message behind it is acknowledged. For other operations the answer of the
- * peer's device may be lost.
+ * completion is lost: the peer has acknowledged the message behind it. Work
+ * requests are executed in order, and a message behind a READ or an atomic
+ * operation is fenced.
  */
 static bool rds_ib_tx_is_acked(const struct rds_ib_conn *ic,
 			       const struct rds_message *msg)
 {
-	return msg->m_op->op_kind == RDS_OP_WRITE && !msg->m_op->op_bare &&
+	return !msg->m_op->op_bare &&
 	       msg->m_seq <= READ_ONCE(ic->ic_rx.rx_acked);
 }
 
@@ -113,7 +113,9 @@ static void rds_ib_tx_put_msg(struct rds_ib_tx_slot *slot, bool arrived)
 
 	if (unlikely(slot->ts_op >= RDS_IB_OP_LAST)) {
 		status = msg->m_op->op_error ?: RDS_RDMA_DROPPED;
-		if (arrived || rds_ib_tx_is_acked(slot->ts_conn, msg))
+		/* A peer may say anything, but our device knows of errors. */
+		if (arrived || (status == RDS_RDMA_DROPPED &&
+				rds_ib_tx_is_acked(slot->ts_conn, msg)))
 			status = RDS_RDMA_SUCCESS;
 		rds_op_done(msg, status);
 	}

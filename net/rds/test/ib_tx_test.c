@@ -278,6 +278,7 @@ static struct rds_op *give_op(unsigned int i, enum rds_op_kind kind,
 	op->op_bvec = rig->piece;
 	op->op_bytes = nr * sizeof(u64);
 	rig->msg[i].m_op = op;
+	rig->msg[i].m_seq = 7;
 	return op;
 }
 
@@ -342,7 +343,6 @@ static void fail_behind(struct kunit *test, enum rds_op_kind kind,
 			enum ib_wc_status status)
 {
 	give_op(0, kind, 1);
-	rig->msg[0].m_seq = 7;
 	expect_sent(test, 0, SHORT, true);
 	expect_sent(test, 1, SHORT, false);
 	KUNIT_ASSERT_EQ(test, rig->nr, 3);
@@ -365,26 +365,40 @@ static void what_preceded_a_flush_is_not(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->status, RDS_RDMA_DROPPED);
 }
 
-/* The ack of a message shows that the WRITE ahead of it is done. */
-static void what_is_acknowledged_is_written(struct kunit *test)
+/* The ack of a message shows that the operation ahead of it is done. */
+static void what_is_acknowledged_is_done(struct kunit *test)
 {
 	rig->ic.ic_rx.rx_acked = 7;
-	fail_behind(test, RDS_OP_WRITE, IB_WC_WR_FLUSH_ERR);
+	fail_behind(test, RDS_OP_FADD, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, rig->status, RDS_RDMA_SUCCESS);
 }
 
 static void what_is_not_acknowledged_may_not_be(struct kunit *test)
 {
 	rig->ic.ic_rx.rx_acked = 6;
-	fail_behind(test, RDS_OP_WRITE, IB_WC_WR_FLUSH_ERR);
+	fail_behind(test, RDS_OP_FADD, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, rig->status, RDS_RDMA_DROPPED);
 }
 
-static void what_is_acknowledged_may_not_be_read(struct kunit *test)
+/* An ack of later messages says nothing of an operation without a message. */
+static void bare_operation_has_no_ack(struct kunit *test)
 {
-	rig->ic.ic_rx.rx_acked = 7;
-	fail_behind(test, RDS_OP_READ, IB_WC_WR_FLUSH_ERR);
+	give_op(0, RDS_OP_WRITE, 1)->op_bare = true;
+	rig->ic.ic_rx.rx_acked = 8;
+	expect_sent(test, 0, 0, false);
+	complete_nth(0, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, rig->status, RDS_RDMA_DROPPED);
+}
+
+/* Nor does an ack change what our device knows. */
+static void failed_operation_stays_failed(struct kunit *test)
+{
+	give_op(0, RDS_OP_READ, 1);
+	rig->ic.ic_rx.rx_acked = 7;
+	expect_sent(test, 0, SHORT, false);
+	complete_nth(0, IB_WC_REM_ACCESS_ERR);
+	complete_nth(1, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, rig->status, RDS_RDMA_REMOTE_ERROR);
 }
 
 static void what_fails_itself_is_not(struct kunit *test)
@@ -516,9 +530,10 @@ static struct kunit_case ib_tx_cases[] = {
 	KUNIT_CASE(iwarp_in_hardware_is_not),
 	KUNIT_CASE(what_preceded_a_failure_is_done),
 	KUNIT_CASE(what_preceded_a_flush_is_not),
-	KUNIT_CASE(what_is_acknowledged_is_written),
+	KUNIT_CASE(what_is_acknowledged_is_done),
 	KUNIT_CASE(what_is_not_acknowledged_may_not_be),
-	KUNIT_CASE(what_is_acknowledged_may_not_be_read),
+	KUNIT_CASE(bare_operation_has_no_ack),
+	KUNIT_CASE(failed_operation_stays_failed),
 	KUNIT_CASE(what_fails_itself_is_not),
 	KUNIT_CASE(without_memory_batched_goes),
 	KUNIT_CASE(without_memory_a_map_holds_nothing_up),
