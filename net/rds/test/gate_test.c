@@ -92,12 +92,13 @@ static void open_gate_stays_open(struct kunit *test)
 
 /* Have the work item of the path stop in the middle of rds_mp_apply(): it has
  * taken the frame, and waits for cp_lock, which is held on return. Returns
- * false if it does not get that far.
+ * false if it does not get that far: the scheduler may have chosen this
+ * processor for it, which it does not get while the lock is held.
  */
 static bool stop_in_apply(struct kunit *test, struct rds_cpath *cp)
 	__acquires(&cp->cp_lock)
 {
-	unsigned int left = 4000000;
+	unsigned int left = 40000;
 
 	mutex_lock(&cp->cp_conn->c_mp_lock);
 	rig_probe_only(test, 0, 1, &ours);
@@ -106,6 +107,25 @@ static bool stop_in_apply(struct kunit *test, struct rds_cpath *cp)
 	while (test_bit(RDS_PF_HANDSHAKE, &cp->cp_flags) && --left)
 		udelay(5);
 	return left;
+}
+
+/* Try this on several connections. The next one is as the first: the path does
+ * not know yet where it leads.
+ */
+static bool stop_in_apply_once(struct kunit *test, struct rds_cpath *cp)
+	__acquires(&cp->cp_lock)
+{
+	unsigned int tries = 50;
+
+	while (!stop_in_apply(test, cp) && --tries) {
+		spin_unlock_bh(&cp->cp_lock);
+		fake_settle(rig_fake(test));
+		fake_forget(rig_fake(test));
+		rds_path_drop(rig_path(test), RDS_DROP_PEER_RESET);
+		rig_await(test, FAKE_MAPPED, 1);
+		fake_settle(rig_fake(test));
+	}
+	return tries;
 }
 
 /* A sender that looks at the gate while the work item is acting on the first
@@ -123,7 +143,7 @@ static void gate_is_shut_while_a_frame_is_acted_on(struct kunit *test)
 	/* The run that has brought the path UP must not wait for cp_lock. */
 	fake_settle(rig_fake(test));
 	cp = rig_nth_cpath(test, 0);
-	stopped = stop_in_apply(test, cp);
+	stopped = stop_in_apply_once(test, cp);
 	locked = mutex_trylock(&cp->cp_xmit_lock);
 	if (locked) {
 		rds_gate_update(cp);
