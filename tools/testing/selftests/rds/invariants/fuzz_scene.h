@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Where the sockets of the fuzzer are: two namespaces joined by veth, and the
+ * one of an RDMA device if there is one
+ */
+#ifndef RDS_FUZZ_SCENE_H
+#define RDS_FUZZ_SCENE_H
+
+#include "rds_test.h"
+
+/* Set up the scene, in the namespace of the caller. */
+bool fuzz_scene_init(void);
+void fuzz_scene_end(void);
+bool fuzz_scene_has_rdma(void);
+
+/* Places for sockets: near, far, RDMA */
+#define FUZZ_NEAR	0
+#define FUZZ_FAR	1
+#define FUZZ_RDMA	2
+#define FUZZ_WHERES	3
+
+/* socket() in one of these places */
+int fuzz_scene_socket(unsigned int where, int type, int protocol);
+/* The place of a name; where an unknown one is does not matter. */
+unsigned int fuzz_scene_where(uint64_t name);
+/*
+ * A name of the table of addresses, which begins with 1. @len replaces the
+ * right length unless it is 0.
+ */
+struct rds_name fuzz_scene_name(uint64_t name, uint64_t port, uint64_t len);
+
+/* The tunables of the near namespace, and their first values */
+void fuzz_sysctl_write(uint64_t index, uint64_t value);
+void fuzz_sysctl_restore(void);
+#define FUZZ_SYSCTLS	22
+
+#endif /* RDS_FUZZ_SCENE_H */
