@@ -33,6 +33,12 @@
 
 #define REPORT_MS	10000
 
+struct progress {
+	long ms;
+	unsigned long cases;
+	unsigned int places;
+};
+
 static int arg_count = 1;
 static char **args;
 
@@ -94,48 +100,54 @@ static void try_new_case(void)
 		fuzz_corpus_append(keep_path, &c);
 }
 
-static void report(long begin, bool last)
+/* What has happened since @since, and what there is now */
+static void report(long begin, const struct progress *since)
 {
-	static unsigned int places_before;
-	static unsigned long cases_before;
-	static long before;
 	long now = now_ms();
 
-	if (!before)
-		before = begin;
-	if (!last && now - before < REPORT_MS)
-		return;
-	if (last)
-		before = begin;
 	printf("# %ld s: %.1f cases/s, %lu calls, %u places, %u new, %u kept\n",
-	       (now - begin) / 1000, (run.cases - (last ? 0 : cases_before)) *
-	       1000.0 / (now - before + 1), fuzz_run_calls(&run),
-	       reached.count, reached.count - (last ? 0 : places_before),
-	       corpus.count);
+	       (now - begin) / 1000,
+	       (run.cases - since->cases) * 1000.0 / (now - since->ms + 1),
+	       fuzz_run_calls(&run), reached.count,
+	       reached.count - since->places, corpus.count);
 	fflush(stdout);
-	places_before = reached.count;
-	cases_before = run.cases;
-	before = now;
 }
 
+static void report_sometimes(long begin, struct progress *last)
+{
+	if (now_ms() - last->ms < REPORT_MS)
+		return;
+	report(begin, last);
+	last->ms = now_ms();
+	last->cases = run.cases;
+	last->places = reached.count;
+}
+
+/* Run the cases of the corpus, and new ones in between. */
 static void run_fuzz(void)
 {
-	unsigned int seeds = corpus.count, i;
+	unsigned int seeds = corpus.count, first, i = 0;
 	long begin = now_ms();
+	struct progress last = { .ms = begin };
+	const struct progress none = last;
+	bool all_run = false;
 
 	if (!run.worker[0].trace.area)
 		printf("# no KCOV: nothing guides the cases\n");
 	end_ms = begin + setting("RDS_SECONDS", 20) * 1000;
-	for (i = 0; i < seeds && now_ms() < end_ms; i++) {
-		try_case(&corpus.kept[i]);
-		report(begin, false);
-	}
-	printf("# %u cases of the corpus reach %u places\n", i, reached.count);
+	/* A slow kernel has no time for all of them, so begin anywhere. */
+	first = seeds ? fuzz_below(&rng, seeds) : 0;
 	while (now_ms() < end_ms) {
-		try_new_case();
-		report(begin, false);
+		if (i < seeds && fuzz_below(&rng, 3))
+			try_case(&corpus.kept[(first + i++) % seeds]);
+		else
+			try_new_case();
+		if (i == seeds && !all_run)
+			printf("# all cases of the corpus have run\n");
+		all_run = i == seeds;
+		report_sometimes(begin, &last);
 	}
-	report(begin, true);
+	report(begin, &none);
 }
 
 static void run_replay(void)

@@ -45,6 +45,7 @@ static const uint64_t commands[] = {
 	SIOCRDSSETTOS, SIOCRDSGETTOS, SIOCINQ, SIOCOUTQ, SIOCRDSIOMAP,
 	SIOCRDSIOUNMAP, SIOCATMARK, SIOCPROTOPRIVATE + 4, 0x5421, 0x8906,
 };
+
 static const uint64_t tos[] = { 0, 1, 2, 255 };
 static const uint64_t map_offsets[] = { 0, -1UL, 4096, 1, 65536, 1UL << 63 };
 static const uint64_t prots[] = { PROT_WRITE, PROT_NONE, PROT_READ, 7 };

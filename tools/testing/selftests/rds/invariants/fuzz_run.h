@@ -32,7 +32,7 @@ struct fuzz_run {
 	const struct fuzz_case *current;
 	unsigned int prepared;	/* calls that only the first thread makes */
 	atomic_int socket[FUZZ_SOCKETS];
-	_Atomic uint64_t cookie[FUZZ_COOKIES];
+	atomic_ullong cookie[FUZZ_COOKIES];
 	char *memory;		/* the last page cannot be accessed */
 	atomic_bool stop;
 	unsigned long cases;

@@ -16,9 +16,11 @@ const uint64_t fuzz_names[22] = {
 	1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
 	21, 60,
 };
+
 const uint64_t fuzz_ports[12] = {
 	4000, 4001, 4000, 4001, 4002, 4003, 0, 1, 2, 4000 + 64, 16385, 65535,
 };
+
 const uint64_t fuzz_namelens[10] = { 0, 0, 0, 0, 16, 28, 2, 15, 27, 128 };
 
 static const uint64_t wheres[] = { FUZZ_NEAR, FUZZ_FAR, FUZZ_RDMA };
@@ -26,6 +28,7 @@ static const uint64_t types[] = {
 	SOCK_SEQPACKET, SOCK_STREAM, SOCK_SEQPACKET | SOCK_NONBLOCK,
 	SOCK_STREAM | SOCK_NONBLOCK, SOCK_DGRAM, SOCK_RAW,
 };
+
 static const uint64_t waits[] = { 2, 0, 5, 20 };
 static const uint64_t backlogs[] = { 1, 8, 0, 2, -1UL, 0x7fffffff };
 static const uint64_t events[] = {

@@ -13,9 +13,11 @@ static const uint64_t tunables[] = {
 	4, 2, 5, 8, 13, 14, 16, 19, 3, 0, 1, 6, 7, 9, 10, 11, 12, 15, 17, 18,
 	20, 21,
 };
+
 static const uint64_t values[] = {
 	1, 0, 8, 100, 1000, 4096, 10000, 65536, 32768, -1UL, INT32_MAX,
 };
+
 static const uint64_t patterns[] = { 0, 0xff, 1, 0x41 };
 static const uint64_t ways[] = { 0, 1, 2, 3 };
 static const uint64_t users[] = { 65534, 0 };
