@@ -79,15 +79,12 @@ void fuzz_delete_call(struct fuzz_case *c, unsigned int index);
 int fuzz_read(FILE *file, struct fuzz_case *c);
 void fuzz_write(FILE *file, const struct fuzz_case *c);
 
-/*
- * For tables of arguments. The first is a table; the second says that there is
- * none, so that values are small numbers.
- */
+/* The values of an argument */
 #define FUZZ_TABLE(values)	values, sizeof(values) / sizeof((values)[0])
 
 /* Tables that several kinds use */
 extern const uint64_t fuzz_fds[8];
-extern const uint64_t fuzz_names[22];
+extern const uint64_t fuzz_names[24];
 extern const uint64_t fuzz_ports[12];
 extern const uint64_t fuzz_namelens[10];
 extern const uint64_t fuzz_places[16];

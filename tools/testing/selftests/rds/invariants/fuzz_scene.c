@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fuzz_scene.h"
 #include "roce.h"
 #include "veth.h"
 
-static int ns[FUZZ_WHERES] = { -1, -1, -1 };
+static int ns[FUZZ_WHERES] = { -1, -1, -1, -1 };
 
 static const struct {
 	const char *addr;
@@ -40,6 +41,8 @@ static const struct {
 	{ "fe80::1%1", FUZZ_NEAR },
 	{ "ff02::1", FUZZ_NEAR },
 	{ "198.51.100.1", FUZZ_NEAR },
+	{ "127.0.0.1", FUZZ_FOREIGN },
+	{ "127.0.0.2", FUZZ_FOREIGN },
 };
 
 #define NAMES (sizeof(names) / sizeof(names[0]))
@@ -55,6 +58,45 @@ static bool device_exists(void)
 	return rds_wants_device() && !access("/sys/module/rdma_rxe", F_OK);
 }
 
+/*
+ * In a child: enter namespaces of a user without privileges, and keep them
+ * until the parent has opened the network namespace.
+ */
+static void be_foreign(int ready, int leave)
+{
+	char byte = setresuid(65534, 65534, 65534) ||
+		    unshare(CLONE_NEWUSER | CLONE_NEWNET) || rds_up("lo");
+
+	if (write(ready, &byte, 1) == 1 && read(leave, &byte, 1) < 0)
+		_exit(1);
+	_exit(0);
+}
+
+/* Not every kernel lets users create namespaces: then there is none. */
+static int open_foreign_ns(void)
+{
+	int ready[2], leave[2], fd = -1;
+	char path[64], byte;
+	pid_t pid;
+
+	if (pipe(ready) || pipe(leave))
+		return -1;
+	pid = fork();
+	if (!pid)
+		be_foreign(ready[1], leave[0]);
+	if (pid > 0 && read(ready[0], &byte, 1) == 1 && !byte) {
+		snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	if (write(leave[1], &byte, 1) == 1 && pid > 0)
+		waitpid(pid, NULL, 0);
+	close(ready[0]);
+	close(ready[1]);
+	close(leave[0]);
+	close(leave[1]);
+	return fd;
+}
+
 static bool sysctl_save(void);
 
 bool fuzz_scene_init(void)
@@ -65,6 +107,7 @@ bool fuzz_scene_init(void)
 	ns[FUZZ_FAR] = open_ns();
 	if (veth_back() || ns[FUZZ_FAR] < 0 || !sysctl_save())
 		return false;
+	ns[FUZZ_FOREIGN] = open_foreign_ns();
 	if (device_exists()) {
 		if (roce_setup() || roce_enter())
 			return false;

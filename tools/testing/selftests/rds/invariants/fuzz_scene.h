@@ -13,11 +13,15 @@ bool fuzz_scene_init(void);
 void fuzz_scene_end(void);
 bool fuzz_scene_has_rdma(void);
 
-/* Places for sockets: near, far, RDMA */
+/*
+ * Places for sockets: near, far, at the RDMA device, and in a namespace that
+ * belongs to an unprivileged user
+ */
 #define FUZZ_NEAR	0
 #define FUZZ_FAR	1
 #define FUZZ_RDMA	2
-#define FUZZ_WHERES	3
+#define FUZZ_FOREIGN	3
+#define FUZZ_WHERES	4
 
 /* socket() in one of these places */
 int fuzz_scene_socket(unsigned int where, int type, int protocol);

@@ -11,10 +11,10 @@
 
 const uint64_t fuzz_fds[8] = { 0, 1, 0, 1, 2, 3, 4, 5 };
 const uint64_t fuzz_bools[2] = { 0, 1 };
-/* See the table in fuzz_scene.c: the last two are families without RDS. */
-const uint64_t fuzz_names[22] = {
-	1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
-	21, 60,
+/* See the table in fuzz_scene.c: 0 is no name, and 60 a family without RDS. */
+const uint64_t fuzz_names[24] = {
+	1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 0, 14, 15, 16, 17, 18, 19,
+	20, 21, 22, 60,
 };
 
 const uint64_t fuzz_ports[12] = {
@@ -23,7 +23,10 @@ const uint64_t fuzz_ports[12] = {
 
 const uint64_t fuzz_namelens[10] = { 0, 0, 0, 0, 16, 28, 2, 15, 27, 128 };
 
-static const uint64_t wheres[] = { FUZZ_NEAR, FUZZ_FAR, FUZZ_RDMA };
+static const uint64_t wheres[] = {
+	FUZZ_NEAR, FUZZ_FAR, FUZZ_RDMA, FUZZ_FOREIGN,
+};
+
 static const uint64_t types[] = {
 	SOCK_SEQPACKET, SOCK_STREAM, SOCK_SEQPACKET | SOCK_NONBLOCK,
 	SOCK_STREAM | SOCK_NONBLOCK, SOCK_DGRAM, SOCK_RAW,
