@@ -15,7 +15,8 @@
  *				that do not change what it reaches (or that the
  *				kernel complains about it)
  *	fuzz distill FILE	print what is needed of the cases of a file, to
- *				reach all that they reach
+ *				reach all that they reach. After RDS_SECONDS it
+ *				no longer removes calls.
  *
  * RDS_SECONDS is how long to run, 20 by default. RDS_SEED, which is printed,
  * repeats the choices, as far as the kernel repeats what it does. RDS_CORPUS is
@@ -32,10 +33,16 @@
 #include "fuzz_log.h"
 
 #define REPORT_MS	10000
+/*
+ * How many cases run at the same time. To close a socket takes a grace period
+ * of RCU, in which others can go on.
+ */
+#define LANES		4
 
 struct progress {
 	long ms;
 	unsigned long cases;
+	unsigned long calls;
 	unsigned int places;
 };
 
@@ -43,12 +50,17 @@ static int arg_count = 1;
 static char **args;
 
 static struct fuzz_corpus corpus;
-static struct fuzz_run run;
+static struct fuzz_run runs[LANES];
+static atomic_uint lanes_left;
+static bool blind;
+
+/* What the lanes share, and the lock for it */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fuzz_places reached;
 static struct fuzz_random rng;
-static atomic_bool finished;
-static long end_ms;
-static bool blind;
+static unsigned int seeds, first_seed, seeds_run;
+static long begin_ms;
+static struct progress last;
 static char keep_path[PATH_MAX];
 
 static unsigned long long setting(const char *name, unsigned long long other)
@@ -56,6 +68,11 @@ static unsigned long long setting(const char *name, unsigned long long other)
 	const char *text = getenv(name);
 
 	return text ? strtoull(text, NULL, 0) : other;
+}
+
+static long end_ms(void)
+{
+	return begin_ms + setting("RDS_SECONDS", 20) * 1000;
 }
 
 static bool command(const char *name)
@@ -70,87 +87,107 @@ static void report_case(const char *what, const struct fuzz_case *c)
 	fflush(stdout);
 }
 
-/* Run a case; keep it if it is worth it. Returns the number of new places. */
-static unsigned int try_case(const struct fuzz_case *c)
+/* Run a case. Returns the number of new places. */
+static unsigned int try_case(struct fuzz_run *run, const struct fuzz_case *c)
 {
 	unsigned int new;
 
-	fuzz_run_case(&run, c);
-	new = fuzz_run_reached(&run, &reached);
+	fuzz_run_case(run, c);
+	pthread_mutex_lock(&lock);
+	new = fuzz_run_reached(run, &reached);
 	if (fuzz_log_complains())
 		report_case("the kernel complained during, or before", c);
+	pthread_mutex_unlock(&lock);
 	return new;
 }
 
-static void try_new_case(void)
+/*
+ * Choose one of the corpus, which begins anywhere because a slow kernel has no
+ * time for all of them, or a new one. Returns whether it is new.
+ */
+static bool choose_case(struct fuzz_case *c)
 {
-	static struct fuzz_case c;
+	const struct fuzz_case *other;
+	bool new = true;
 
-	if (!corpus.count || !fuzz_below(&rng, 20)) {
-		fuzz_generate(&c, &rng);
+	pthread_mutex_lock(&lock);
+	if (seeds_run < seeds && fuzz_below(&rng, 3)) {
+		*c = corpus.kept[(first_seed + seeds_run++) % seeds];
+		new = false;
+	} else if (!corpus.count || !fuzz_below(&rng, 20)) {
+		fuzz_generate(c, &rng);
 	} else {
-		c = corpus.kept[fuzz_below(&rng, corpus.count)];
-		fuzz_mutate(&c, &corpus.kept[fuzz_below(&rng, corpus.count)],
-			    &rng);
+		*c = corpus.kept[fuzz_below(&rng, corpus.count)];
+		other = &corpus.kept[fuzz_below(&rng, corpus.count)];
+		fuzz_mutate(c, other, &rng);
 	}
-	if (!try_case(&c) || blind)
-		return;
-	fuzz_corpus_add(&corpus, &c, &rng);
+	pthread_mutex_unlock(&lock);
+	return new;
+}
+
+static void keep_case(const struct fuzz_case *c)
+{
+	pthread_mutex_lock(&lock);
+	fuzz_corpus_add(&corpus, c, &rng);
 	if (keep_path[0])
-		fuzz_corpus_append(keep_path, &c);
+		fuzz_corpus_append(keep_path, c);
+	pthread_mutex_unlock(&lock);
+}
+
+static void count(struct progress *now)
+{
+	unsigned int i;
+
+	*now = (struct progress) { .ms = now_ms(), .places = reached.count };
+	for (i = 0; i < LANES; i++) {
+		now->cases += runs[i].cases;
+		now->calls += fuzz_run_calls(&runs[i]);
+	}
 }
 
 /* What has happened since @since, and what there is now */
-static void report(long begin, const struct progress *since)
+static void report(const struct progress *now, const struct progress *since)
 {
-	long now = now_ms();
+	double seconds = (now->ms - since->ms + 1) / 1000.0;
 
-	printf("# %ld s: %.1f cases/s, %lu calls, %u places, %u new, %u kept\n",
-	       (now - begin) / 1000,
-	       (run.cases - since->cases) * 1000.0 / (now - since->ms + 1),
-	       fuzz_run_calls(&run), reached.count,
-	       reached.count - since->places, corpus.count);
+	printf("# %ld s: %.1f cases/s, %.1f calls/s, ",
+	       (now->ms - begin_ms) / 1000,
+	       (now->cases - since->cases) / seconds,
+	       (now->calls - since->calls) / seconds);
+	printf("%u places, %u new, %u kept, %u of %u old cases\n", now->places,
+	       now->places - since->places, corpus.count, seeds_run, seeds);
 	fflush(stdout);
 }
 
-static void report_sometimes(long begin, struct progress *last)
+static void report_sometimes(void)
 {
-	if (now_ms() - last->ms < REPORT_MS)
-		return;
-	report(begin, last);
-	last->ms = now_ms();
-	last->cases = run.cases;
-	last->places = reached.count;
-}
+	struct progress now;
 
-/* Run the cases of the corpus, and new ones in between. */
-static void run_fuzz(void)
-{
-	unsigned int seeds = corpus.count, first, i = 0;
-	long begin = now_ms();
-	struct progress last = { .ms = begin };
-	const struct progress none = last;
-	bool all_run = false;
-
-	if (!run.worker[0].trace.area)
-		printf("# no KCOV: nothing guides the cases\n");
-	end_ms = begin + setting("RDS_SECONDS", 20) * 1000;
-	/* A slow kernel has no time for all of them, so begin anywhere. */
-	first = seeds ? fuzz_below(&rng, seeds) : 0;
-	while (now_ms() < end_ms) {
-		if (i < seeds && fuzz_below(&rng, 3))
-			try_case(&corpus.kept[(first + i++) % seeds]);
-		else
-			try_new_case();
-		if (i == seeds && !all_run)
-			printf("# all cases of the corpus have run\n");
-		all_run = i == seeds;
-		report_sometimes(begin, &last);
+	pthread_mutex_lock(&lock);
+	count(&now);
+	if (now.ms - last.ms >= REPORT_MS) {
+		report(&now, &last);
+		last = now;
 	}
-	report(begin, &none);
+	pthread_mutex_unlock(&lock);
 }
 
-static void run_replay(void)
+static void run_fuzz(struct fuzz_run *run)
+{
+	struct fuzz_case c;
+	bool new;
+
+	if (!run->lane && !run->worker[0].trace.area)
+		printf("# no KCOV: nothing guides the cases\n");
+	while (now_ms() < end_ms()) {
+		new = choose_case(&c);
+		if (try_case(run, &c) && new && !blind)
+			keep_case(&c);
+		report_sometimes();
+	}
+}
+
+static void run_replay(struct fuzz_run *run)
 {
 	unsigned int times = arg_count > 3 ? atoi(args[3]) : 1;
 	unsigned int threads = arg_count > 4 ? atoi(args[4]) : 0;
@@ -162,32 +199,33 @@ static void run_replay(void)
 
 			if (threads && threads <= FUZZ_THREADS)
 				c.threads = threads;
-			try_case(&c);
+			try_case(run, &c);
 		}
 	printf("# %u cases, %u times: %u places\n", corpus.count, times,
 	       reached.count);
 }
 
-/* The thread that runs the cases. The other one watches over it. */
+/* The thread of a lane. Another one watches over it. */
 static void *fuzz_main(void *data)
 {
+	struct fuzz_run *run = data;
 	unsigned int i;
 
-	fuzz_run_begin(&run);
+	fuzz_run_begin(run);
 	if (command("replay")) {
-		run_replay();
+		run_replay(run);
 	} else if (command("minimize")) {
-		fuzz_minimize(&run, &corpus.kept[0]);
+		fuzz_minimize(run, &corpus.kept[0]);
 		report_case("minimized", &corpus.kept[0]);
 	} else if (command("distill")) {
-		fuzz_distill(&run, &corpus, &rng);
+		fuzz_distill(run, &corpus, &rng, end_ms());
 		for (i = 0; i < corpus.count; i++)
 			fuzz_write(stdout, &corpus.kept[i]);
 	} else {
-		run_fuzz();
+		run_fuzz(run);
 	}
-	fuzz_run_end(&run);
-	finished = true;
+	fuzz_run_end(run);
+	lanes_left--;
 	return NULL;
 }
 
@@ -220,39 +258,59 @@ static bool load_corpus(void)
 
 static bool watch(void)
 {
-	pthread_t thread;
+	unsigned int lanes = arg_count > 2 ? 1 : LANES;
+	pthread_t thread[LANES];
+	struct progress now;
+	unsigned int i;
 
-	pthread_create(&thread, NULL, fuzz_main, NULL);
-	while (!finished) {
+	lanes_left = lanes;
+	for (i = 0; i < lanes; i++)
+		pthread_create(&thread[i], NULL, fuzz_main, &runs[i]);
+	while (lanes_left) {
 		usleep(FUZZ_LOOK_MS * 1000);
-		if (!fuzz_run_look(&run)) {
-			report_case("a call does not end", run.current);
-			return false;
-		}
+		for (i = 0; i < lanes; i++)
+			if (!fuzz_run_look(&runs[i])) {
+				report_case("a call does not end",
+					    runs[i].current);
+				return false;
+			}
 	}
-	pthread_join(thread, NULL);
-	return true;
+	for (i = 0; i < lanes; i++)
+		pthread_join(thread[i], NULL);
+	count(&now);
+	report(&now, &(struct progress) { .ms = begin_ms });
+	return now.cases;
+}
+
+static void start(unsigned long long seed)
+{
+	rng.state = (seed + 1) * 0x9e3779b97f4a7c15ULL;
+	blind = setting("RDS_BLIND", 0);
+	seeds = corpus.count;
+	first_seed = seeds ? fuzz_below(&rng, seeds) : 0;
+	begin_ms = now_ms();
+	last.ms = begin_ms;
 }
 
 TEST_F_TIMEOUT(loop, i4_random_calls, LONG)
 {
 	struct sigaction action = { .sa_handler = interrupt };
 	unsigned long long seed = setting("RDS_SEED", time(NULL));
+	unsigned int i;
 
 	printf("# RDS_SECONDS=%llu RDS_SEED=%llu\n",
 	       setting("RDS_SECONDS", 20), seed);
-	rng.state = (seed + 1) * 0x9e3779b97f4a7c15ULL;
-	blind = setting("RDS_BLIND", 0);
 	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
 	signal(SIGPIPE, SIG_IGN);
 	ASSERT_TRUE(fuzz_scene_init());
-	ASSERT_TRUE(fuzz_run_init(&run));
+	for (i = 0; i < LANES; i++)
+		ASSERT_TRUE(fuzz_run_init(&runs[i], i));
 	ASSERT_TRUE(fuzz_places_init(&reached));
 	ASSERT_TRUE(load_corpus());
 	fuzz_log_open();
+	start(seed);
 
 	ASSERT_TRUE(watch());
-	EXPECT_LT(0, run.cases);
 	fuzz_scene_end();
 	rds_drain(self->b);
 	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));

@@ -3,7 +3,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <time.h>
 
 #include "fuzz_corpus.h"
 #include "fuzz_log.h"
@@ -147,42 +147,44 @@ void fuzz_minimize(struct fuzz_run *run, struct fuzz_case *c)
 	fuzz_places_free(&room);
 }
 
-/* What only this case adds to @all; it is added. Returns how much it is. */
-static unsigned int contribution(const struct fuzz_places *always,
-				 const struct fuzz_places *all,
-				 struct fuzz_places *part)
+static long now_ms(void)
 {
-	fuzz_places_clear(part);
-	fuzz_places_join(part, always, all);
-	return part->count;
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
 /* The last cases first: they are those that others have led to. */
 void fuzz_distill(struct fuzz_run *run, struct fuzz_corpus *corpus,
-		  struct fuzz_random *random)
+		  struct fuzz_random *random, long end_ms)
 {
-	struct fuzz_places all, always, part, room;
+	struct fuzz_places all, once, part, room;
 	static struct fuzz_corpus rest;
 	unsigned int i;
 
-	if (!fuzz_places_init(&all) || !fuzz_places_init(&always) ||
+	if (!fuzz_places_init(&all) || !fuzz_places_init(&once) ||
 	    !fuzz_places_init(&part) || !fuzz_places_init(&room))
 		exit(1);
 	rest.count = 0;
 	for (i = corpus->count; i-- > 0;) {
 		struct fuzz_case c = corpus->kept[i];
 
-		reach_always(run, &c, &always);
-		if (!contribution(&always, &all, &part))
+		fuzz_places_clear(&once);
+		fuzz_places_clear(&part);
+		fuzz_run_case(run, &c);
+		fuzz_run_reached(run, &once);
+		fuzz_places_join(&part, &once, &all);
+		if (!part.count)
 			continue;
-		shorten(run, &c, &part, &room);
-		reach_always(run, &c, &always);
-		fuzz_places_join(&all, &always, NULL);
+		if (now_ms() < end_ms)
+			shorten(run, &c, &part, &room);
+		fuzz_places_join(&all, &once, NULL);
 		fuzz_corpus_add(&rest, &c, random);
 	}
 	*corpus = rest;
 	fuzz_places_free(&all);
-	fuzz_places_free(&always);
+	fuzz_places_free(&once);
 	fuzz_places_free(&part);
 	fuzz_places_free(&room);
 }

@@ -21,8 +21,11 @@ bool fuzz_corpus_append(const char *path, const struct fuzz_case *c);
 
 /* Remove calls as long as what the case reaches, or reports, stays. */
 void fuzz_minimize(struct fuzz_run *run, struct fuzz_case *c);
-/* Remove cases that reach nothing more, and calls that do not contribute. */
+/*
+ * Remove cases that reach nothing more and, until @end_ms, calls that do not
+ * contribute.
+ */
 void fuzz_distill(struct fuzz_run *run, struct fuzz_corpus *corpus,
-		  struct fuzz_random *random);
+		  struct fuzz_random *random, long end_ms);
 
 #endif /* RDS_FUZZ_CORPUS_H */

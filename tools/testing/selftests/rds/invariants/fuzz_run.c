@@ -96,6 +96,7 @@ static void *help(void *data)
 {
 	struct fuzz_worker *worker = data;
 
+	fuzz_lane = worker->run->lane;
 	fuzz_trace_open(&worker->trace);
 	for (;;) {
 		while (sem_wait(&worker->start))
@@ -111,11 +112,12 @@ static void *help(void *data)
 	return NULL;
 }
 
-bool fuzz_run_init(struct fuzz_run *run)
+bool fuzz_run_init(struct fuzz_run *run, unsigned int lane)
 {
 	unsigned int i;
 
 	memset(run, 0, sizeof(*run));
+	run->lane = lane;
 	for (i = 0; i < FUZZ_SOCKETS; i++)
 		run->socket[i] = -1;
 	for (i = 0; i < FUZZ_THREADS; i++) {
@@ -132,6 +134,7 @@ void fuzz_run_begin(struct fuzz_run *run)
 {
 	unsigned int i;
 
+	fuzz_lane = run->lane;
 	run->worker[0].thread = pthread_self();
 	fuzz_trace_open(&run->worker[0].trace);
 	for (i = 1; i < FUZZ_THREADS; i++)

@@ -29,6 +29,7 @@ struct fuzz_worker {
 };
 
 struct fuzz_run {
+	unsigned int lane;
 	const struct fuzz_case *current;
 	unsigned int prepared;	/* calls that only the first thread makes */
 	atomic_int socket[FUZZ_SOCKETS];
@@ -40,7 +41,7 @@ struct fuzz_run {
 	struct fuzz_worker worker[FUZZ_THREADS];
 };
 
-bool fuzz_run_init(struct fuzz_run *run);
+bool fuzz_run_init(struct fuzz_run *run, unsigned int lane);
 /* In the thread that runs cases: start its helpers, and stop them. */
 void fuzz_run_begin(struct fuzz_run *run);
 void fuzz_run_end(struct fuzz_run *run);

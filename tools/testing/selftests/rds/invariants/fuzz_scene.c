@@ -15,6 +15,8 @@
 #include "roce.h"
 #include "veth.h"
 
+__thread unsigned int fuzz_lane;
+
 static int ns[FUZZ_WHERES] = { -1, -1, -1, -1 };
 
 static const struct {
@@ -162,6 +164,8 @@ struct rds_name fuzz_scene_name(uint64_t name, uint64_t port, uint64_t len)
 {
 	struct rds_name result = {};
 
+	if (port >= 4000 && port < 4100)
+		port += fuzz_lane * 100;
 	if (name && name <= NAMES) {
 		result = rds_name(names[name - 1].addr, port);
 	} else {

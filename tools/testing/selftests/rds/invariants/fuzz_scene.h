@@ -28,6 +28,11 @@ int fuzz_scene_socket(unsigned int where, int type, int protocol);
 /* The place of a name; where an unknown one is does not matter. */
 unsigned int fuzz_scene_where(uint64_t name);
 /*
+ * Cases that run at the same time do so in different lanes. A port from 4000
+ * to 4099 is another one in each, so that they do not take each other's.
+ */
+extern __thread unsigned int fuzz_lane;
+/*
  * A name of the table of addresses, which begins with 1. @len replaces the
  * right length unless it is 0.
  */
