@@ -11,10 +11,10 @@
  *	fuzz			run new cases
  *	fuzz replay FILE [N [THREADS]]
  *				run the cases of a file, N times
- *	fuzz minimize FILE	print the first case of a file without the calls
+ *	fuzz minimize FILE [TO]	write the first case of a file without the calls
  *				that do not change what it reaches (or that the
  *				kernel complains about it)
- *	fuzz distill FILE	print what is needed of the cases of a file, to
+ *	fuzz distill FILE [TO]	write what is needed of the cases of a file, to
  *				reach all that they reach. After RDS_SECONDS it
  *				no longer removes calls.
  *
@@ -205,22 +205,29 @@ static void run_replay(struct fuzz_run *run)
 	       reached.count);
 }
 
+static FILE *output(void)
+{
+	FILE *file = arg_count > 3 ? fopen(args[3], "w") : stdout;
+
+	if (!file)
+		exit(KSFT_FAIL);
+	setlinebuf(file);
+	return file;
+}
+
 /* The thread of a lane. Another one watches over it. */
 static void *fuzz_main(void *data)
 {
 	struct fuzz_run *run = data;
-	unsigned int i;
 
 	fuzz_run_begin(run);
 	if (command("replay")) {
 		run_replay(run);
 	} else if (command("minimize")) {
 		fuzz_minimize(run, &corpus.kept[0]);
-		report_case("minimized", &corpus.kept[0]);
+		fuzz_write(output(), &corpus.kept[0]);
 	} else if (command("distill")) {
-		fuzz_distill(run, &corpus, &rng, end_ms());
-		for (i = 0; i < corpus.count; i++)
-			fuzz_write(stdout, &corpus.kept[i]);
+		fuzz_distill(run, &corpus, output(), end_ms());
 	} else {
 		run_fuzz(run);
 	}

@@ -155,18 +155,15 @@ static long now_ms(void)
 	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* The last cases first: they are those that others have led to. */
-void fuzz_distill(struct fuzz_run *run, struct fuzz_corpus *corpus,
-		  struct fuzz_random *random, long end_ms)
+void fuzz_distill(struct fuzz_run *run, const struct fuzz_corpus *corpus,
+		  FILE *to, long end_ms)
 {
 	struct fuzz_places all, once, part, room;
-	static struct fuzz_corpus rest;
 	unsigned int i;
 
 	if (!fuzz_places_init(&all) || !fuzz_places_init(&once) ||
 	    !fuzz_places_init(&part) || !fuzz_places_init(&room))
 		exit(1);
-	rest.count = 0;
 	for (i = corpus->count; i-- > 0;) {
 		struct fuzz_case c = corpus->kept[i];
 
@@ -180,9 +177,9 @@ void fuzz_distill(struct fuzz_run *run, struct fuzz_corpus *corpus,
 		if (now_ms() < end_ms)
 			shorten(run, &c, &part, &room);
 		fuzz_places_join(&all, &once, NULL);
-		fuzz_corpus_add(&rest, &c, random);
+		fprintf(to, "# adds %u\n", part.count);
+		fuzz_write(to, &c);
 	}
-	*corpus = rest;
 	fuzz_places_free(&all);
 	fuzz_places_free(&once);
 	fuzz_places_free(&part);

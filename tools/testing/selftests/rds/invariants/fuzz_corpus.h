@@ -22,10 +22,10 @@ bool fuzz_corpus_append(const char *path, const struct fuzz_case *c);
 /* Remove calls as long as what the case reaches, or reports, stays. */
 void fuzz_minimize(struct fuzz_run *run, struct fuzz_case *c);
 /*
- * Remove cases that reach nothing more and, until @end_ms, calls that do not
- * contribute.
+ * Write the cases that reach something more than those before, the last case
+ * first; until @end_ms, without calls that do not contribute.
  */
-void fuzz_distill(struct fuzz_run *run, struct fuzz_corpus *corpus,
-		  struct fuzz_random *random, long end_ms);
+void fuzz_distill(struct fuzz_run *run, const struct fuzz_corpus *corpus,
+		  FILE *to, long end_ms);
 
 #endif /* RDS_FUZZ_CORPUS_H */
