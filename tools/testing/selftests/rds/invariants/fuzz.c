@@ -310,6 +310,8 @@ TEST_F_TIMEOUT(loop, i4_random_calls, LONG)
 	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
 	signal(SIGPIPE, SIG_IGN);
 	ASSERT_TRUE(fuzz_scene_init());
+	printf("# there is %s RDMA device\n",
+	       fuzz_scene_has_rdma() ? "an" : "no");
 	for (i = 0; i < LANES; i++)
 		ASSERT_TRUE(fuzz_run_init(&runs[i], i));
 	ASSERT_TRUE(fuzz_places_init(&reached));

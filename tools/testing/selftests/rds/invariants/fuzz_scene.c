@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 
 #include <fcntl.h>
+#include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +58,12 @@ static int open_ns(void)
 /* Does the initial namespace have a device? None is made for this. */
 static bool device_exists(void)
 {
-	return rds_wants_device() && !access("/sys/module/rdma_rxe", F_OK);
+	bool exists;
+
+	if (!rds_wants_device() || roce_enter())
+		return false;
+	exists = if_nametoindex(ROCE_DEV);
+	return !setns(ns[FUZZ_NEAR], CLONE_NEWNET) && exists;
 }
 
 /*
