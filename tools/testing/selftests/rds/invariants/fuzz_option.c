@@ -158,9 +158,13 @@ static void call_free_mr(struct fuzz_run *run, const uint64_t *arg)
 		   arg[3] % sizeof(args) ?: sizeof(args));
 }
 
+/* Whatever is in memory is no process to be sent signals. */
 static void call_ioctl(struct fuzz_run *run, const uint64_t *arg)
 {
-	ioctl(fuzz_fd(run, arg[0]), arg[1], fuzz_mem(run, arg[2]));
+	unsigned int command = arg[1];
+
+	if (command != FIOSETOWN && command != SIOCSPGRP)
+		ioctl(fuzz_fd(run, arg[0]), command, fuzz_mem(run, arg[2]));
 }
 
 /* Each value has connections of its own, so there are few. */
