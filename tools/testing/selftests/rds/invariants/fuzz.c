@@ -53,6 +53,7 @@ static struct fuzz_corpus corpus;
 static struct fuzz_run runs[LANES];
 static atomic_uint lanes_left;
 static bool blind;
+static atomic_bool has_kcov;
 
 /* What the lanes share, and the lock for it */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -87,6 +88,17 @@ static void report_case(const char *what, const struct fuzz_case *c)
 	fflush(stdout);
 }
 
+/* What each lane runs. With the lock no lane begins another case. */
+static void report_cases(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < LANES; i++)
+		if (runs[i].current)
+			report_case("the kernel complained during, or before",
+				    runs[i].current);
+}
+
 /* Run a case. Returns the number of new places. */
 static unsigned int try_case(struct fuzz_run *run, const struct fuzz_case *c)
 {
@@ -96,7 +108,7 @@ static unsigned int try_case(struct fuzz_run *run, const struct fuzz_case *c)
 	pthread_mutex_lock(&lock);
 	new = fuzz_run_reached(run, &reached);
 	if (fuzz_log_complains())
-		report_case("the kernel complained during, or before", c);
+		report_cases();
 	pthread_mutex_unlock(&lock);
 	return new;
 }
@@ -177,7 +189,9 @@ static void run_fuzz(struct fuzz_run *run)
 	struct fuzz_case c;
 	bool new;
 
-	if (!run->lane && !run->worker[0].trace.area)
+	if (run->worker[0].trace.area)
+		has_kcov = true;
+	else if (!run->lane)
 		printf("# no KCOV: nothing guides the cases\n");
 	while (now_ms() < end_ms()) {
 		new = choose_case(&c);
@@ -232,6 +246,9 @@ static void *fuzz_main(void *data)
 		run_fuzz(run);
 	}
 	fuzz_run_end(run);
+	pthread_mutex_lock(&lock);
+	run->current = NULL;
+	pthread_mutex_unlock(&lock);
 	lanes_left--;
 	return NULL;
 }
@@ -251,10 +268,12 @@ static bool load_corpus(void)
 	if (arg_count > 2)
 		return fuzz_corpus_load(&corpus, args[2]);
 	len = readlink("/proc/self/exe", own, sizeof(own) - 8);
-	if (len > 0) {
-		strcpy(own + len, ".corpus");
-		if (!fuzz_corpus_load(&corpus, own))
-			printf("# %s cannot be read\n", own);
+	if (len < 0)
+		return false;
+	strcpy(own + len, ".corpus");
+	if (!fuzz_corpus_load(&corpus, own)) {
+		printf("# %s cannot be read\n", own);
+		return false;
 	}
 	if (!path)
 		return true;
@@ -272,7 +291,8 @@ static bool watch(void)
 
 	lanes_left = lanes;
 	for (i = 0; i < lanes; i++)
-		pthread_create(&thread[i], NULL, fuzz_main, &runs[i]);
+		if (pthread_create(&thread[i], NULL, fuzz_main, &runs[i]))
+			return false;
 	while (lanes_left) {
 		usleep(FUZZ_LOOK_MS * 1000);
 		for (i = 0; i < lanes; i++)
@@ -286,7 +306,19 @@ static bool watch(void)
 		pthread_join(thread[i], NULL);
 	count(&now);
 	report(&now, &(struct progress) { .ms = begin_ms });
-	return now.cases;
+	return true;
+}
+
+/* Was anything tested? Cases of a file may need anything. */
+static bool was_useful(void)
+{
+	if (arg_count > 2)
+		return true;
+	if (!fuzz_scene_was_used())
+		printf("# no socket of a type was opened\n");
+	if (has_kcov && !reached.count)
+		printf("# there is KCOV, but nothing was reached\n");
+	return fuzz_scene_was_used() && (!has_kcov || reached.count);
 }
 
 static void start(unsigned long long seed)
@@ -320,6 +352,7 @@ TEST_F_TIMEOUT(loop, i4_random_calls, LONG)
 	start(seed);
 
 	ASSERT_TRUE(watch());
+	EXPECT_TRUE(was_useful());
 	fuzz_scene_end();
 	rds_drain(self->b);
 	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
@@ -334,5 +367,10 @@ int main(int argc, char **argv)
 {
 	arg_count = argc;
 	args = argv;
+	if (argc == 2 || (argc > 2 && !command("replay") &&
+			  !command("minimize") && !command("distill"))) {
+		fprintf(stderr, "usage: see the head of fuzz.c\n");
+		return KSFT_FAIL;
+	}
 	return harness_main(1, argv);
 }

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -15,7 +16,9 @@
 #include "fuzz_run.h"
 
 /* A call that has not ended for so long hangs, even in a debug kernel. */
-#define HANG_MS	60000
+#define HANG_MS		60000
+/* One that has not ended for so long, which is long for others, is woken. */
+#define SLEEP_MS	200
 
 /* Addresses that are no memory of the program */
 static const uint64_t wild[] = {
@@ -72,9 +75,7 @@ static void call(struct fuzz_worker *worker, unsigned int index)
 	worker->calls++;
 }
 
-/* Any user may have become another one. A thread always keeps the right to
- * become root again.
- */
+/* The thread may have changed its user. It can always become root again. */
 static void become_root(void)
 {
 	syscall(SYS_setresuid, -1, 0, -1);
@@ -138,8 +139,9 @@ void fuzz_run_begin(struct fuzz_run *run)
 	run->worker[0].thread = pthread_self();
 	fuzz_trace_open(&run->worker[0].trace);
 	for (i = 1; i < FUZZ_THREADS; i++)
-		pthread_create(&run->worker[i].thread, NULL, help,
-			       &run->worker[i]);
+		if (pthread_create(&run->worker[i].thread, NULL, help,
+				   &run->worker[i]))
+			abort();
 }
 
 void fuzz_run_end(struct fuzz_run *run)
@@ -188,9 +190,12 @@ void fuzz_run_case(struct fuzz_run *run, const struct fuzz_case *c)
 		sem_post(&worker[i].start);
 	if (run->prepared < c->count)
 		make_calls(worker);
+	/* To wait for helpers is no call that hangs. */
+	worker->busy = false;
 	for (i = 1; i < c->threads; i++)
 		while (sem_wait(&worker[i].done))
 			;
+	worker->busy = true;
 	clean_up(run);
 	worker->busy = false;
 	run->cases++;
@@ -215,10 +220,6 @@ unsigned long fuzz_run_calls(struct fuzz_run *run)
 	return sum;
 }
 
-/*
- * A call of the thread that runs the cases may be one that waits for helpers:
- * this does not count.
- */
 bool fuzz_run_look(struct fuzz_run *run)
 {
 	bool fine = true;
@@ -232,8 +233,9 @@ bool fuzz_run_look(struct fuzz_run *run)
 			worker->looks = 0;
 			continue;
 		}
-		pthread_kill(worker->thread, SIGUSR1);
-		if (++worker->looks * FUZZ_LOOK_MS > HANG_MS)
+		if (++worker->looks * FUZZ_LOOK_MS > SLEEP_MS)
+			pthread_kill(worker->thread, SIGUSR1);
+		if (worker->looks * FUZZ_LOOK_MS > HANG_MS)
 			fine = false;
 	}
 	return fine;

@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "fuzz_scene.h"
+#include "kselftest.h"
 #include "roce.h"
+#include "stream.h"
 #include "veth.h"
 
 __thread unsigned int fuzz_lane;
@@ -55,15 +57,19 @@ static int open_ns(void)
 	return open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 }
 
-/* Does the initial namespace have a device? None is made for this. */
-static bool device_exists(void)
+/*
+ * Runs once in a program, before it counts the users of modules: those that
+ * this loads stay.
+ */
+static void __attribute__((constructor)) load_modules(void)
 {
-	bool exists;
-
-	if (!rds_wants_device() || roce_enter())
-		return false;
-	exists = if_nametoindex(ROCE_DEV);
-	return !setns(ns[FUZZ_NEAR], CLONE_NEWNET) && exists;
+	if (stream_load())
+		perror("Cannot load the module rds_stream");
+	else if (rds_wants_device() && roce_setup())
+		perror("Cannot set an RDMA device up");
+	else
+		return;
+	exit(KSFT_FAIL);
 }
 
 /*
@@ -92,6 +98,8 @@ static int open_foreign_ns(void)
 	pid = fork();
 	if (!pid)
 		be_foreign(ready[1], leave[0]);
+	/* The end of the child is the end of the pipe. */
+	close(ready[1]);
 	if (pid > 0 && read(ready[0], &byte, 1) == 1 && !byte) {
 		snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -99,13 +107,12 @@ static int open_foreign_ns(void)
 	if (write(leave[1], &byte, 1) == 1 && pid > 0)
 		waitpid(pid, NULL, 0);
 	close(ready[0]);
-	close(ready[1]);
 	close(leave[0]);
 	close(leave[1]);
 	return fd;
 }
 
-static bool sysctl_save(void);
+static void sysctl_save(void);
 
 bool fuzz_scene_init(void)
 {
@@ -113,17 +120,18 @@ bool fuzz_scene_init(void)
 	if (ns[FUZZ_NEAR] < 0 || veth_setup() || veth_cross())
 		return false;
 	ns[FUZZ_FAR] = open_ns();
-	if (veth_back() || ns[FUZZ_FAR] < 0 || !sysctl_save())
+	if (veth_back() || ns[FUZZ_FAR] < 0)
 		return false;
+	sysctl_save();
 	ns[FUZZ_FOREIGN] = open_foreign_ns();
-	if (device_exists()) {
-		if (roce_setup() || roce_enter())
-			return false;
-		ns[FUZZ_RDMA] = open_ns();
-		if (setns(ns[FUZZ_NEAR], CLONE_NEWNET))
-			return false;
-	}
-	return true;
+	if (ns[FUZZ_FOREIGN] < 0)
+		printf("# users cannot make namespaces\n");
+	if (!rds_wants_device())
+		return true;
+	if (roce_enter())
+		return false;
+	ns[FUZZ_RDMA] = open_ns();
+	return ns[FUZZ_RDMA] >= 0 && !setns(ns[FUZZ_NEAR], CLONE_NEWNET);
 }
 
 void fuzz_scene_end(void)
@@ -144,6 +152,22 @@ bool fuzz_scene_has_rdma(void)
 	return ns[FUZZ_RDMA] >= 0;
 }
 
+static atomic_uint opened[2];	/* sockets of messages, and of streams */
+
+static int open_socket(int type, int protocol)
+{
+	int fd = socket(AF_RDS, type, protocol);
+
+	if (fd >= 0)
+		opened[(type & 0xf) == SOCK_STREAM]++;
+	return fd;
+}
+
+bool fuzz_scene_was_used(void)
+{
+	return opened[0] && opened[1];
+}
+
 int fuzz_scene_socket(unsigned int where, int type, int protocol)
 {
 	int fd;
@@ -151,11 +175,11 @@ int fuzz_scene_socket(unsigned int where, int type, int protocol)
 	if (where >= FUZZ_WHERES || ns[where] < 0)
 		where = FUZZ_NEAR;
 	if (where == FUZZ_NEAR)
-		return socket(AF_RDS, type, protocol);
+		return open_socket(type, protocol);
 	/* Fails if the thread is not root at the moment. */
 	if (setns(ns[where], CLONE_NEWNET))
 		return -1;
-	fd = socket(AF_RDS, type, protocol);
+	fd = open_socket(type, protocol);
 	if (setns(ns[FUZZ_NEAR], CLONE_NEWNET))
 		abort();
 	return fd;
@@ -170,8 +194,9 @@ struct rds_name fuzz_scene_name(uint64_t name, uint64_t port, uint64_t len)
 {
 	struct rds_name result = {};
 
+	/* The fixture has ports of the first hundred. */
 	if (port >= 4000 && port < 4100)
-		port += fuzz_lane * 100;
+		port += (fuzz_lane + 1) * 100;
 	if (name && name <= NAMES) {
 		result = rds_name(names[name - 1].addr, port);
 	} else {
@@ -207,7 +232,7 @@ static int sysctl_open(uint64_t index, int flags)
 	return open(path, flags | O_CLOEXEC);
 }
 
-static bool sysctl_save(void)
+static void sysctl_save(void)
 {
 	unsigned int i;
 	ssize_t len;
@@ -221,7 +246,6 @@ static bool sysctl_save(void)
 		first_value[i][len < 0 ? 0 : len] = '\0';
 		close(fd);
 	}
-	return true;
 }
 
 void fuzz_sysctl_write(uint64_t index, uint64_t value)
@@ -236,6 +260,8 @@ void fuzz_sysctl_write(uint64_t index, uint64_t value)
 	len = snprintf(text, sizeof(text), "%lld\n", (long long)value);
 	if (write(fd, text, len) < 0)
 		len = read(fd, text, sizeof(text));
+	/* Another lane may have restored the value between. */
+	written |= 1U << index % FUZZ_SYSCTLS;
 	close(fd);
 }
 

@@ -12,6 +12,8 @@
 bool fuzz_scene_init(void);
 void fuzz_scene_end(void);
 bool fuzz_scene_has_rdma(void);
+/* Has a socket of each type been opened? */
+bool fuzz_scene_was_used(void);
 
 /*
  * Places for sockets: near, far, at the RDMA device, and in a namespace that
