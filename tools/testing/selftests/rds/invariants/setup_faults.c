@@ -73,6 +73,23 @@ static long first_fault(struct scene *scene, const struct faulty_call *call,
 	return least <= tail ? 1 : least - tail;
 }
 
+/*
+ * Sweep the last @tail failures. If there are fewer of them now than when they
+ * were counted, count again: the sweep has begun behind the end.
+ */
+static bool sweep_tail(struct scene *scene, const struct faulty_call *call,
+		       long tail, unsigned int wanted)
+{
+	int tries;
+
+	for (tries = 0; tries < 5 && scene->failures <= wanted; tries++) {
+		scene->failures = 0;
+		if (!sweep(scene, call, first_fault(scene, call, tail)))
+			return false;
+	}
+	return scene->failures > wanted;
+}
+
 static int home;
 
 static void prepare_namespace(struct scene *scene)
@@ -112,9 +129,7 @@ TEST_F_TIMEOUT(loop, i19_new_namespace, LONG)
 	struct scene scene = {};
 
 	ASSERT_TRUE(faults_setup());
-	EXPECT_TRUE(sweep(&scene, &call,
-			  first_fault(&scene, &call, NAMESPACE_TAIL)));
-	EXPECT_LT(10, scene.failures);
+	EXPECT_TRUE(sweep_tail(&scene, &call, NAMESPACE_TAIL, 10));
 	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
 }
 
@@ -227,9 +242,7 @@ TEST_F_TIMEOUT(module, i19_init, LONG)
 	ASSERT_EQ(0, syscall(SYS_delete_module, "rds", O_NONBLOCK));
 	/* To search for a missing module takes seconds each time. */
 	ASSERT_TRUE(write_file(MODPROBE, "\n"));
-	EXPECT_TRUE(sweep(&scene, &call,
-			  first_fault(&scene, &call, MODULE_TAIL)));
-	EXPECT_LT(10, scene.failures);
+	EXPECT_TRUE(sweep_tail(&scene, &call, MODULE_TAIL, 10));
 	EXPECT_EQ(0, system("modprobe rds && modprobe rds_tcp"));
 }
 
@@ -256,9 +269,7 @@ TEST_F_TIMEOUT(module, i19_init_over_rdma, LONG)
 	ASSERT_TRUE(faults_setup());
 	ASSERT_TRUE(find_module("rds_rdma"));
 	ASSERT_EQ(0, system("modprobe rdma_cm && modprobe rds"));
-	EXPECT_TRUE(sweep(&scene, &call,
-			  first_fault(&scene, &call, RDMA_TAIL)));
-	EXPECT_LT(5, scene.failures);
+	EXPECT_TRUE(sweep_tail(&scene, &call, RDMA_TAIL, 5));
 	/* The names of both modules */
 	EXPECT_TRUE(forget_lost_names());
 }
