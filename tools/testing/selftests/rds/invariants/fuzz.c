@@ -22,7 +22,9 @@
  * repeats the choices, as far as the kernel repeats what it does. RDS_CORPUS is
  * a directory, or a file, of cases to begin with, in addition to those of
  * fuzz.corpus; a directory also gets the cases that are kept.
- * RDS_BLIND=1 measures the coverage without making use of it.
+ * RDS_BLIND=1 measures the coverage without making use of it. RDS_KCOV=1, for
+ * which scripts/build has the modules for the debug kernel traced, expects some
+ * coverage.
  */
 #include "loop.h"
 
@@ -53,7 +55,6 @@ static struct fuzz_corpus corpus;
 static struct fuzz_run runs[LANES];
 static atomic_uint lanes_left;
 static bool blind;
-static atomic_bool has_kcov;
 
 /* What the lanes share, and the lock for it */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -189,9 +190,7 @@ static void run_fuzz(struct fuzz_run *run)
 	struct fuzz_case c;
 	bool new;
 
-	if (run->worker[0].trace.area)
-		has_kcov = true;
-	else if (!run->lane)
+	if (!run->lane && !run->worker[0].trace.area)
 		printf("# no KCOV: nothing guides the cases\n");
 	while (now_ms() < end_ms()) {
 		new = choose_case(&c);
@@ -312,13 +311,15 @@ static bool watch(void)
 /* Was anything tested? Cases of a file may need anything. */
 static bool was_useful(void)
 {
+	bool traced = setting("RDS_KCOV", 0);
+
 	if (arg_count > 2)
 		return true;
 	if (!fuzz_scene_was_used())
 		printf("# no socket of a type was opened\n");
-	if (has_kcov && !reached.count)
-		printf("# there is KCOV, but nothing was reached\n");
-	return fuzz_scene_was_used() && (!has_kcov || reached.count);
+	if (traced && !reached.count)
+		printf("# the modules are not traced\n");
+	return fuzz_scene_was_used() && (!traced || reached.count);
 }
 
 static void start(unsigned long long seed)
