@@ -136,7 +136,6 @@ struct rds_conn_request {
  * @RDS_OFFER_OVERTAKEN: the peer has accepted the connection that we dialed,
  *	so the offer is not needed. Does not apply if the path no longer waits
  *	for the connection that we dialed
- * @RDS_OFFER_PLACED: private: core has placed an offer on the path
  * @RDS_OFFER_CLAIMED: private: the path begins to connect by an offer
  * @RDS_OFFER_RETURNED: private: after %RDS_OFFER_CLAIMED, the path was dropped
  *	before it took the offer
@@ -148,7 +147,6 @@ enum rds_offer_event {
 	RDS_OFFER_GONE,
 	RDS_OFFER_TAKEN,
 	RDS_OFFER_OVERTAKEN,
-	RDS_OFFER_PLACED,
 	RDS_OFFER_CLAIMED,
 	RDS_OFFER_RETURNED,
 	RDS_OFFER_ENDED,

@@ -105,12 +105,11 @@ struct rds_conn_ops {
 	 * calls this op. Keep @offer, a connection that the peer has made,
 	 * until path_connect() takes it.
 	 *
-	 * Without %RDS_CAP_MULTIPATH, an offer may arrive at any time and
-	 * replaces the one that is kept already. The transport guards the kept
-	 * offer by a lock of its own, and reports each change of it by
-	 * rds_path_offer_event() under that lock. With %RDS_CAP_MULTIPATH, the
-	 * transport reports only %RDS_OFFER_TAKEN. Core records the other
-	 * changes itself, because it has placed the offer.
+	 * The transport guards the kept offer by a lock of its own, and reports
+	 * each change of it by rds_path_offer_event() under that lock. Without
+	 * %RDS_CAP_MULTIPATH, an offer may arrive at any time and replaces the
+	 * one that is kept already. With it, core offers a connection only to
+	 * a path that has none.
 	 *
 	 * Context: Process context. The namespace's connection mutex is held.
 	 * May run concurrently with any other op of the path except

@@ -218,9 +218,8 @@ static int rds_accept_offer(struct rds_conn *conn,
 			    const struct rds_conn_request *peer, void *offer)
 	__must_hold(&conn->c_rn->rn_lock)
 {
-	int place;
 	struct rds_cpath *cp = conn->c_paths[0];
-	int ret;
+	int place;
 
 	lockdep_assert_held(&conn->c_rn->rn_lock);
 
@@ -241,12 +240,7 @@ static int rds_accept_offer(struct rds_conn *conn,
 
 	/* Read @peer first: it may be freed with @offer, once that is taken. */
 	WRITE_ONCE(cp->cp_hs.ph_named, peer->index);
-	ret = cp->cp_trans->conn->path_offer(&cp->cp_pub, offer);
-	if (ret)
-		return ret;
-	rds_cpath_offer_event(cp, RDS_OFFER_PLACED);
-	rds_cpath_kick(cp, 0);
-	return 0;
+	return cp->cp_trans->conn->path_offer(&cp->cp_pub, offer);
 }
 
 /* Dial a peer that must not dial itself. If path 0 is UP, a probe tests whether

@@ -2,15 +2,14 @@
 /*
  * Offers and duels.
  *
- * With RDS_CAP_MULTIPATH, core places offers, and only on a path that has none
- * (rds_accept_is_free()). So core itself applies RDS_OFFER_PLACED, and applies
- * RDS_OFFER_CLAIMED when the path's work item begins to connect. If the
- * transport takes an offer before core has applied RDS_OFFER_PLACED, that event
- * then changes nothing.
+ * The transport tracks the connections that it keeps for a path under a lock of
+ * its own, and reports all changes. Core itself applies RDS_OFFER_CLAIMED when
+ * the path's work item begins to connect.
  *
- * Any other transport tracks its offer under a lock of its own, and reports all
- * changes. A newer offer may replace the one that waits, or wait while the path
- * uses an earlier one.
+ * With RDS_CAP_MULTIPATH, core decides which path gets an offer, and chooses
+ * only a path that has none (rds_accept_is_free()). With any other transport, a
+ * newer offer may replace the one that waits, or wait while the path uses an
+ * earlier one.
  */
 #include "compat.h"
 #include "offer.h"
@@ -21,7 +20,6 @@ static const u8 rds_offer_table[RDS_OFFER_STATES][RDS_OFFER_EVENTS] = {
 		[RDS_OFFER_GONE]	= RDS_OFFER_NONE,
 		[RDS_OFFER_TAKEN]	= RDS_OFFER_IN_USE,
 		[RDS_OFFER_OVERTAKEN]	= RDS_OFFER_NONE,
-		[RDS_OFFER_PLACED]	= RDS_OFFER_WAITS,
 		[RDS_OFFER_CLAIMED]	= RDS_OFFER_NONE,
 		[RDS_OFFER_RETURNED]	= RDS_OFFER_NONE,
 		[RDS_OFFER_ENDED]	= RDS_OFFER_NONE,
@@ -31,7 +29,6 @@ static const u8 rds_offer_table[RDS_OFFER_STATES][RDS_OFFER_EVENTS] = {
 		[RDS_OFFER_GONE]	= RDS_OFFER_NONE,
 		[RDS_OFFER_TAKEN]	= RDS_OFFER_IN_USE,
 		[RDS_OFFER_OVERTAKEN]	= RDS_OFFER_NONE,
-		[RDS_OFFER_PLACED]	= RDS_OFFER_WAITS,
 		[RDS_OFFER_CLAIMED]	= RDS_OFFER_IN_USE,
 		[RDS_OFFER_RETURNED]	= RDS_OFFER_WAITS,
 		[RDS_OFFER_ENDED]	= RDS_OFFER_WAITS,
@@ -41,7 +38,6 @@ static const u8 rds_offer_table[RDS_OFFER_STATES][RDS_OFFER_EVENTS] = {
 		[RDS_OFFER_GONE]	= RDS_OFFER_IN_USE,
 		[RDS_OFFER_TAKEN]	= RDS_OFFER_IN_USE,
 		[RDS_OFFER_OVERTAKEN]	= RDS_OFFER_IN_USE,
-		[RDS_OFFER_PLACED]	= RDS_OFFER_IN_USE,
 		[RDS_OFFER_CLAIMED]	= RDS_OFFER_IN_USE,
 		[RDS_OFFER_RETURNED]	= RDS_OFFER_WAITS,
 		[RDS_OFFER_ENDED]	= RDS_OFFER_NONE,
@@ -51,7 +47,6 @@ static const u8 rds_offer_table[RDS_OFFER_STATES][RDS_OFFER_EVENTS] = {
 		[RDS_OFFER_GONE]	= RDS_OFFER_IN_USE,
 		[RDS_OFFER_TAKEN]	= RDS_OFFER_IN_USE,
 		[RDS_OFFER_OVERTAKEN]	= RDS_OFFER_IN_USE,
-		[RDS_OFFER_PLACED]	= RDS_OFFER_NEXT_WAITS,
 		[RDS_OFFER_CLAIMED]	= RDS_OFFER_IN_USE,
 		[RDS_OFFER_RETURNED]	= RDS_OFFER_WAITS,
 		[RDS_OFFER_ENDED]	= RDS_OFFER_WAITS,

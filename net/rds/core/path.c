@@ -196,12 +196,11 @@ bool rds_cpath_offer_event(struct rds_cpath *cp, enum rds_offer_event event)
  * @path: the path
  * @event: the event
  *
- * Without %RDS_CAP_MULTIPATH, the transport calls this under the lock that
- * guards its offer. As long as an offer waits, core calls path_connect() as
- * soon as the path is DOWN, without back-off.
+ * The transport calls this under the lock that guards its offer, so that core
+ * never expects an offer that the transport does not have. As long as an offer
+ * waits, core calls path_connect() as soon as the path is DOWN, without
+ * back-off.
  *
- * path_connect() reports %RDS_OFFER_TAKEN before it announces anything else to
- * core, because it may find an offer of which core has not been notified yet.
  * A transport without %RDS_CAP_MULTIPATH reports %RDS_OFFER_OVERTAKEN before it
  * calls rds_path_connect_done() for a connection that it has dialed.
  *

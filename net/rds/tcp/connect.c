@@ -126,6 +126,7 @@ static struct rds_tcp_pending *rds_tcp_take_offer(struct rds_tcp_path *tp)
 	if (pa) {
 		list_del(&pa->pa_item);
 		WRITE_ONCE(tp->tp_noffers, tp->tp_noffers - 1);
+		rds_path_offer_event(tp->tp_path, RDS_OFFER_TAKEN);
 	}
 	spin_unlock_bh(&tp->tp_lock);
 	return pa;
@@ -153,7 +154,6 @@ static int rds_tcp_take(struct rds_tcp_path *tp, struct socket *sock)
 	rds_tcp_established(tp, sk);
 	gone = sk->sk_state != TCP_ESTABLISHED;
 	tp->tp_dropped = gone;
-	rds_path_offer_event(path, RDS_OFFER_TAKEN);
 	rds_path_kick(path, RDS_KICK_RX_LATER);
 	rds_path_connect_done(path);
 	if (gone)

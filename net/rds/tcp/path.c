@@ -360,7 +360,7 @@ void rds_tcp_path_free(struct rds_path *path)
  * @offer: the pending connection
  *
  * Context: Process context, may sleep. The caller holds tn_lock. Takes the TCP
- * socket lock and tp_lock.
+ * socket lock; then tp_lock, and under it core's cp_lock.
  * Return: 0, and the path owns @offer; -EBUSY if the path has enough offers.
  */
 int rds_tcp_path_offer(struct rds_path *path, void *offer)
@@ -382,6 +382,7 @@ int rds_tcp_path_offer(struct rds_path *path, void *offer)
 	spin_lock_bh(&tp->tp_lock);
 	list_add_tail(&pa->pa_item, &tp->tp_offers);
 	WRITE_ONCE(tp->tp_noffers, tp->tp_noffers + 1);
+	rds_path_offer_event(path, RDS_OFFER_KEPT);
 	raced = tp->tp_sock && tp->tp_dialed && !READ_ONCE(tp->tp_up);
 	spin_unlock_bh(&tp->tp_lock);
 

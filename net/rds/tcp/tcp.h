@@ -10,7 +10,7 @@
  *
  * Locks, outer before inner: the path's transmit lock (core's) > the TCP socket
  * lock > its sk_callback_lock, or tn_partial_lock. tn_lock > core's rn_lock >
- * the TCP socket lock. tp_lock is a leaf.
+ * the TCP socket lock. tp_lock > core's cp_lock.
  */
 #ifndef _RDS_TCP_TCP_H
 #define _RDS_TCP_TCP_H

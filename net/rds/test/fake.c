@@ -138,10 +138,11 @@ static int fake_path_offer(struct rds_path *path, void *offer)
 		call.ret = -EALREADY;
 	if (fp->offer && fake_has_paths(path))
 		the_fake->broken = "an offer to a path that has one";
+	/* The path's work item takes the offer as soon as it is reported. */
+	fake_log_locked(the_fake, path, &call);
 	if (!call.ret) {
 		fp->offer = offer;
-		if (!fake_has_paths(path))
-			rds_path_offer_event(path, RDS_OFFER_KEPT);
+		rds_path_offer_event(path, RDS_OFFER_KEPT);
 		/* Free the request, as if the path's work item had processed
 		 * the offer already: core must not read it any more.
 		 */
@@ -149,7 +150,6 @@ static int fake_path_offer(struct rds_path *path, void *offer)
 		the_fake->offered_by = NULL;
 	}
 	spin_unlock(&the_fake->lock);
-	fake_log(the_fake, path, &call);
 	wake_up_all(&the_fake->wait);
 	return call.ret;
 }

@@ -9,6 +9,26 @@
 #define FAKE_PATIENCE	(120 * HZ)
 
 /**
+ * fake_log_locked() - Add a call to the log
+ * @fake: the transport; its lock is held
+ * @path: the path
+ * @call: the call
+ */
+void fake_log_locked(struct fake *fake, struct rds_path *path,
+		     const struct fake_call *call)
+{
+	lockdep_assert_held(&fake->lock);
+	if (fake->nr_calls < FAKE_MAX_CALLS) {
+		fake->calls[fake->nr_calls] = *call;
+		fake->calls[fake->nr_calls].index = path->index;
+		fake->calls[fake->nr_calls].task = current;
+		fake->nr_calls++;
+	} else {
+		fake->broken = "more calls than the log can hold";
+	}
+}
+
+/**
  * fake_log() - Add a call to the log
  * @fake: the transport
  * @path: the path
@@ -18,14 +38,7 @@ void fake_log(struct fake *fake, struct rds_path *path,
 	      const struct fake_call *call)
 {
 	spin_lock(&fake->lock);
-	if (fake->nr_calls < FAKE_MAX_CALLS) {
-		fake->calls[fake->nr_calls] = *call;
-		fake->calls[fake->nr_calls].index = path->index;
-		fake->calls[fake->nr_calls].task = current;
-		fake->nr_calls++;
-	} else {
-		fake->broken = "more calls than the log can hold";
-	}
+	fake_log_locked(fake, path, call);
 	spin_unlock(&fake->lock);
 }
 

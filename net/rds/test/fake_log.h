@@ -72,6 +72,8 @@ struct fake_call {
 	u8			exthdr[RDS_EXTHDR_SPACE];
 };
 
+void fake_log_locked(struct fake *fake, struct rds_path *path,
+		     const struct fake_call *call);
 void fake_log(struct fake *fake, struct rds_path *path,
 	      const struct fake_call *call);
 void fake_forget(struct fake *fake);

@@ -13,13 +13,13 @@ struct offer_row {
 
 /*
  * Events, from left to right: kept, gone, taken, overtaken; and those of core:
- * placed, claimed, returned, ended. States: none, waits, in use, next waits.
+ * claimed, returned, ended. States: none, waits, in use, next waits.
  */
 static const struct offer_row rows[] = {
-	{ "none",	RDS_OFFER_NONE,		"WNUNWNNN" },
-	{ "waits",	RDS_OFFER_WAITS,	"WNUNWUWW" },
-	{ "in_use",	RDS_OFFER_IN_USE,	"XUUUUUWN" },
-	{ "next_waits",	RDS_OFFER_NEXT_WAITS,	"XUUUXUWW" },
+	{ "none",	RDS_OFFER_NONE,		"WNUNNNN" },
+	{ "waits",	RDS_OFFER_WAITS,	"WNUNUWW" },
+	{ "in_use",	RDS_OFFER_IN_USE,	"XUUUUWN" },
+	{ "next_waits",	RDS_OFFER_NEXT_WAITS,	"XUUUUWW" },
 };
 
 static const char letters[] = "NWUX";

@@ -34,16 +34,14 @@
  * the timers (see idle.pml), and memory that is short. With QUIET, HI has its
  * first message when its first connection is lost.
  *
- * With STRICT, an offer that waits is one that the transport has. The code does
- * not ensure this: rds_accept_offer() reports RDS_OFFER_PLACED after
- * path_offer(). Meanwhile the work item may have used the connection and lost
- * it. The event then places an offer that is gone, and HI makes one attempt
- * without need, during which it takes no connection. MEND_PLACED reports the
- * event together with the offer.
+ * An offer that waits is one that the transport has. With FAULT_LATE,
+ * RDS_OFFER_KEPT is reported after path_offer(). Meanwhile the work item may have
+ * used the connection and lost it. HI then makes one attempt without need, during
+ * which it takes no connection.
  *
  * search: check clean safety -DLOSSES=0 -DMISSED=0
  * search: check clean safety -DQUIET -DMISSED=0
- * search: check finds assertion safety -DSTRICT -DLOSSES=0 -DMISSED=0 -- an offer is placed that is gone (as the code is)
+ * search: check finds assertion safety -DFAULT_LATE -DLOSSES=0 -DMISSED=0 -- an offer is reported when it is gone already
  * search: check finds assertion safety -DFAULT_PROBE -DQUIET -DMISSED=0 -DEARLY=0 -- a connection that waits does not have the one in use probed
  * search: check finds assertion safety -DFAULT_KNOCK -DQUIET -DMISSED=0 -DEARLY=0 -- a knock does not have a path that is UP probed
  * search: soak finds assertion safety -DFAULT_GONE -DQUIET -DMISSED=0 -DEARLY=0 -- a connection is taken that has ended, and nobody notices
@@ -52,7 +50,6 @@
  * search: soak clean safety -DLOSSES=0 -DMISSED=2
  * search: soak clean safety -DQUIET
  * search: soak clean safety -DQUIET -DLOSSES=2 -DEARLY=0
- * search: soak clean safety -DSTRICT -DMEND_PLACED -DMISSED=0
  * search: soak finds assertion safety -DNO_KEEPALIVE -DQUIET -DMISSED=0 -DEARLY=0 -- a reply that is read late hides that the other end has lost the connection (as the code is without TCP's keepalive)
  * search: soak finds assertion safety -DFAULT_AGAIN -DQUIET -DMISSED=0 -DEARLY=0 -- a shutdown does not retry the pending connections
  * search: soak finds assertion safety -DFAULT_ENDED -DQUIET -DMISSED=0 -DEARLY=0 -- the offer in use outlives its connection
@@ -552,9 +549,7 @@ connect:
 		:: state[HI] == RDS_PATH_DOWN &&
 		   (offer == RDS_OFFER_WAITS || plan[HI] && due[HI]) ->
 			no_plan(HI);
-#ifdef STRICT
 			assert(offer != RDS_OFFER_WAITS || len(offers));
-#endif
 			offer_event(RDS_OFFER_CLAIMED)
 		:: state[HI] == RDS_PATH_UP && say[HI] ->
 			if
@@ -704,11 +699,11 @@ inline place_all()
 #endif
 			hi[c] = OFFERED;
 			offers!c;
-#ifdef MEND_PLACED
-			offer_event(RDS_OFFER_PLACED);
+#ifndef FAULT_LATE
+			offer_event(RDS_OFFER_KEPT);
 			work[HI] = true
 #else
-			goto placed
+			goto kept
 #endif
 		:: (all || ready[c]) && !frame_hi[c] &&
 		   (fin_hi[c] || rst_hi[c]) ->
@@ -757,10 +752,10 @@ end:
 		place_all();
 		goto end
 	   }
-#ifndef MEND_PLACED
-placed:
+#ifdef FAULT_LATE
+kept:
 	   atomic {
-		offer_event(RDS_OFFER_PLACED);
+		offer_event(RDS_OFFER_KEPT);
 		work[HI] = true;
 		place_all()
 	   }
