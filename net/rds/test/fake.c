@@ -471,7 +471,7 @@ void fake_settle(struct fake *fake)
 
 	for (round = 0; round < 3; round++) {
 		for (i = 0; (cp = fake_hold_path(fake, i)); i++) {
-			flush_delayed_work(&cp->cp_work);
+			flush_work(&cp->cp_work.work);
 			rds_path_put(&cp->cp_pub);
 		}
 	}

@@ -221,11 +221,15 @@ void paths_reconnect(struct kunit *test, unsigned int maps)
 /**
  * paths_drop_all() - Let the peer reset all paths
  * @test: the test
+ *
+ * A frame that arrived in the same jiffy would count as one that arrived after
+ * the paths were lost.
  */
 void paths_drop_all(struct kunit *test)
 {
 	unsigned int i;
 
+	msleep(20);
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
 		if (rig_nth_cpath(test, i))
 			rds_path_drop(&rig_nth_cpath(test, i)->cp_pub,
