@@ -287,7 +287,8 @@ static bool rds_mp_adapt(struct rds_cpath *cp,
  *
  * An address may move to another host and back again, so the former incarnation
  * may return. A path takes no notice of that until it has had a frame of the
- * present one.
+ * present one. pr_former stays set until the connection ends: the frames that
+ * follow on it are of the former incarnation, too.
  */
 static bool rds_mp_get_frame(struct rds_cpath *cp, struct rds_handshake *hs)
 	__must_hold(&cp->cp_conn->c_mp_lock)

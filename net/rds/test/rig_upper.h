@@ -46,6 +46,7 @@ struct upper {
 
 extern struct upper upper;
 
+/* Register the ops, without a connection. Returns 0 or a negative errno. */
 int upper_register(void);
 int upper_init(struct kunit *test);
 void upper_close(void);
