@@ -19,7 +19,8 @@
  *				no longer removes calls.
  *
  * RDS_SECONDS is how long to run, 20 by default. RDS_SEED, which is printed,
- * repeats the choices, as far as the kernel repeats what it does. RDS_CORPUS is
+ * begins the choices; which case gets which choice depends on how long cases
+ * take, so the same seed does not repeat a run. RDS_CORPUS is
  * a directory, or a file, of cases to begin with, in addition to those of
  * fuzz.corpus; a directory also gets the cases that are kept.
  * RDS_BLIND=1 measures the coverage without making use of it. RDS_KCOV=1, for
@@ -53,6 +54,8 @@ static char **args;
 
 static struct fuzz_corpus corpus;
 static struct fuzz_run runs[LANES];
+/* The cases that they run; they stay readable when a lane has ended. */
+static struct fuzz_case cases[LANES];
 static atomic_uint lanes_left;
 static bool blind;
 
@@ -187,15 +190,15 @@ static void report_sometimes(void)
 
 static void run_fuzz(struct fuzz_run *run)
 {
-	struct fuzz_case c;
+	struct fuzz_case *c = &cases[run->lane];
 	bool new;
 
 	if (!run->lane && !run->worker[0].trace.area)
 		printf("# no KCOV: nothing guides the cases\n");
 	while (now_ms() < end_ms()) {
-		new = choose_case(&c);
-		if (try_case(run, &c) && new && !blind)
-			keep_case(&c);
+		new = choose_case(c);
+		if (try_case(run, c) && new && !blind)
+			keep_case(c);
 		report_sometimes();
 	}
 }
@@ -204,15 +207,15 @@ static void run_replay(struct fuzz_run *run)
 {
 	unsigned int times = arg_count > 3 ? atoi(args[3]) : 1;
 	unsigned int threads = arg_count > 4 ? atoi(args[4]) : 0;
+	struct fuzz_case *c = &cases[run->lane];
 	unsigned int i, j;
 
 	for (i = 0; i < times; i++)
 		for (j = 0; j < corpus.count; j++) {
-			struct fuzz_case c = corpus.kept[j];
-
+			*c = corpus.kept[j];
 			if (threads && threads <= FUZZ_THREADS)
-				c.threads = threads;
-			try_case(run, &c);
+				c->threads = threads;
+			try_case(run, c);
 		}
 	printf("# %u cases, %u times: %u places\n", corpus.count, times,
 	       reached.count);

@@ -3,8 +3,8 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "fuzz_corpus.h"
 #include "fuzz_log.h"
 
@@ -145,14 +145,6 @@ void fuzz_minimize(struct fuzz_run *run, struct fuzz_case *c)
 	shorten(run, c, &wanted, &room);
 	fuzz_places_free(&wanted);
 	fuzz_places_free(&room);
-}
-
-static long now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
 void fuzz_distill(struct fuzz_run *run, const struct fuzz_corpus *corpus,

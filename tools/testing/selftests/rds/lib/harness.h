@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "rds_test.h"
 
 /*
@@ -27,14 +28,6 @@
  * of the guest applies.
  */
 #define LONG 86400
-
-static inline long now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 /*
  * Every program runs in a network namespace of its own, which its tests share.
