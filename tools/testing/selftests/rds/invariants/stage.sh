@@ -52,8 +52,8 @@ guest() {
 	local where=$1 options=$2 name
 
 	shift 2
-	for name in RDS_ROUNDS RDS_SECONDS RDS_SEED RDS_RDMA_PROGRAMS \
-			RDS_VARIANTS RDS_KCOV; do
+	for name in RDS_ROUNDS RDS_SECONDS RDS_SEED RDS_STREAMS \
+			RDS_RDMA_PROGRAMS RDS_VARIANTS RDS_KCOV; do
 		[ -z "${!name-}" ] || options+=" --env $name=${!name}"
 	done
 	options+=" --env RDS_MODPROBE_D=$RDS_TOP/packaging/modprobe.d"
