@@ -9,8 +9,8 @@
  * the model is read from memory when no operation is left.
  *
  * RDS_SEED, which is printed, repeats a run; each variant takes a third of
- * RDS_SECONDS, or five seconds. In a slow kernel it takes as long as it needs to
- * do at least one operation of each kind, up to PATIENCE.
+ * RDS_SECONDS, or five seconds. In a slow kernel it takes as long as it needs
+ * to do at least one operation of each kind, up to PATIENCE.
  */
 #include "pair.h"
 
