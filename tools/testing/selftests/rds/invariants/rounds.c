@@ -310,6 +310,8 @@ static void both_work(struct __test_metadata *_metadata)
 	close(a);
 	close(b);
 	EXPECT_TRUE(module_users_fall_to("rds_rdma", 0));
+	/* A connection that nobody accepts any more uses it for a moment. */
+	EXPECT_TRUE(module_users_fall_to("rds_tcp", 0));
 	EXPECT_EQ(0, system("rmmod rds_rdma && rmmod rds_tcp"));
 }
 
