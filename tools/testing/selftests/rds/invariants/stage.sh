@@ -53,7 +53,8 @@ guest() {
 
 	shift 2
 	for name in RDS_ROUNDS RDS_SECONDS RDS_SEED RDS_STREAMS \
-			RDS_RDMA_PROGRAMS RDS_VARIANTS RDS_KCOV; do
+			RDS_TAILS RDS_RDMA_PROGRAMS RDS_VARIANTS \
+			RDS_KCOV; do
 		[ -z "${!name-}" ] || options+=" --env $name=${!name}"
 	done
 	options+=" --env RDS_MODPROBE_D=$RDS_TOP/packaging/modprobe.d"
