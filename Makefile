@@ -45,6 +45,10 @@ soak:
 	scripts/setup --for soak
 	scripts/soak
 
+coverage:
+	scripts/setup --for coverage
+	scripts/coverage
+
 bench:
 	scripts/setup --for bench
 	scripts/bench
@@ -60,6 +64,7 @@ help:
 	@echo "demo             set up, build, and show real traffic in a guest"
 	@echo "check            set up, build, and run every test"
 	@echo "soak             the long forms of the tests"
+	@echo "coverage         which lines of the modules the tests run"
 	@echo "bench            compare speed with the stock modules"
 	@echo "static           the checks that need no guest"
 	@echo "setup            packages and kernels for all of these (as root)"
@@ -67,4 +72,4 @@ help:
 	@echo "KDIR is now '$(KDIR)'"
 
 .PHONY: all modules modules_install check-kdir tools clean setup demo check
-.PHONY: soak bench static help
+.PHONY: soak coverage bench static help

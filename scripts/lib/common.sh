@@ -22,6 +22,7 @@ export RDS_TOP RDS_CACHE RDS_BUILD RDS_TIMES
 # stock-newest is the newest one when the cache was filled; see its release.
 RDS_GUEST_KERNELS="stock-6.1 stock-6.12 stock-newest debug"
 export RDS_GUEST_KERNELS
+# One more measures coverage; see scripts/coverage.
 
 say() {
 	printf '%s\n' "$*"

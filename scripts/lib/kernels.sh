@@ -161,84 +161,102 @@ fetch_source() {
 	rm -rf "$new"
 }
 
-# What make is told when the debug kernel is built. KASAN does not look at
-# rxe_do_task() of soft-RoCE, which in 6.1 stores a result in a queue pair that
-# may have been freed just before. Our modules have no part in that, and the
-# report would end the test of whatever else runs in that guest.
-DEBUG_MAKE=(KBUILD_BUILD_USER=rds KBUILD_BUILD_HOST=rds
-	    KASAN_SANITIZE_rxe_task.o=n)
+# What make is told when a kernel is built. KASAN does not look at rxe_do_task()
+# of soft-RoCE, which in 6.1 stores a result in a queue pair that may have been
+# freed just before. Our modules have no part in that, and the report would end
+# the test of whatever else runs in that guest.
+KERNEL_MAKE=(KBUILD_BUILD_USER=rds KBUILD_BUILD_HOST=rds
+	     KASAN_SANITIZE_rxe_task.o=n)
 
-# debug_key FRAGMENT: print a hash of what the debug kernel is built from.
-debug_key() {
+# kernel_key FRAGMENT: print a hash of what a kernel is built from.
+kernel_key() {
 	{ cat "$RDS_CACHE/src/linux-6.1.manifest"
-	  say "${DEBUG_MAKE[*]}"
+	  say "${KERNEL_MAKE[*]}"
 	  grep CONFIG_ "$1"; } | sha256sum | cut -d ' ' -f 1
 }
 
-# check_config WANTED GOT: check that every line of WANTED was accepted.
+# check_config NAME WANTED GOT: check that every line of WANTED was accepted.
 check_config() {
 	local line name bad=
 
 	while read -r line; do
 		case $line in
 		CONFIG_*)
-			grep -qxF -- "$line" "$2" || bad="$bad $line" ;;
+			grep -qxF -- "$line" "$3" || bad="$bad $line" ;;
 		'# CONFIG_'*' is not set')
 			name=${line#\# }
 			name=${name%% *}
-			! grep -q "^$name=" "$2" || bad="$bad !$name" ;;
+			! grep -q "^$name=" "$3" || bad="$bad !$name" ;;
 		esac
-	done <"$1"
-	[ -z "$bad" ] || die "debug kernel: options did not stick:$bad"
+	done <"$2"
+	[ -z "$bad" ] || die "kernel $1: options did not stick:$bad"
 }
 
-# show_progress TOTAL: print a line now and then for a kernel build's output on
-# standard input.
+# show_progress NAME TOTAL: print a line now and then for a kernel build's output
+# on standard input.
 show_progress() {
-	awk -v total="$1" '
+	awk -v name="$1" -v total="$2" '
 		/^  (CC|AS|LD|AR) / { n++ }
 		n >= next_at {
-			printf "kernel debug: %d of about %d objects\n",
-				n, total
+			printf "kernel %s: %d of about %d objects\n",
+				name, n, total
 			fflush()
 			next_at = n + 400
 		}'
 }
 
-# build_debug FRAGMENT
-build_debug() {
-	local fragment=$1 dir=$RDS_CACHE/kernels/debug key log
+# build_kernel NAME FRAGMENT: build one from the 6.1 source, with the options in
+# FRAGMENT and no others.
+build_kernel() {
+	local name=$1 fragment=$2 dir=$RDS_CACHE/kernels/$1 key log
 	local src=$RDS_CACHE/src/linux-6.1 release
 	local -a kmake
 
-	key=$(debug_key "$fragment")
+	key=$(kernel_key "$fragment")
 	if grep -qsx "key=$key" "$dir/manifest"; then
-		say "kernel debug: $(cat "$dir/release"), cached"
+		say "kernel $name: $(cat "$dir/release"), cached"
 		return
 	fi
-	say "kernel debug: building (6 to 10 minutes on 2 CPUs)"
-	log=$RDS_CACHE/log/debug-kernel.log
+	say "kernel $name: building (6 to 10 minutes on 2 CPUs)"
+	log=$RDS_CACHE/log/$name-kernel.log
 	rm -f "$dir/manifest"
 	mkdir -p "$dir/build"
 	kmake=(nice -n 5 make -C "$src" O="$dir/build" -j "$(nproc)"
-	       "${DEBUG_MAKE[@]}")
+	       "${KERNEL_MAKE[@]}")
 	"${kmake[@]}" KCONFIG_ALLCONFIG="$fragment" allnoconfig \
-		>"$log" 2>&1 || die "kernel debug: no config; see $log"
-	check_config "$fragment" "$dir/build/.config"
+		>"$log" 2>&1 || die "kernel $name: no config; see $log"
+	check_config "$name" "$fragment" "$dir/build/.config"
 	set -o pipefail
-	"${kmake[@]}" all 2>&1 | tee -a "$log" | show_progress 2000 ||
-		die "kernel debug: build failed; see $log"
+	"${kmake[@]}" all 2>&1 | tee -a "$log" | show_progress "$name" 2000 ||
+		die "kernel $name: build failed; see $log"
 	set +o pipefail
 	release=$("${kmake[@]}" -s kernelrelease)
-	install_debug "$dir" "$release"
+	install_kernel "$dir" "$release"
 	{ grep '^package=' "$src.manifest"
 	  printf 'key=%s\n' "$key"; } >"$dir/manifest"
-	say "kernel debug: $release"
+	say "kernel $name: $release"
 }
 
-# install_debug DIR RELEASE: it has no modules of its own, but modprobe needs
+# build_variant NAME BASE CHANGES: build a kernel with the options in BASE,
+# except that those that CHANGES names are as it says.
+build_variant() {
+	local name=$1 base=$2 changes=$3 fragment=$RDS_CACHE/kernels/$1.config
+
+	awk '
+	match($0, /CONFIG_[A-Z0-9_]+/) {
+		option = substr($0, RSTART, RLENGTH)
+		if (NR == FNR)
+			changed[option]
+		else if (option in changed)
+			next
+		print
+	}' "$changes" "$base" >"$fragment"
+	build_kernel "$name" "$fragment"
+}
+
+# install_kernel DIR RELEASE: it has no modules of its own, but modprobe needs
 # the lists of what is built in.
-install_debug() {
+install_kernel() {
 	local dir=$1 release=$2 modules=$1/root/lib/modules/$2
 
 	mkdir -p "$modules"
