@@ -129,6 +129,8 @@ struct rds_ib_incoming *rds_ib_incoming_alloc(const struct rds_header *hdr)
 	return ii;
 }
 
+ALLOW_ERROR_INJECTION(rds_ib_incoming_alloc, NULL);
+
 /**
  * rds_ib_incoming_copy_in() - Add payload to a small message
  * @ii: the message

@@ -241,7 +241,7 @@ static bool rds_ib_rx_try_again(const struct rds_ib_conn *ic, int err)
 	if (!err || err == -ENOSPC || err == -ENOBUFS)
 		return false;
 	return ic->ic_credits_told ||
-	ic->ic_rx.rx_posted < ic->ic_rx.rx_target / 2;
+	       ic->ic_rx.rx_posted < ic->ic_rx.rx_target / 2;
 }
 
 /**

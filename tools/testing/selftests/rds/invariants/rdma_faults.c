@@ -74,6 +74,75 @@ TEST_F(rdma, cve_2026_53355_set_up_that_fails)
 	}
 }
 
+#define MESSAGES 40
+
+/* Send messages of both sizes; return whether each arrives once, in order. */
+static bool all_arrive(FIXTURE_DATA(rdma) *self, unsigned int count)
+{
+	unsigned int i;
+	size_t len;
+
+	for (i = 0; i < count; i++) {
+		len = i % 2 ? LARGE : 64;
+		rds_fill(sent, len, i);
+		if (rds_sendto(self->a, sent, len, 0, &self->b_name) !=
+		    (ssize_t)len)
+			return false;
+	}
+	for (i = 0; i < count; i++) {
+		len = i % 2 ? LARGE : 64;
+		if (rds_recv(self->b, received, sizeof(received)) !=
+		    (ssize_t)len || !rds_check(received, len, i))
+			return false;
+	}
+	return rds_silent(self->b);
+}
+
+/* The device has acknowledged what it received. So it waits in its buffers, in
+ * order, until there is memory; if no message follows, the path tries again by
+ * itself.
+ */
+TEST_F(rdma, i16_receive_without_memory)
+{
+	static const struct step step = { "rds_ib_incoming_alloc", "0", "1" };
+	unsigned int count;
+
+	ASSERT_EQ(0, rds_rcvbuf(self->b, 1 << 20));
+	ASSERT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
+	for (count = 1; count <= MESSAGES; count += 13) {
+		ASSERT_TRUE(fail_at(&step, TIMES));
+		EXPECT_TRUE(all_arrive(self, count)) TH_LOG("%u", count);
+		EXPECT_EQ(0, times_left());
+		EXPECT_TRUE(fail_no_more());
+	}
+}
+
+/* If used buffers cannot be replaced, the sender waits, with or without
+ * credits.
+ */
+TEST_F(rdma, i16_buffers_that_cannot_be_replaced)
+{
+	static const struct step step = { "rds_ib_page_get", "0", "1" };
+	unsigned int credits;
+
+	ASSERT_EQ(0, rds_rcvbuf(self->b, 1 << 20));
+	for (credits = 0; credits < 2; credits++) {
+		ASSERT_EQ(0, rds_sysctl_set("ib/flow_control",
+					    credits ? "1" : "0"));
+		close(self->a);
+		self->a = rdma_sender(200 + credits);
+		ASSERT_LE(0, self->a);
+		ASSERT_EQ(0, rds_sndbuf(self->a, 1 << 20));
+		ASSERT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
+		ASSERT_TRUE(fail_at(&step, MESSAGES));
+		EXPECT_TRUE(all_arrive(self, MESSAGES))
+			TH_LOG("credits: %u", credits);
+		EXPECT_EQ(0, times_left());
+		EXPECT_TRUE(fail_no_more());
+	}
+	EXPECT_EQ(0, rds_sysctl_set("ib/flow_control", "0"));
+}
+
 /* Each step fails as often as it is set to, and then all is as before. */
 TEST_F(rdma, i19_memory_that_cannot_be_registered)
 {
