@@ -24,7 +24,7 @@ void rds_sock_wake_readers(struct rds_sock *rs);
  */
 static inline bool rds_notes_pending(const struct rds_sock *rs)
 {
-	return !list_empty_careful(&rs->rs_notes);
+	return !list_empty(&rs->rs_notes);
 }
 
 #endif /* _RDS_CORE_NOTIFY_H */

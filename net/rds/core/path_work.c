@@ -60,14 +60,14 @@ static bool rds_path_is_wanted(const struct rds_cpath *cp)
 	const struct rds_cpath *other;
 	unsigned int i;
 
-	if (!list_empty_careful(&cp->cp_tx.pt_queue))
+	if (!list_empty(&cp->cp_tx.pt_queue))
 		return true;
 	if (cp->cp_pub.index)
 		return false;
 
 	for (i = 1; i < RDS_MAX_PATHS; i++) {
 		other = rds_conn_path(cp->cp_conn, i);
-		if (other && !list_empty_careful(&other->cp_tx.pt_queue))
+		if (other && !list_empty(&other->cp_tx.pt_queue))
 			return true;
 	}
 	return false;
@@ -247,7 +247,7 @@ static bool rds_path_is_overdue(const struct rds_cpath *cp)
 	return rds_cpath_only_waits(cp) && rds_path_is_agreed(cp) &&
 	       rds_cpath_state(cp) == RDS_PATH_DOWN &&
 	       rds_cpath_state(first) == RDS_PATH_UP &&
-	       !list_empty_careful(&cp->cp_tx.pt_queue);
+	       !list_empty(&cp->cp_tx.pt_queue);
 }
 
 /* A probe on path 0 reminds the peer of the number of paths. */

@@ -34,7 +34,7 @@ __poll_t rds_sock_poll(struct file *file, struct socket *sock,
 	sock_poll_wait(file, sock, wait);
 
 	mask = rds_cong_poll(rs, poll_requested_events(wait));
-	if (!list_empty_careful(&rs->rs_recv_queue) || rds_zcopy_pending(rs) ||
+	if (!list_empty(&rs->rs_recv_queue) || rds_zcopy_pending(rs) ||
 	    rds_notes_pending(rs))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (rds_sock_writeable(rs))

@@ -90,7 +90,7 @@ void rds_pong_push(struct rds_cpath *cp, struct rds_message *msg)
 	 * llist_add() and llist_del_all() are full barriers.
 	 */
 	llist_add(&msg->m_pong, &cp->cp_pongs);
-	if (list_empty_careful(&cp->cp_conn->c_item))
+	if (list_empty(&cp->cp_conn->c_item))
 		rds_pong_drop(cp);
 	rds_cpath_kick(cp, 0);
 }

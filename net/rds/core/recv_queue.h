@@ -26,7 +26,7 @@ void rds_recv_purge(struct rds_sock *rs);
 static inline struct rds_incoming *rds_recv_first(struct rds_sock *rs,
 						  bool peek)
 {
-	if (list_empty_careful(&rs->rs_recv_queue))
+	if (list_empty(&rs->rs_recv_queue))
 		return NULL;
 	return rds_recv_take(rs, peek);
 }

@@ -51,7 +51,7 @@ static bool rds_recv_may_report_zcopy(const struct rds_sock *rs,
 
 static bool rds_recv_ready(const struct rds_sock *rs, const struct msghdr *msg)
 {
-	return !list_empty_careful(&rs->rs_recv_queue) ||
+	return !list_empty(&rs->rs_recv_queue) ||
 	       READ_ONCE(rs->rs_cong.sg_notify) || rds_notes_pending(rs) ||
 	       rds_recv_may_report_zcopy(rs, msg);
 }
@@ -96,7 +96,7 @@ static void rds_recv_wake_next(struct rds_sock *rs)
 {
 	wait_queue_head_t *waitq = sk_sleep(&rs->rs_sk);
 
-	if (!list_empty_careful(&rs->rs_recv_queue) && wq_has_sleeper(waitq))
+	if (!list_empty(&rs->rs_recv_queue) && wq_has_sleeper(waitq))
 		wake_up_interruptible_poll(waitq, EPOLLIN | EPOLLRDNORM);
 }
 

@@ -403,7 +403,7 @@ static int rds_send_messages(struct rds_cpath *cp, unsigned int *budget)
 	__must_hold(&cp->cp_xmit_lock)
 {
 	struct rds_message *msg = cp->cp_tx.pt_msg, *sent;
-	bool more = !list_empty_careful(&cp->cp_tx.pt_queue);
+	bool more = !list_empty(&cp->cp_tx.pt_queue);
 	bool done;
 	int ret;
 

@@ -310,7 +310,7 @@ static bool rds_sw_turn_ends(struct rds_cpath *cp)
 	if (sent < RDS_SW_TURN)
 		return false;
 	return sent >= RDS_SW_RESPONSES || cp->cp_tx.pt_msg ||
-	       !list_empty_careful(&cp->cp_tx.pt_queue);
+	       !list_empty(&cp->cp_tx.pt_queue);
 }
 
 /**

@@ -269,7 +269,7 @@ static long rds_stream_accept_sleep(struct rds_stream *listener, long timeo)
 	struct sock *sk = &listener->st_sk;
 
 	return ___wait_event(*sk_sleep(sk),
-			     !list_empty_careful(&listener->st_accept_queue) ||
+			     !list_empty(&listener->st_accept_queue) ||
 			     READ_ONCE(listener->st_state) !=
 			     RDS_STREAM_LISTEN || !__ret,
 			     TASK_INTERRUPTIBLE, 1, timeo,

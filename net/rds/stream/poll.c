@@ -55,7 +55,7 @@ __poll_t rds_stream_poll(struct file *file, struct socket *sock,
 
 	switch (READ_ONCE(st->st_state)) {
 	case RDS_STREAM_LISTEN:
-		return list_empty_careful(&st->st_accept_queue) ?
+		return list_empty(&st->st_accept_queue) ?
 		       0 : EPOLLIN | EPOLLRDNORM;
 	case RDS_STREAM_ASKING:
 	case RDS_STREAM_REQUESTED:
