@@ -21,8 +21,10 @@ export RDS_TOP RDS_CACHE RDS_BUILD RDS_TIMES
 #   manifest  where all of it comes from; written last, so it means "complete"
 # stock-newest is the newest one when the cache was filled; see its release.
 RDS_GUEST_KERNELS="stock-6.1 stock-6.12 stock-newest debug"
-export RDS_GUEST_KERNELS
-# One more measures coverage; see scripts/coverage.
+# More, which the check does not need: one measures coverage (scripts/coverage),
+# one finds data races, and one is preemptible even where locks are held.
+RDS_MORE_KERNELS="gcov kcsan rt-6.1"
+export RDS_GUEST_KERNELS RDS_MORE_KERNELS
 
 say() {
 	printf '%s\n' "$*"

@@ -101,10 +101,11 @@ finish_stock() {
 	mv "$dir.new" "$dir"
 }
 
-# fetch_stock NAME SUITE: fetch and unpack image, headers and kbuild of the
-# newest kernel in SUITE. Returns non-zero on any failure.
+# fetch_stock NAME SUITE [FLAVOUR]: fetch and unpack image, headers and kbuild of
+# the newest kernel in SUITE. Returns non-zero on any failure.
 fetch_stock() {
-	local name=$1 suite=$2 dir=$RDS_CACHE/kernels/$1 release packages
+	local name=$1 suite=$2 flavour=${3:-amd64} dir=$RDS_CACHE/kernels/$1
+	local release packages
 
 	if [ -f "$dir/manifest" ]; then
 		say "kernel $name: $(cat "$dir/release"), cached"
@@ -114,7 +115,7 @@ fetch_stock() {
 	rm -rf "$dir" "$dir.new"
 	suite_update "$suite" || return 1
 	mapfile -t packages < <(kernel_closure "$suite" \
-		linux-image-amd64 linux-headers-amd64)
+		"linux-image-$flavour" "linux-headers-$flavour")
 	release=$(stock_release "${packages[@]}")
 	[ -n "$release" ] || return 1
 	suite_unpack "$suite" "$dir.new" "${packages[@]}" || return 1
@@ -168,11 +169,15 @@ fetch_source() {
 KERNEL_MAKE=(KBUILD_BUILD_USER=rds KBUILD_BUILD_HOST=rds
 	     KASAN_SANITIZE_rxe_task.o=n)
 
-# kernel_key FRAGMENT: print a hash of what a kernel is built from.
+# kernel_key FRAGMENT [VARIABLE=VALUE...]: print a hash of what a kernel is built
+# from.
 kernel_key() {
+	local fragment=$1
+
+	shift
 	{ cat "$RDS_CACHE/src/linux-6.1.manifest"
-	  say "${KERNEL_MAKE[*]}"
-	  grep CONFIG_ "$1"; } | sha256sum | cut -d ' ' -f 1
+	  say "${KERNEL_MAKE[*]}" "$@"
+	  grep CONFIG_ "$fragment"; } | sha256sum | cut -d ' ' -f 1
 }
 
 # check_config NAME WANTED GOT: check that every line of WANTED was accepted.
@@ -205,14 +210,15 @@ show_progress() {
 		}'
 }
 
-# build_kernel NAME FRAGMENT: build one from the 6.1 source, with the options in
-# FRAGMENT and no others.
+# build_kernel NAME FRAGMENT [VARIABLE=VALUE...]: build one from the 6.1 source,
+# with the options in FRAGMENT and no others, and these variables of make.
 build_kernel() {
 	local name=$1 fragment=$2 dir=$RDS_CACHE/kernels/$1 key log
 	local src=$RDS_CACHE/src/linux-6.1 release
 	local -a kmake
 
-	key=$(kernel_key "$fragment")
+	shift 2
+	key=$(kernel_key "$fragment" "$@")
 	if grep -qsx "key=$key" "$dir/manifest"; then
 		say "kernel $name: $(cat "$dir/release"), cached"
 		return
@@ -222,7 +228,7 @@ build_kernel() {
 	rm -f "$dir/manifest"
 	mkdir -p "$dir/build"
 	kmake=(nice -n 5 make -C "$src" O="$dir/build" -j "$(nproc)"
-	       "${KERNEL_MAKE[@]}")
+	       "${KERNEL_MAKE[@]}" "$@")
 	"${kmake[@]}" KCONFIG_ALLCONFIG="$fragment" allnoconfig \
 		>"$log" 2>&1 || die "kernel $name: no config; see $log"
 	check_config "$name" "$fragment" "$dir/build/.config"
@@ -237,11 +243,12 @@ build_kernel() {
 	say "kernel $name: $release"
 }
 
-# build_variant NAME BASE CHANGES: build a kernel with the options in BASE,
-# except that those that CHANGES names are as it says.
+# build_variant NAME BASE CHANGES [VARIABLE=VALUE...]: build a kernel with the
+# options in BASE, except that those that CHANGES names are as it says.
 build_variant() {
 	local name=$1 base=$2 changes=$3 fragment=$RDS_CACHE/kernels/$1.config
 
+	shift 3
 	awk '
 	match($0, /CONFIG_[A-Z0-9_]+/) {
 		option = substr($0, RSTART, RLENGTH)
@@ -251,7 +258,7 @@ build_variant() {
 			next
 		print
 	}' "$changes" "$base" >"$fragment"
-	build_kernel "$name" "$fragment"
+	build_kernel "$name" "$fragment" "$@"
 }
 
 # install_kernel DIR RELEASE: it has no modules of its own, but modprobe needs
