@@ -328,7 +328,7 @@ static u32 rds_tcp_add_copy(struct rds_tcp_incoming *ti,
 	u32 added = 0, bytes;
 
 	while (added < len && rds_tcp_refill(ti, left - added)) {
-		bytes = min(len - added, pf->size - pf->offset);
+		bytes = min_t(u32, len - added, pf->size - pf->offset);
 		if (skb_copy_bits(skb, offset + added,
 				  page_address(pf->page) + pf->offset, bytes))
 			break;
