@@ -67,3 +67,16 @@ kernel_dir() {
 kernel_release() {
 	cat "$RDS_CACHE/kernels/$1/release"
 }
+
+# copy_module_sources DIR: copy only what a module is built from and installed with.
+# Files in DIR that the compiler has left there stay.
+copy_module_sources() {
+	mkdir -p "$1"
+	rsync -a --delete --prune-empty-dirs \
+		--include='/packaging/***' \
+		--exclude='*.mod.c' --include='*/' --include=Kbuild \
+		--include='Kconfig*' --include='*.[ch]' --include=/Makefile \
+		--exclude='*' \
+		"$RDS_TOP/Kbuild" "$RDS_TOP/Kconfig" "$RDS_TOP/Makefile" \
+		"$RDS_TOP/include" "$RDS_TOP/net" "$RDS_TOP/packaging" "$1/"
+}
