@@ -16,6 +16,11 @@ static const char * const rds_stat_names[RDS_STAT_COUNT] = {
  * @stats: the counters
  * @sums: set to the RDS_STAT_COUNT sums
  *
+ * A 32-bit machine reads a counter in two halves. If it is incremented past a
+ * multiple of 2^32 in between, this one sum is wrong by 2^32, and the next is
+ * right again. For counters that people read, this does not justify a seqcount
+ * in the path of each message.
+ *
  * Context: Any context.
  */
 void rds_stats_sum(const struct rds_stats __percpu *stats, u64 *sums)
