@@ -16,6 +16,9 @@
 #endif
 #include <net/addrconf.h>
 #include <net/ipv6.h>
+#if IS_MODULE(CONFIG_IPV6)
+#include <net/ipv6_stubs.h>
+#endif
 
 /* If IPv6 is a module, which newer kernels do not allow, it is called through a
  * table. If it is built in, it may have been disabled at boot.
