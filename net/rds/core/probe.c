@@ -405,9 +405,12 @@ void rds_probe_queue_replies(struct rds_cpath *cp)
 void rds_probe_offer_again(struct rds_conn *conn)
 	__must_hold(&conn->c_mp_lock)
 {
+	bool in_use = READ_ONCE(conn->c_npaths_offered_in_use);
+	u16 offered = READ_ONCE(conn->c_npaths_offered);
+
 	lockdep_assert_held(&conn->c_mp_lock);
-	if (conn->c_has_handshake && READ_ONCE(conn->c_npaths_offered) &&
-	    (conn->c_npaths_offered != rds_probe_offer(conn) ||
-	     conn->c_npaths_offered_in_use != rds_probe_in_use(conn)))
+	if (conn->c_has_handshake && offered &&
+	    (offered != rds_probe_offer(conn) ||
+	     in_use != rds_probe_in_use(conn)))
 		rds_probe_soon(rds_conn_path(conn, 0));
 }
