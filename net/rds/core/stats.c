@@ -33,7 +33,7 @@ void rds_stats_sum(const struct rds_stats __percpu *stats, u64 *sums)
 	for_each_possible_cpu(cpu) {
 		one = (const u64 *)per_cpu_ptr(stats, cpu);
 		for (i = 0; i < RDS_STAT_COUNT; i++)
-			sums[i] += one[i];
+			sums[i] += READ_ONCE(one[i]);
 	}
 }
 

@@ -34,6 +34,6 @@ void rds_ib_stats_sum(struct net *net, u64 *sums)
 	for_each_possible_cpu(cpu) {
 		one = (const u64 *)per_cpu_ptr(&rds_ib_stats, cpu);
 		for (i = 0; i < RDS_IB_STAT_COUNT; i++)
-			sums[i] += one[i];
+			sums[i] += READ_ONCE(one[i]);
 	}
 }

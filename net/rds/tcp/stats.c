@@ -29,6 +29,6 @@ void rds_tcp_stats_sum(struct net *net, u64 *sums)
 	for_each_possible_cpu(cpu) {
 		one = (const u64 *)per_cpu_ptr(tn->tn_stats, cpu);
 		for (i = 0; i < RDS_TCP_STAT_COUNT; i++)
-			sums[i] += one[i];
+			sums[i] += READ_ONCE(one[i]);
 	}
 }
