@@ -19,6 +19,9 @@ SECONDS = float(os.environ.get("RDS_SECONDS", 3))
 class Fault:
     """No fault."""
 
+    # Seconds that something is away
+    down = LINK_DOWN
+
     def __init__(self, pair, addresses, directory):
         self.pair = pair
         self.addresses = addresses
@@ -77,7 +80,7 @@ class LinkDown(Fault):
         time.sleep(0.3)
         self.pair.link("down")
         self.count("link down")
-        time.sleep(LINK_DOWN)
+        time.sleep(self.down)
         self.pair.link("up")
 
 
@@ -91,7 +94,7 @@ class WireCut(Fault):
         time.sleep(0.3)
         self.pair.netem("loss", "100%")
         self.count("cut")
-        time.sleep(LINK_DOWN)
+        time.sleep(self.down)
         self.pair.no_netem()
 
 
@@ -172,7 +175,7 @@ class LinkAndDeviceGone(Fault):
         time.sleep(0.3)
         self.pair.link("down")
         self.count("link down")
-        time.sleep(LINK_DOWN)
+        time.sleep(self.down)
         self.pair.link("up")
         self.pair.rdma("del")
         self.pair.rdma("add")
@@ -220,7 +223,7 @@ class RouteGone(Fault):
         time.sleep(0.3)
         self.pair.del_routes()
         self.count("removed")
-        time.sleep(LINK_DOWN)
+        time.sleep(self.down)
         self.pair.add_routes()
 
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "journal.h"
 #include "message.h"
 #include "flow.h"
 
@@ -30,6 +31,25 @@ void flow_open(struct flow *flow, unsigned int port, int transport)
 		err(1, "SO_SNDBUFFORCE");
 	if (flow->lends && !lent_enable(flow->fd))
 		err(1, "SO_ZEROCOPY");
+}
+
+/* The contents are made once more: the buffer has been overwritten. */
+static void note_sent(struct message *msg, uint64_t now)
+{
+	static unsigned char whole[MESSAGE_MAX];
+	struct iovec part[2];
+
+	message_write(msg, part);
+	memcpy(whole, part[0].iov_base, part[0].iov_len);
+	memcpy(whole + part[0].iov_len, part[1].iov_base, part[1].iov_len);
+	journal_note((struct journal_entry){
+		.time = now,
+		.seq = msg->seq,
+		.len = msg->len,
+		.flow = msg->flow,
+		.life = msg->life,
+		.kind = JOURNAL_SENT,
+	}, whole);
 }
 
 /* Overwrite the buffer at once after a send that copies. A buffer that is lent
@@ -67,6 +87,7 @@ bool flow_send(struct flow *flow, uint64_t now)
 
 	if (send_from_scrap(flow, &msg) == msg.len) {
 		flow->sent++;
+		note_sent(&msg, now);
 		return true;
 	}
 	if (errno == EAGAIN) {
@@ -79,6 +100,23 @@ bool flow_send(struct flow *flow, uint64_t now)
 	return false;
 }
 
+/* A damaged message is noted under the names that it bears. */
+static void note_received(const struct flow *flow, const void *bytes,
+			  uint32_t len, uint64_t now)
+{
+	struct message msg = {};
+
+	memcpy(&msg, bytes, len < sizeof(msg) ? len : sizeof(msg));
+	journal_note((struct journal_entry){
+		.time = now,
+		.seq = msg.seq,
+		.len = len,
+		.flow = flow->in,
+		.life = msg.life,
+		.kind = JOURNAL_RECEIVED,
+	}, bytes);
+}
+
 static void note(struct flow *flow, const void *bytes, uint32_t len,
 		 uint64_t now)
 {
@@ -86,6 +124,7 @@ static void note(struct flow *flow, const void *bytes, uint32_t len,
 	struct message msg;
 
 	flow->bytes += len;
+	note_received(flow, bytes, len, now);
 	if (!message_read(bytes, len, flow->in, flow->whole, &msg) ||
 	    !msg.life || msg.life > FLOW_LIVES) {
 		flow->corrupt++;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "backlog.h"
+#include "journal.h"
 #include "meeting.h"
 #include "message.h"
 #include "report.h"
@@ -51,6 +52,8 @@ static const char help[] =
 "  --largest BYTES   no message is larger, at both ends (default 1 MiB)\n"
 "  --ib              over an RDMA device (default: the transport that has\n"
 "                    the addresses)\n"
+"  --tcp             over TCP, though an RDMA device may have the addresses\n"
+"  --journal         write DIR/END.LIFE.journal; only with --whole\n"
 "  --limit S         give up after so long without progress (default 20),\n"
 "                    not counting the time that the other end is away\n"
 "The file DIR/gone reports to one end that the other has ended; this end\n"
@@ -63,7 +66,7 @@ static struct meeting meeting = { .me = 'a', .my_life = 1, .peer_life = 1 };
 static struct report report = { .groups = groups };
 static unsigned int sockets = 4, messages = 2000, life = 1, limit = 20;
 static unsigned int total, largest = MESSAGE_MAX;
-static bool returns, whole, lends, acked, ib;
+static bool returns, whole, lends, acked, ib, tcp, journal;
 static double seconds = 2;
 
 /* The time of the last progress, and of the last message received */
@@ -129,6 +132,8 @@ static const struct {
 	{ "whole", .flag = &whole },
 	{ "largest", .number = &largest },
 	{ "ib", .flag = &ib },
+	{ "tcp", .flag = &tcp },
+	{ "journal", .flag = &journal },
 	{ "limit", .number = &limit },
 };
 
@@ -169,8 +174,16 @@ static void parse(int argc, char **argv)
 	}
 	if (!meeting.dir || !report.count || optind < argc || !sockets ||
 	    largest < sizeof(struct message) || largest > MESSAGE_MAX ||
-	    sockets > FLOW_SOCKETS || !life || life > FLOW_LIVES)
+	    sockets > FLOW_SOCKETS || !life || life > FLOW_LIVES ||
+	    (ib && tcp) || (journal && !whole))
 		usage();
+}
+
+static int transport(void)
+{
+	if (ib)
+		return RDS_TRANS_IB;
+	return tcp ? RDS_TRANS_TCP : RDS_TRANS_NONE;
 }
 
 static void open_flow(struct group *group, unsigned int i)
@@ -186,8 +199,7 @@ static void open_flow(struct group *group, unsigned int i)
 	flow->whole = whole;
 	flow->lends = lends;
 	flow->total = total;
-	flow_open(flow, FLOW_PORT + number,
-		  ib ? RDS_TRANS_IB : RDS_TRANS_NONE);
+	flow_open(flow, FLOW_PORT + number, transport());
 }
 
 static void open_flows(void)
@@ -247,6 +259,18 @@ static uint32_t due(const struct flow *flow, uint64_t time)
 	return count < flow->total ? count : flow->total;
 }
 
+/* Note in the journal how much has been sent so far. */
+static void journal_mark(const struct flow *flow, enum journal_kind kind)
+{
+	journal_note((struct journal_entry){
+		.time = now(),
+		.seq = flow->sent,
+		.flow = flow->out,
+		.life = flow->life,
+		.kind = kind,
+	}, NULL);
+}
+
 /* The messages sent after the return of the peer are for its new life. */
 static void note_return(struct group *group)
 {
@@ -254,6 +278,7 @@ static void note_return(struct group *group)
 
 	for (; flow < group->flow + group->count; flow++) {
 		flow->stale = flow->sent;
+		journal_mark(flow, JOURNAL_RETURNED);
 		flow->total = flow->sent + total;
 	}
 }
@@ -449,8 +474,10 @@ static void note_end(void)
 {
 	struct flow *flow;
 
-	for (flow = flows; flow < flows_end; flow++)
+	for (flow = flows; flow < flows_end; flow++) {
 		flow->queued = flow->sent;
+		journal_mark(flow, JOURNAL_NOTED);
+	}
 	meeting_say(&meeting, "noted");
 	so_far.noted = true;
 }
@@ -508,6 +535,7 @@ static void converse(void)
 		if (time < next)
 			continue;
 		next = time + TICK;
+		journal_flush();
 		if (!tick(time, sent))
 			return;
 		if (hopeless(time)) {
@@ -523,6 +551,7 @@ static void finish(void)
 
 	report.end = now();
 	report.returns = returns;
+	journal_flush();
 	counters_read(flows->fd, &report.after);
 	file = meeting_write(&meeting, "result");
 	report_write(file, &report);
@@ -533,6 +562,8 @@ int main(int argc, char **argv)
 {
 	parse(argc, argv);
 	message_init(largest);
+	if (journal)
+		journal_open(meeting.dir, meeting.me, life);
 	open_flows();
 	meet();
 	converse();

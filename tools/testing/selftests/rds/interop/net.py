@@ -31,6 +31,10 @@ class Pair:
 
     DEVICE = "eth0"
     SPARE = "spare0"
+    # The networks of these addresses, and how the other guest's first
+    # addresses begin
+    NETS = ["10.64.0.0/10", "fdc0::/16"]
+    VIA = ["10.0.0.", "fd00::"]
     # Packets to be sent wait, however long. The default queue (fq_codel) drops
     # packets that have waited long. On slow guests this is a loss that no test
     # asked for, and RDMA over Ethernet is made for networks without loss.
@@ -53,14 +57,14 @@ class Pair:
 
     def add_routes(self):
         number = self.number[self.peer]
-        run("ip", "route", "replace", "10.64.0.0/10", "via",
-            f"10.0.0.{number}")
-        run("ip", "-6", "route", "replace", "fdc0::/16", "via",
-            f"fd00::{number}", "dev", self.DEVICE)
+        run("ip", "route", "replace", self.NETS[0], "via",
+            f"{self.VIA[0]}{number}")
+        run("ip", "-6", "route", "replace", self.NETS[1], "via",
+            f"{self.VIA[1]}{number}", "dev", self.DEVICE)
 
     def del_routes(self):
-        run("ip", "route", "del", "10.64.0.0/10")
-        run("ip", "-6", "route", "del", "fdc0::/16")
+        run("ip", "route", "del", self.NETS[0])
+        run("ip", "-6", "route", "del", self.NETS[1])
 
     def address(self, verb, address, device=None):
         nodad = ["nodad"] if ":" in address and verb == "add" else []
