@@ -25,21 +25,22 @@ import sys
 WANTED = {'lines': 92, 'branches': 80}
 LIST = 'Documentation/coverage.rst'
 
-HEAD = re.compile(r'^[A-Za-z_].*?\b(\w+)\(')
+HEAD = re.compile(r'^(?=[A-Za-z_]).*?\b(\w+)\(')
 TITLE = re.compile(r'^(net/rds/\S+\.[ch])$')
 ENTRY = re.compile(r'^\* ``(?P<name>\w+)``(?P<lines>(?:[:,] ``.+?``(?=[:,]))*):'
                    r' [^`\s]')
 
 
 def functions(path):
-    """Return the name of the function that each line of a file is in."""
+    """Return the name of the function that each line of a file is in. The first
+    line of its head counts as well: it stands for the call."""
     inside, name, found = False, '', ['']
     for line in path.read_text(encoding='utf-8').split('\n'):
-        head = HEAD.match(line)
-        if not inside and head and not line.endswith(';'):
+        head = None if inside or line.endswith(';') else HEAD.match(line)
+        if head:
             name = head.group(1)
         inside = inside or line == '{'
-        found.append(name if inside else '')
+        found.append(name if inside or head else '')
         inside = inside and not line.startswith('}')
     return found
 
