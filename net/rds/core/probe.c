@@ -359,10 +359,17 @@ void rds_probe_queue(struct rds_cpath *cp)
 	}
 	/* The reply may arrive before rds_send_control() returns. */
 	atomic_inc(&conn->c_probes);
-	if (!rds_send_control(cp, msg, conn->c_first_probe))
+	if (!rds_send_control(cp, msg, conn->c_first_probe)) {
 		atomic_dec(&conn->c_probes);
+		/* If the connection is not reaped after all, the path's work
+		 * item runs again.
+		 */
+		set_bit(RDS_PF_PROBE, &cp->cp_flags);
+		return;
+	}
 	conn->c_first_probe = false;
 }
+EXPORT_SYMBOL_RDS_KUNIT(rds_probe_queue);
 
 /**
  * rds_probe_queue_replies() - Queue the replies to the numbered probes received

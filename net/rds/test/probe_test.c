@@ -2,6 +2,7 @@
 /*
  * Tests of the probes of peers and the replies to them, net/rds/core/probe.c.
  */
+#include "../core/probe.h"
 #include "paths.h"
 
 static void first_number_is_a_probe(struct kunit *test)
@@ -15,6 +16,30 @@ static void first_number_is_a_probe(struct kunit *test)
 	rig_expect_said(test, 0, "M 1p 2");
 	/* Only a peer that runs our implementation is offered more paths. */
 	paths_expect_handshake(test, 0, 1, false);
+}
+
+/* The reaper marks the paths dead, finds that the connection is used again, and
+ * takes the mark back. A probe that is due meanwhile is not forgotten.
+ */
+static void probe_outlives_a_dead_moment(struct kunit *test)
+{
+	struct rds_cpath *cp;
+	int probes;
+
+	rig_dialed(test);
+	cp = rig_nth_cpath(test, 0);
+	probes = atomic_read(&cp->cp_conn->c_probes);
+	cp->cp_conn->c_first_probe = true;
+	set_bit(RDS_PF_PROBE, &cp->cp_flags);
+	WRITE_ONCE(cp->cp_dead, true);
+	rds_probe_queue(cp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&cp->cp_conn->c_probes), probes);
+	KUNIT_EXPECT_TRUE(test, cp->cp_conn->c_first_probe);
+
+	WRITE_ONCE(cp->cp_dead, false);
+	rds_probe_queue(cp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&cp->cp_conn->c_probes), probes + 1);
+	KUNIT_EXPECT_FALSE(test, cp->cp_conn->c_first_probe);
 }
 
 struct reply_row {
@@ -142,6 +167,7 @@ static void repeated_probe(struct kunit *test)
 
 static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(first_number_is_a_probe),
+	KUNIT_CASE(probe_outlives_a_dead_moment),
 	KUNIT_CASE_PARAM(probe_is_replied_to, replies_gen_params),
 	KUNIT_CASE(replies_are_bounded),
 	KUNIT_CASE_PARAM(repeated_probe, repeats_gen_params),
