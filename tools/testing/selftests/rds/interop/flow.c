@@ -39,6 +39,8 @@ static void note_sent(struct message *msg, uint64_t now)
 	static unsigned char whole[MESSAGE_MAX];
 	struct iovec part[2];
 
+	if (!journal_is_open())
+		return;
 	message_write(msg, part);
 	memcpy(whole, part[0].iov_base, part[0].iov_len);
 	memcpy(whole + part[0].iov_len, part[1].iov_base, part[1].iov_len);

@@ -36,6 +36,11 @@ void journal_open(const char *dir, char me, unsigned int life)
 		err(1, "%s", name);
 }
 
+bool journal_is_open(void)
+{
+	return journal;
+}
+
 void journal_note(struct journal_entry entry, const void *bytes)
 {
 	if (!journal)

@@ -7,6 +7,7 @@
 #ifndef JOURNAL_H
 #define JOURNAL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum journal_kind {
@@ -34,6 +35,8 @@ struct journal_entry {
 
 /* Without this call, the other functions do nothing. */
 void journal_open(const char *dir, char me, unsigned int life);
+
+bool journal_is_open(void);
 
 /* A journal_entry whose hash is that of the message @bytes, or 0 without one */
 void journal_note(struct journal_entry entry, const void *bytes);

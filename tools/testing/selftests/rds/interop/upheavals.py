@@ -101,7 +101,8 @@ class MaxPaths(faults.Fault):
 
     def run(self, stop):
         paths.established([])
-        while not stop.wait(2):
+        # However short the fault is, it occurs.
+        while not self.counts or not stop.wait(2):
             write_sysctl("tcp/max_paths", random.randint(1, 8))
             for path in paths.established(self.addresses):
                 paths.abort(path)
