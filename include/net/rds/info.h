@@ -3,6 +3,9 @@
 #ifndef _NET_RDS_INFO_H
 #define _NET_RDS_INFO_H
 
+#include <linux/cpumask.h>
+#include <linux/percpu.h>
+#include <linux/string.h>
 #include <linux/types.h>
 
 struct net;
@@ -41,5 +44,33 @@ struct rds_info_ops {
 	 */
 	bool (*record)(struct rds_path *path, int opt, void *record);
 };
+
+/**
+ * rds_sum_counters() - Sum up the counters of all CPUs
+ * @counters: of each CPU, @count values
+ * @count: number of counters
+ * @sums: set to the @count sums
+ *
+ * A 32-bit machine reads a counter in two halves. If it is incremented past a
+ * multiple of 2^32 in between, this one sum is wrong by 2^32, and the next is
+ * right again. For counters that people read, this does not justify a seqcount
+ * in the path of each message.
+ *
+ * Context: Any context.
+ */
+static inline void rds_sum_counters(const u64 __percpu *counters,
+				    unsigned int count, u64 *sums)
+{
+	const u64 *one;
+	unsigned int i;
+	int cpu;
+
+	memset(sums, 0, count * sizeof(*sums));
+	for_each_possible_cpu(cpu) {
+		one = per_cpu_ptr(counters, cpu);
+		for (i = 0; i < count; i++)
+			sums[i] += READ_ONCE(one[i]);
+	}
+}
 
 #endif /* _NET_RDS_INFO_H */

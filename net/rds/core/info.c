@@ -86,7 +86,8 @@ static void rds_info_counters(struct rds_net *rn,
 	u64 sums[RDS_STAT_COUNT];
 	unsigned int i;
 
-	rds_stats_sum(rn->rn_stats, sums);
+	rds_sum_counters((const u64 __percpu *)rn->rn_stats, RDS_STAT_COUNT,
+			 sums);
 	for (i = 0; i < RDS_STAT_COUNT; i++)
 		rds_info_counter(rds_stat_name(i), sums[i], iter);
 	for (i = 0; i < RDS_TRANS_SLOTS; i++)

@@ -68,7 +68,6 @@ struct rds_stats {
 #define rds_stat_inc(rn, name)		this_cpu_inc((rn)->rn_stats->name)
 #define rds_stat_add(rn, name, n)	this_cpu_add((rn)->rn_stats->name, n)
 
-void rds_stats_sum(const struct rds_stats __percpu *stats, u64 *sums);
 const char *rds_stat_name(unsigned int i);
 
 #endif /* _RDS_CORE_STATS_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Counters of the IB transport. Only the first namespace has any. */
-#include <linux/cpumask.h>
 #include <linux/string.h>
 #include <net/net_namespace.h>
+#include <net/rds/info.h>
 
 #include "stats.h"
 
@@ -24,16 +24,9 @@ const char * const rds_ib_stat_names[RDS_IB_STAT_COUNT] = {
  */
 void rds_ib_stats_sum(struct net *net, u64 *sums)
 {
-	const u64 *one;
-	unsigned int i;
-	int cpu;
-
-	memset(sums, 0, RDS_IB_STAT_COUNT * sizeof(*sums));
-	if (!net_eq(net, &init_net))
-		return;
-	for_each_possible_cpu(cpu) {
-		one = (const u64 *)per_cpu_ptr(&rds_ib_stats, cpu);
-		for (i = 0; i < RDS_IB_STAT_COUNT; i++)
-			sums[i] += READ_ONCE(one[i]);
-	}
+	if (net_eq(net, &init_net))
+		rds_sum_counters((const u64 __percpu *)&rds_ib_stats,
+				 RDS_IB_STAT_COUNT, sums);
+	else
+		memset(sums, 0, RDS_IB_STAT_COUNT * sizeof(*sums));
 }
