@@ -6,9 +6,9 @@
  *
  * Another context gets its chance where a lock changes hands, and where a
  * reference is dropped: before a lock is taken, after it is released, and on
- * both sides of the drop. One of eight times this context spins for up to
- * RDS_DELAY_MAX_US; one of 32 times it lets another task run, if it may be
- * preempted there.
+ * both sides of the drop. One time in eight this context waits. One of four
+ * waits lets another task run, if this one may be preempted there; the others
+ * spin for less than RDS_DELAY_MAX_US.
  */
 #ifndef _RDS_DELAYS_H
 #define _RDS_DELAYS_H
@@ -17,7 +17,6 @@
 #include <linux/hash.h>
 #include <linux/mutex.h>
 #include <linux/preempt.h>
-#include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
