@@ -24,7 +24,9 @@ RDS_GUEST_KERNELS="stock-6.1 stock-6.12 stock-newest debug"
 # More, which the check does not need: one measures coverage (scripts/coverage),
 # one finds data races, and one is preemptible even where locks are held.
 RDS_MORE_KERNELS="gcov kcsan rt-6.1"
-export RDS_GUEST_KERNELS RDS_MORE_KERNELS
+# Those of both that scripts/setup builds; the others are Debian's.
+RDS_BUILT_KERNELS="debug gcov kcsan"
+export RDS_GUEST_KERNELS RDS_MORE_KERNELS RDS_BUILT_KERNELS
 
 say() {
 	printf '%s\n' "$*"
@@ -68,8 +70,8 @@ kernel_release() {
 	cat "$RDS_CACHE/kernels/$1/release"
 }
 
-# copy_module_sources DIR: copy only what a module is built from and installed with.
-# Files in DIR that the compiler has left there stay.
+# copy_module_sources DIR: copy only what a module is built from and installed
+# with. Files in DIR that the compiler has left there stay.
 copy_module_sources() {
 	mkdir -p "$1"
 	rsync -a --delete --prune-empty-dirs \

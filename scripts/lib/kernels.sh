@@ -243,13 +243,15 @@ build_kernel() {
 	say "kernel $name: $release"
 }
 
-# build_variant NAME BASE CHANGES [VARIABLE=VALUE...]: build a kernel with the
-# options in BASE, except that those that CHANGES names are as it says.
+# build_variant NAME [VARIABLE=VALUE...]: build a kernel with the options in
+# debug.config, except that those that fast.config and NAME.config name are as
+# these say.
 build_variant() {
-	local name=$1 base=$2 changes=$3 fragment=$RDS_CACHE/kernels/$1.config
+	local name=$1 configs=$RDS_TOP/scripts/configs
+	local fragment=$RDS_CACHE/kernels/$1.config
 
-	shift 3
-	awk '
+	shift
+	cat "$configs/fast.config" "$configs/$name.config" | awk '
 	match($0, /CONFIG_[A-Z0-9_]+/) {
 		option = substr($0, RSTART, RLENGTH)
 		if (NR == FNR)
@@ -257,7 +259,7 @@ build_variant() {
 		else if (option in changed)
 			next
 		print
-	}' "$changes" "$base" >"$fragment"
+	}' - "$configs/debug.config" >"$fragment"
 	build_kernel "$name" "$fragment" "$@"
 }
 
