@@ -340,6 +340,16 @@ static u32 rds_tcp_add_copy(struct rds_tcp_incoming *ti,
 	return added;
 }
 
+/* Charge the message for the part of a packet's memory that it refers to.
+ * Copied bytes do not count: rds_tcp_refill() has charged for the copy.
+ */
+static void rds_tcp_charge(struct rds_tcp_incoming *ti,
+			   const struct sk_buff *skb, u32 bytes)
+{
+	ti->ti_inc.i_truesize += mul_u64_u32_div(skb->truesize, bytes,
+						 skb->len);
+}
+
 static u32 rds_tcp_add_head(struct rds_tcp_incoming *ti,
 			    const struct sk_buff *skb, u32 offset, u32 len)
 {
@@ -350,22 +360,21 @@ static u32 rds_tcp_add_head(struct rds_tcp_incoming *ti,
 
 	page = virt_to_head_page(skb->head);
 	offset += skb->data - (u8 *)page_address(page);
-	return rds_tcp_add_page(ti, page, offset, len) ? len : 0;
+	if (!rds_tcp_add_page(ti, page, offset, len))
+		return 0;
+	rds_tcp_charge(ti, skb, len);
+	return len;
 }
 
+/* Add @len bytes of the pages of a packet, from @offset on. Both count from the
+ * first byte behind the head.
+ */
 static u32 rds_tcp_add_frags(struct rds_tcp_incoming *ti,
 			     const struct sk_buff *skb, u32 offset, u32 len)
 {
-	u32 start = skb_headlen(skb), added = 0, bytes, end;
+	u32 start = 0, added = 0, bytes, end;
 	const skb_frag_t *frag;
 	int i;
-
-	if (offset < start) {
-		bytes = min(len, start - offset);
-		added = rds_tcp_add_head(ti, skb, offset, bytes);
-		if (added < bytes)
-			return added;
-	}
 
 	for (i = 0; i < skb_shinfo(skb)->nr_frags && added < len; i++) {
 		frag = &skb_shinfo(skb)->frags[i];
@@ -380,7 +389,23 @@ static u32 rds_tcp_add_frags(struct rds_tcp_incoming *ti,
 		}
 		start = end;
 	}
+	rds_tcp_charge(ti, skb, added);
 	return added;
+}
+
+static u32 rds_tcp_add_packet(struct rds_tcp_incoming *ti,
+			      const struct sk_buff *skb, u32 offset, u32 len)
+{
+	u32 head = skb_headlen(skb), added = 0, bytes;
+
+	if (offset < head) {
+		bytes = min(len, head - offset);
+		added = rds_tcp_add_head(ti, skb, offset, bytes);
+		if (added < bytes)
+			return added;
+	}
+	return added + rds_tcp_add_frags(ti, skb, offset + added - head,
+					 len - added);
 }
 
 /* Check whether the message may refer to the memory of a packet. */
@@ -412,9 +437,7 @@ int rds_tcp_incoming_add(struct rds_tcp_incoming *ti, const struct sk_buff *skb,
 			return -EFAULT;
 		added = len;
 	} else if (rds_tcp_may_refer(skb)) {
-		added = rds_tcp_add_frags(ti, skb, offset, len);
-		ti->ti_inc.i_truesize += mul_u64_u32_div(skb->truesize, added,
-							 skb->len);
+		added = rds_tcp_add_packet(ti, skb, offset, len);
 	} else {
 		added = rds_tcp_add_copy(ti, skb, offset, len);
 	}
