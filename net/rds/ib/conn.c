@@ -12,10 +12,6 @@
 /* Longest wait for the posted WRs of one queue */
 #define RDS_IB_DRAIN_TIMEOUT	(5 * HZ)
 
-/* WRs in addition to those of the rings: an ack, and the WR that drains */
-#define RDS_IB_SEND_EXTRA	2
-#define RDS_IB_RECV_EXTRA	1
-
 /**
  * rds_ib_conn_alloc() - Allocate a connection
  *
@@ -133,19 +129,6 @@ static noinline int rds_ib_conn_create_qp(struct rds_ib_conn *ic, u32 send,
 
 ALLOW_ERROR_INJECTION(rds_ib_conn_create_qp, ERRNO);
 
-/* Returns the number of slots of a ring whose queue is to have @wanted entries,
- * of which @extra are not for the ring. One more entry is left free: devices
- * size their queues in powers of two, and may need one entry to tell full from
- * empty. The ring has enough slots that two ends cannot deadlock waiting for
- * credits of each other. @max is the device's limit for a queue.
- */
-static u32 rds_ib_conn_ring(u32 wanted, u32 extra, u32 max)
-{
-	u32 least = RDS_IB_CREDITS_RING_MIN + extra + 1;
-
-	return min(max(wanted, least) - extra - 1, max - extra);
-}
-
 /**
  * rds_ib_conn_set_up() - Create queues, rings and receive buffers
  * @ic: the connection, with its CM ID and its device
@@ -159,20 +142,19 @@ static u32 rds_ib_conn_ring(u32 wanted, u32 extra, u32 max)
 int rds_ib_conn_set_up(struct rds_ib_conn *ic)
 {
 	const u32 extra = RDS_IB_SEND_EXTRA + RDS_IB_RECV_EXTRA;
-	struct ib_device *dev = ic->ic_dev->dv_dev;
+	const struct ib_device_attr *attrs = &ic->ic_dev->dv_dev->attrs;
+	const struct rds_ib_queue_limits limits = {
+		.ql_send	= READ_ONCE(rds_ib_sysctl.max_send_wr),
+		.ql_recv	= READ_ONCE(rds_ib_sysctl.max_recv_wr),
+		.ql_max_wr	= attrs->max_qp_wr,
+		.ql_max_cqe	= attrs->max_cqe,
+	};
 	u32 send, recv;
 	int ret;
 
-	send = rds_ib_conn_ring(READ_ONCE(rds_ib_sysctl.max_send_wr),
-				RDS_IB_SEND_EXTRA, dev->attrs.max_qp_wr);
-	recv = rds_ib_conn_ring(READ_ONCE(rds_ib_sysctl.max_recv_wr),
-				RDS_IB_RECV_EXTRA, dev->attrs.max_qp_wr);
-	if (send + recv + extra > dev->attrs.max_cqe) {
-		send = (dev->attrs.max_cqe - extra) / 2;
-		recv = send;
-	}
-
-	ret = rds_ib_conn_create_cq(ic, send + recv + extra);
+	ret = rds_ib_ring_sizes(&limits, &send, &recv);
+	if (!ret)
+		ret = rds_ib_conn_create_cq(ic, send + recv + extra);
 	if (ret)
 		return ret;
 	ret = rds_ib_conn_create_qp(ic, send, recv);

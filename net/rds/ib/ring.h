@@ -15,13 +15,34 @@
 #define _RDS_IB_RING_H
 
 #include <linux/compiler.h>
+#include <linux/errno.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/types.h>
 #include <asm/barrier.h>
 
+#include "credits.h"
+
 /* Distance between two headers in memory that the device accesses, in bytes */
 #define RDS_IB_HDR_STRIDE	64
+
+/* WRs in addition to those of the rings: an ack, and the WR that drains */
+#define RDS_IB_SEND_EXTRA	2
+#define RDS_IB_RECV_EXTRA	1
+
+/**
+ * struct rds_ib_queue_limits - how many entries queues may have
+ * @ql_send: entries of a send queue that the administrator allows
+ * @ql_recv: likewise, of a receive queue
+ * @ql_max_wr: most entries of either queue that the device supports
+ * @ql_max_cqe: most entries of a completion queue that the device supports
+ */
+struct rds_ib_queue_limits {
+	u32	ql_send;
+	u32	ql_recv;
+	u32	ql_max_wr;
+	u32	ql_max_cqe;
+};
 
 /**
  * struct rds_ib_ring - a ring of slots
@@ -161,6 +182,53 @@ static inline u32 rds_ib_ring_covers(const struct rds_ib_ring *rg, u32 slot)
 		return 0;
 	nr = ((slot - rg->rg_tail) & (rg->rg_slots - 1)) + 1;
 	return nr <= rds_ib_ring_used(rg) ? nr : 0;
+}
+
+/* Returns the number of slots of a ring whose queue is to have @entries, of
+ * which @extra are not for the ring. One more entry is left free: devices size
+ * their queues in powers of two, and may need one entry to tell full from
+ * empty. The ring has enough slots that two ends cannot deadlock waiting for
+ * credits of each other. @max is the device's limit for a queue.
+ */
+static inline u32 rds_ib_ring_wanted(u32 entries, u32 extra, u32 max)
+{
+	u32 least = RDS_IB_CREDITS_RING_MIN + extra + 1;
+
+	return min(max(entries, least) - extra - 1, max - extra);
+}
+
+/**
+ * rds_ib_ring_sizes() - Choose the sizes of the two rings of a connection
+ * @ql: how many entries the queues may have
+ * @send: set to the number of slots of the send ring
+ * @recv: set to the number of slots of the receive ring
+ *
+ * All work requests have room in one completion queue. If it cannot have as
+ * many entries as both rings want, each ring may have half of them. What one
+ * ring does not need of its half is for the other ring.
+ *
+ * Context: Any context.
+ * Return: 0; -EINVAL if the device's queues are too small for rings that make
+ * progress with credits.
+ */
+static inline int rds_ib_ring_sizes(const struct rds_ib_queue_limits *ql,
+				    u32 *send, u32 *recv)
+{
+	const u32 extra = RDS_IB_SEND_EXTRA + RDS_IB_RECV_EXTRA;
+	u32 room;
+
+	if (ql->ql_max_wr < RDS_IB_CREDITS_RING_MIN + RDS_IB_SEND_EXTRA ||
+	    ql->ql_max_cqe < 2 * RDS_IB_CREDITS_RING_MIN + extra)
+		return -EINVAL;
+
+	room = ql->ql_max_cqe - extra;
+	*send = rds_ib_ring_wanted(ql->ql_send, RDS_IB_SEND_EXTRA,
+				   ql->ql_max_wr);
+	*recv = rds_ib_ring_wanted(ql->ql_recv, RDS_IB_RECV_EXTRA,
+				   ql->ql_max_wr);
+	*send = min(*send, max(room / 2, room - min(*recv, room)));
+	*recv = min(*recv, room - *send);
+	return 0;
 }
 
 /**

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Rings of work requests: net/rds/ib/ring.h. */
 #include <kunit/test.h>
+#include <linux/errno.h>
 #include <linux/limits.h>
 #include <linux/random.h>
 
@@ -84,6 +85,86 @@ static void covers(struct kunit *test)
 	}
 }
 
+static const struct {
+	struct rds_ib_queue_limits	limits;
+	int				err;
+	u32				send;
+	u32				recv;
+} queues[] = {
+	/* send, recv, and of the device: work requests, completions */
+	{ { 256, 512, 16384, 65536 }, 0, 253, 510 },
+	{ { 1, 1, 16384, 65536 }, 0, 4, 4 },
+	{ { 65536, 65536, 16384, 65536 }, 0, 16382, 16383 },
+	/* Both rings have just room in the completion queue, then not. */
+	{ { 256, 512, 16384, 766 }, 0, 253, 510 },
+	{ { 256, 512, 16384, 765 }, 0, 253, 509 },
+	/* One ring is small, so the other has what is left. */
+	{ { 16, 512, 16384, 256 }, 0, 13, 240 },
+	{ { 512, 16, 16384, 256 }, 0, 239, 14 },
+	/* Neither is small, so each has half. */
+	{ { 256, 512, 16384, 256 }, 0, 126, 127 },
+	{ { 512, 256, 16384, 256 }, 0, 126, 127 },
+	/* The smallest queues */
+	{ { 256, 512, 6, 65536 }, 0, 4, 5 },
+	{ { 256, 512, 5, 65536 }, -EINVAL },
+	{ { 256, 512, 0, 65536 }, -EINVAL },
+	{ { 256, 512, 16384, 11 }, 0, 4, 4 },
+	{ { 256, 512, 16384, 10 }, -EINVAL },
+	{ { 256, 512, 16384, 2 }, -EINVAL },
+	{ { 256, 512, 16384, 0 }, -EINVAL },
+};
+
+static void ring_sizes(struct kunit *test)
+{
+	u32 send, recv, i;
+
+	for (i = 0; i < ARRAY_SIZE(queues); i++) {
+		KUNIT_ASSERT_EQ(test, queues[i].err,
+				rds_ib_ring_sizes(&queues[i].limits, &send,
+						  &recv));
+		if (queues[i].err)
+			continue;
+		KUNIT_EXPECT_EQ(test, send, queues[i].send);
+		KUNIT_EXPECT_EQ(test, recv, queues[i].recv);
+	}
+}
+
+/* Whatever the completion queue has room for, no ring is larger than without
+ * that limit, or too small, and a ring that is smaller has no less than half,
+ * and leaves no room unused.
+ */
+static void ring_sizes_are_fair(struct kunit *test)
+{
+	const u32 extra = RDS_IB_SEND_EXTRA + RDS_IB_RECV_EXTRA;
+	struct rds_ib_queue_limits ql = { .ql_max_wr = 64 };
+	u32 send, recv, max_send, max_recv, room;
+
+	for (ql.ql_send = 1; ql.ql_send <= 70; ql.ql_send += 3) {
+		for (ql.ql_recv = 1; ql.ql_recv <= 70; ql.ql_recv += 3) {
+			ql.ql_max_cqe = U32_MAX;
+			rds_ib_ring_sizes(&ql, &max_send, &max_recv);
+			for (room = 8; room < 140; room++) {
+				ql.ql_max_cqe = room + extra;
+				KUNIT_ASSERT_EQ(test, 0,
+						rds_ib_ring_sizes(&ql, &send,
+								  &recv));
+				KUNIT_ASSERT_LE(test, 4U, send);
+				KUNIT_ASSERT_LE(test, 4U, recv);
+				KUNIT_ASSERT_LE(test, send, max_send);
+				KUNIT_ASSERT_LE(test, recv, max_recv);
+				KUNIT_ASSERT_LE(test, send + recv, room);
+				if (send == max_send && recv == max_recv)
+					continue;
+				KUNIT_ASSERT_EQ(test, send + recv, room);
+				KUNIT_ASSERT_LE(test, min(max_send, room / 2),
+						send);
+				KUNIT_ASSERT_LE(test, min(max_recv, room / 2),
+						recv);
+			}
+		}
+	}
+}
+
 static void signals(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, rds_ib_signal_every(16, 256), 16U);
@@ -147,6 +228,8 @@ static void rx_batch(struct kunit *test)
 static struct kunit_case ib_ring_cases[] = {
 	KUNIT_CASE_PARAM(fill_and_drain, sizes_gen_params),
 	KUNIT_CASE_PARAM(covers, sizes_gen_params),
+	KUNIT_CASE(ring_sizes),
+	KUNIT_CASE(ring_sizes_are_fair),
 	KUNIT_CASE(signals),
 	KUNIT_CASE(rx_target),
 	KUNIT_CASE(rx_decay),
