@@ -3,6 +3,7 @@
 #ifndef _NET_RDS_PATH_H
 #define _NET_RDS_PATH_H
 
+#include <linux/atomic.h>
 #include <linux/in6.h>
 #include <linux/types.h>
 
@@ -83,8 +84,9 @@ enum rds_drop_reason {
  * @epoch: random; while it stays the same, the sequence numbers of our messages
  *	continue
  * @next_rx_seq: sequence number of the message expected next; all before it
- *	were delivered. Written by core during deliveries, so read it by
- *	READ_ONCE() elsewhere
+ *	were delivered. Only deliveries, which are serialized, and core between
+ *	two connections write it. Atomic for all others, which read it without
+ *	serialization: a transport that sends an ack, and lists
  *
  * Valid from path_alloc() until path_free() returns. The transport may write
  * @data only.
@@ -99,7 +101,7 @@ struct rds_path {
 	u8		index;
 	bool		passive;
 	u32		epoch;
-	u64		next_rx_seq;
+	atomic64_t	next_rx_seq;
 };
 
 /**

@@ -30,7 +30,7 @@ static bool rds_conn_was_up(const struct rds_conn *conn)
 	for (i = 0; i < RDS_MAX_PATHS; i++) {
 		cp = rds_conn_path(conn, i);
 		if (cp && (READ_ONCE(cp->cp_dial.pd_established) ||
-			   READ_ONCE(cp->cp_pub.next_rx_seq) > 1))
+			   atomic64_read(&cp->cp_pub.next_rx_seq) != 1))
 			return true;
 	}
 	return false;

@@ -122,7 +122,7 @@ static void rds_conn_init_path(struct rds_conn *conn, struct rds_cpath *cp,
 	INIT_DELAYED_WORK(&cp->cp_work, rds_conn_path_work);
 	cp->cp_tx.pt_next_seq = 1;
 	cp->cp_tx.pt_next_ticket = 1;
-	cp->cp_pub.next_rx_seq = 1;
+	atomic64_set(&cp->cp_pub.next_rx_seq, 1);
 	cp->cp_caps = key->trans->caps;
 	cp->cp_device = key->trans->rdma;
 	cp->cp_gate.pg_shut = rds_cpath_can(cp, RDS_CAP_HANDSHAKE);

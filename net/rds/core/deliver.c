@@ -198,7 +198,7 @@ static bool rds_deliver_to_sock(struct rds_path *path, struct rds_sock *rs,
 static bool rds_deliver_is_dup(const struct rds_cpath *cp,
 			       const struct rds_incoming *inc)
 {
-	return inc->i_seq < cp->cp_pub.next_rx_seq &&
+	return inc->i_seq < atomic64_read(&cp->cp_pub.next_rx_seq) &&
 	       (rds_cpath_can(cp, RDS_CAP_LOOPBACK) || cp->cp_rx.pr_strict ||
 		(inc->i_flags & RDS_FLAG_RETRANSMITTED));
 }
@@ -215,7 +215,7 @@ static void rds_deliver_follow_restart(struct rds_cpath *cp)
 		return;
 	cp->cp_rx.pr_epoch = epoch;
 	if (!cp->cp_rx.pr_peer)
-		WRITE_ONCE(cp->cp_pub.next_rx_seq, 1);
+		atomic64_set(&cp->cp_pub.next_rx_seq, 1);
 }
 
 /* Note that the peer has sent something. For handshake frames,
@@ -239,7 +239,7 @@ static bool rds_deliver_admit(struct rds_cpath *cp, struct rds_incoming *inc)
 		rds_deliver_drop(&cp->cp_pub, inc, RDS_MSG_OLD_SEQ);
 		return false;
 	}
-	WRITE_ONCE(cp->cp_pub.next_rx_seq, inc->i_seq + 1);
+	atomic64_set(&cp->cp_pub.next_rx_seq, inc->i_seq + 1);
 	if (unlikely(cp->cp_sw.sw_failed) && rds_sw_bars(cp, inc)) {
 		rds_deliver_drop(&cp->cp_pub, inc, RDS_MSG_OP_FAILED);
 		return false;

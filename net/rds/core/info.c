@@ -118,7 +118,7 @@ static void rds_info_path(struct rds_cpath *cp, struct rds_info_iter *iter)
 	record.next_tx_seq = cp->cp_tx.pt_next_seq;
 	spin_unlock_bh(&cp->cp_lock);
 
-	record.next_rx_seq = READ_ONCE(cp->cp_pub.next_rx_seq);
+	record.next_rx_seq = atomic64_read(&cp->cp_pub.next_rx_seq);
 	record.rx_held = atomic_long_read(&cp->cp_conn->c_rx_held);
 	rds_info_add(iter, &record, sizeof(record));
 }
@@ -141,7 +141,7 @@ static void rds_info_conn_v4(struct rds_conn *conn, struct rds_info_iter *iter)
 	struct rds_cpath *cp = rds_conn_path(conn, 0);
 	struct rds_info_connection record = {
 		.next_tx_seq = READ_ONCE(cp->cp_tx.pt_next_seq),
-		.next_rx_seq = READ_ONCE(cp->cp_pub.next_rx_seq),
+		.next_rx_seq = atomic64_read(&cp->cp_pub.next_rx_seq),
 		.laddr = conn->c_key.laddr.s6_addr32[3],
 		.faddr = conn->c_key.faddr.s6_addr32[3],
 		.flags = rds_info_conn_flags(cp),
@@ -158,7 +158,7 @@ static void rds_info_conn_v6(struct rds_conn *conn, struct rds_info_iter *iter)
 	struct rds_cpath *cp = rds_conn_path(conn, 0);
 	struct rds6_info_connection record = {
 		.next_tx_seq = READ_ONCE(cp->cp_tx.pt_next_seq),
-		.next_rx_seq = READ_ONCE(cp->cp_pub.next_rx_seq),
+		.next_rx_seq = atomic64_read(&cp->cp_pub.next_rx_seq),
 		.laddr = conn->c_key.laddr,
 		.faddr = conn->c_key.faddr,
 		.flags = rds_info_conn_flags(cp),

@@ -187,7 +187,7 @@ static bool rds_probe_follow(struct rds_cpath *cp,
 {
 	if (cp->cp_rx.pr_peer != hs->id) {
 		cp->cp_rx.pr_peer = hs->id;
-		WRITE_ONCE(cp->cp_pub.next_rx_seq, 1);
+		atomic64_set(&cp->cp_pub.next_rx_seq, 1);
 		WRITE_ONCE(cp->cp_rx.pr_tag, 0);
 	}
 	cp->cp_rx.pr_strict = hs->ours;
@@ -195,10 +195,10 @@ static bool rds_probe_follow(struct rds_cpath *cp,
 	cp->cp_sw.sw_known = hs->sw_rdma;
 	if (!inc->i_seq)
 		return false;
-	if (inc->i_seq < cp->cp_pub.next_rx_seq &&
+	if (inc->i_seq < atomic64_read(&cp->cp_pub.next_rx_seq) &&
 	    (hs->ours || (inc->i_flags & RDS_FLAG_RETRANSMITTED)))
 		return true;
-	WRITE_ONCE(cp->cp_pub.next_rx_seq, inc->i_seq + 1);
+	atomic64_set(&cp->cp_pub.next_rx_seq, inc->i_seq + 1);
 	return false;
 }
 

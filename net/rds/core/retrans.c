@@ -150,7 +150,7 @@ void rds_path_resume(struct rds_path *path,
 	LIST_HEAD(done);
 
 	if (resume->rx_restarts)
-		WRITE_ONCE(path->next_rx_seq, 1);
+		atomic64_set(&path->next_rx_seq, 1);
 	if (resume->ops_lost)
 		WRITE_ONCE(conn->c_rx_epoch, conn->c_rx_epoch + 1);
 	WRITE_ONCE(cp->cp_rx.pr_streams, resume->streams);

@@ -49,8 +49,8 @@ static void rds_ib_ack_done(struct ib_cq *cq, struct ib_wc *wc)
 static u64 rds_ib_ack_now(const struct rds_ib_conn *ic)
 {
 	if (ic->ic_priv.ours)
-		return READ_ONCE(ic->ic_ip->ip_path->next_rx_seq) - 1;
-	return READ_ONCE(ic->ic_rx.rx_seq);
+		return atomic64_read(&ic->ic_ip->ip_path->next_rx_seq) - 1;
+	return atomic64_read(&ic->ic_rx.rx_seq);
 }
 
 /**
@@ -65,7 +65,7 @@ u64 rds_ib_ack_value(struct rds_ib_conn *ic)
 {
 	u64 now = rds_ib_ack_now(ic);
 
-	WRITE_ONCE(ic->ic_ack.ak_said, now);
+	atomic64_set(&ic->ic_ack.ak_said, now);
 	return now;
 }
 
@@ -75,7 +75,7 @@ static void rds_ib_ack_work(struct work_struct *work)
 					      struct rds_ib_conn,
 					      ic_ack.ak_later);
 
-	if (READ_ONCE(ic->ic_ack.ak_said) != rds_ib_ack_now(ic))
+	if (atomic64_read(&ic->ic_ack.ak_said) != rds_ib_ack_now(ic))
 		rds_ib_ack_wanted(ic);
 }
 

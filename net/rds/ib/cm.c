@@ -76,7 +76,7 @@ static u64 rds_ib_received_seq(const struct rds_ib_conn *ic)
 {
 	if (ic->ic_state != RDS_IB_OFFERED || !ic->ic_priv.ours)
 		return 0;
-	return READ_ONCE(ic->ic_ip->ip_path->next_rx_seq) - 1;
+	return atomic64_read(&ic->ic_ip->ip_path->next_rx_seq) - 1;
 }
 
 /* Fill in @param, and write our private data to @buf, RDS_IB_PRIV_MAX bytes. */

@@ -38,7 +38,7 @@ static void rds_ib_recv_header(struct rds_ib_conn *ic,
 		rds_ib_ack_try(ic);
 	}
 	if (ack > ic->ic_rx.rx_acked && rds_path_ack(ic->ic_ip->ip_path, ack))
-		WRITE_ONCE(ic->ic_rx.rx_acked, ack);
+		ic->ic_rx.rx_acked = ack;
 }
 
 /* A map of a wrong length is reassembled like any other, but discarded. */
@@ -73,7 +73,7 @@ static int rds_ib_recv_map(struct rds_ib_conn *ic, const void *data, u32 bytes,
  */
 static bool rds_ib_recv_is_repeated(const struct rds_ib_rx *rx, u64 seq)
 {
-	return seq && seq <= rx->rx_seq;
+	return seq && seq <= atomic64_read(&rx->rx_seq);
 }
 
 static void rds_ib_recv_deliver(struct rds_ib_conn *ic)
@@ -99,7 +99,7 @@ static void rds_ib_recv_deliver(struct rds_ib_conn *ic)
 	if (!rds_deliver(path, inc, &batch))
 		rx->rx_stopped = true;
 	rds_rx_batch_end(&batch);
-	WRITE_ONCE(rx->rx_seq, seq);
+	atomic64_set(&rx->rx_seq, seq);
 	if (flags & RDS_FLAG_ACK_REQUIRED)
 		rds_ib_ack_wanted(ic);
 	else

@@ -77,9 +77,14 @@ struct rds_ib_rx_chunk {
  * @rx_inc: memory of the message that is being reassembled; NULL between
  *	messages
  * @rx_map: congestion map that is being received; NULL if there is none
- * @rx_acked: the last ack of the peer
+ * @rx_acked: the last ack of the peer. Needs no lock: completions write it, and
+ *	read it when they take back slots of the send ring. All are of one
+ *	completion queue, and run one after the other. rds_ib_tx_release() reads
+ *	it after the last one
  * @rx_seq: sequence number of the last message that has arrived on this
- *	connection, duplicate or not; 0 if none has
+ *	connection, duplicate or not; 0 if none has. Written with ic_rx_lock
+ *	held, by deliveries; atomic for the sender of an ack, which reads it
+ *	without
  */
 struct rds_ib_rx {
 	void			(*rx_done)(struct ib_cq *cq, struct ib_wc *wc);
@@ -101,7 +106,7 @@ struct rds_ib_rx {
 	struct rds_ib_incoming	*rx_inc;
 	u8			*rx_map;
 	u64			rx_acked;
-	u64			rx_seq;
+	atomic64_t		rx_seq;
 };
 
 extern atomic_long_t rds_ib_rx_pages;

@@ -130,7 +130,9 @@ struct rds_ib_tx {
  * @ak_cqe: completion handler of the ack
  * @ak_busy: an ack is in flight
  * @ak_due: an ack has to be sent as soon as possible
- * @ak_said: the last sequence number that we have acknowledged, in any header
+ * @ak_said: the last sequence number that we have acknowledged, in any header.
+ *	Atomic: the sender of a message writes it with the path's transmit lock
+ *	held, that of an ack with ic_tx_lock held, and @ak_later reads it
  * @ak_covers: value of &rds_ib_tx.tx_posted when the last ack was posted: the
  *	slots that it counts were posted before the ack
  * @ak_later: sends an ack for messages that did not ask for one
@@ -139,7 +141,7 @@ struct rds_ib_ack {
 	struct ib_cqe		ak_cqe;
 	bool			ak_busy;
 	bool			ak_due;
-	u64			ak_said;
+	atomic64_t		ak_said;
 	u32			ak_covers;
 	struct delayed_work	ak_later;
 };

@@ -100,7 +100,7 @@ static bool rds_ib_tx_is_acked(const struct rds_ib_conn *ic,
 			       const struct rds_message *msg)
 {
 	return !msg->m_op->op_bare &&
-	       msg->m_seq <= READ_ONCE(ic->ic_rx.rx_acked);
+	       msg->m_seq <= ic->ic_rx.rx_acked;
 }
 
 /* Put the message of a slot. If the slot ends the operation of the message,

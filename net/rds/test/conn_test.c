@@ -140,7 +140,7 @@ static void peer_is_forgotten(struct kunit *test)
 	rig_await(test, FAKE_SENT, 1);
 	rig_expect_sent(test, "1a");
 	KUNIT_EXPECT_NE(test, rig_conn(test)->c_gen, gen);
-	KUNIT_EXPECT_EQ(test, rig_conn(test)->c_path.cp_pub.next_rx_seq, 1ULL);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&rig_path(test)->next_rx_seq), 1LL);
 }
 
 static void namespace_has_a_limit(struct kunit *test)

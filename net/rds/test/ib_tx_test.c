@@ -193,7 +193,7 @@ static void ib_tx_connect(void)
 	rig->cq.cq_context = ic;
 	rig->id.qp = &rig->qp;
 	rig->ip.ip_path = &rig->path;
-	rig->path.next_rx_seq = 1;
+	atomic64_set(&rig->path.next_rx_seq, 1);
 	rig->ip.ip_conn = ic;
 	rig->path.data = &rig->ip;
 	ic->ic_id = &rig->id;
