@@ -85,7 +85,9 @@ enum rds_fan {
  *	@c_fan_path
  * @c_mp_lock: serializes all changes that follow from the peer's handshake;
  *	guards the fields from @c_peer_hs to @c_fan_tag, and @c_rx_epoch
- * @c_peer_hs: what the peer has announced about itself
+ * @c_peer_hs: what the peer has announced about itself. Without the
+ *	lock, its identity is read only for the upper half, or to see if there
+ *	is one, so a 32-bit machine may read it in two halves
  * @c_has_handshake: @c_peer_hs is valid
  * @c_npaths_offered: number of paths in our last handshake frame; also stored
  *	without @c_mp_lock

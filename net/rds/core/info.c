@@ -123,6 +123,16 @@ static void rds_info_path(struct rds_cpath *cp, struct rds_info_iter *iter)
 	rds_info_add(iter, &record, sizeof(record));
 }
 
+static u64 rds_info_next_tx_seq(struct rds_cpath *cp)
+{
+	u64 seq;
+
+	spin_lock_bh(&cp->cp_lock);
+	seq = cp->cp_tx.pt_next_seq;
+	spin_unlock_bh(&cp->cp_lock);
+	return seq;
+}
+
 static u8 rds_info_conn_flags(struct rds_cpath *cp)
 {
 	u8 flags = 0;
@@ -140,7 +150,7 @@ static void rds_info_conn_v4(struct rds_conn *conn, struct rds_info_iter *iter)
 {
 	struct rds_cpath *cp = rds_conn_path(conn, 0);
 	struct rds_info_connection record = {
-		.next_tx_seq = READ_ONCE(cp->cp_tx.pt_next_seq),
+		.next_tx_seq = rds_info_next_tx_seq(cp),
 		.next_rx_seq = atomic64_read(&cp->cp_pub.next_rx_seq),
 		.laddr = conn->c_key.laddr.s6_addr32[3],
 		.faddr = conn->c_key.faddr.s6_addr32[3],
@@ -157,7 +167,7 @@ static void rds_info_conn_v6(struct rds_conn *conn, struct rds_info_iter *iter)
 {
 	struct rds_cpath *cp = rds_conn_path(conn, 0);
 	struct rds6_info_connection record = {
-		.next_tx_seq = READ_ONCE(cp->cp_tx.pt_next_seq),
+		.next_tx_seq = rds_info_next_tx_seq(cp),
 		.next_rx_seq = atomic64_read(&cp->cp_pub.next_rx_seq),
 		.laddr = conn->c_key.laddr,
 		.faddr = conn->c_key.faddr,

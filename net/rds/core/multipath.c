@@ -302,7 +302,7 @@ static bool rds_mp_get_frame(struct rds_cpath *cp, struct rds_handshake *hs)
 	former = rds_probe_is_former(cp, hs) ||
 		 READ_ONCE(cp->cp_rx.pr_former);
 	if (!former)
-		WRITE_ONCE(cp->cp_hs.ph_former, 0);
+		atomic64_set(&cp->cp_hs.ph_former, 0);
 	spin_unlock_bh(&cp->cp_lock);
 	return !former;
 }

@@ -115,7 +115,7 @@ struct rds_path_rx {
  *	generation number arrived
  * @ph_former: generation number of the peer's former incarnation, with
  *	RDS_TURN_NOTED set, whose connection this path may still have or take;
- *	otherwise 0
+ *	otherwise 0. Atomic, because deliveries read it without the lock
  * @ph_msg: handshake frame being sent ahead of messages, or NULL; guarded by
  *	the transmit lock
  * @ph_nprobes: number of numbered probes that are queued and not yet
@@ -138,7 +138,7 @@ struct rds_path_hs {
 	bool			ph_restart_out;
 	u64			ph_turn;
 	u64			ph_turn_ticket;
-	u64			ph_former;
+	atomic64_t		ph_former;
 	struct rds_message	*ph_msg;
 	atomic_t		ph_nprobes;
 	atomic_t		ph_replies;

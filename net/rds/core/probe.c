@@ -242,7 +242,7 @@ static bool rds_probe_store(struct rds_cpath *cp,
 bool rds_probe_is_former(const struct rds_cpath *cp,
 			 const struct rds_handshake *hs)
 {
-	return READ_ONCE(cp->cp_hs.ph_former) ==
+	return atomic64_read(&cp->cp_hs.ph_former) ==
 	       (rds_handshake_gen(hs) | RDS_TURN_NOTED);
 }
 

@@ -56,8 +56,8 @@ static void rds_restart_leave(struct rds_cpath *by)
 		if (!cp)
 			continue;
 		spin_lock_bh(&cp->cp_lock);
-		WRITE_ONCE(cp->cp_hs.ph_former,
-			   cp == by ? 0 : former | RDS_TURN_NOTED);
+		atomic64_set(&cp->cp_hs.ph_former,
+			     cp == by ? 0 : former | RDS_TURN_NOTED);
 		if (cp != by && cp->cp_hs.ph_has_frame &&
 		    rds_probe_is_former(cp, &cp->cp_hs.ph_frame))
 			WRITE_ONCE(cp->cp_rx.pr_former, true);

@@ -202,7 +202,7 @@ static void rds_send_number(struct rds_cpath *cp, struct rds_message *msg)
 		rds_stat_inc(cp->cp_conn->c_rn, send_ack_required);
 	}
 	msg->m_seq = cp->cp_tx.pt_next_seq;
-	WRITE_ONCE(cp->cp_tx.pt_next_seq, msg->m_seq + 1);
+	cp->cp_tx.pt_next_seq = msg->m_seq + 1;
 }
 
 /**

@@ -25,7 +25,9 @@ struct rds_zcopy_queue;
  * @sg_watch: port groups that the user has asked to monitor
  * @sg_mask: port groups that ENOBUFS has added, until they become free
  * @sg_notify: port groups of both masks that have become free and that have not
- *	been reported to the user yet
+ *	been reported to the user yet. Read without the lock only to see if it
+ *	is 0, for which the two halves of a 32-bit machine may be of two times:
+ *	bits are added, or all are cleared
  * @sg_track: value of &rds_net.rn_cong_ver that poll() has reported last; a
  *	send that fails with ENOBUFS sets it to the current value
  *
@@ -65,7 +67,8 @@ struct rds_sock_cong {
  * @rs_conn_as_of: value of rds_addr_state() before @rs_conn was looked up, or
  *	an older value
  * @rs_send_queue: messages not yet acknowledged, in the order sent
- * @rs_snd_bytes: bytes of payload of these messages
+ * @rs_snd_bytes: bytes of payload of these messages. They are less than 2^32
+ *	(see rds_sndbuf()), so a 32-bit machine may read them without the lock
  * @rs_snd_msgs: number of these messages
  * @rs_notes: results of operations that the user has not received yet
  * @rs_nr_notes: number of notes on @rs_notes, plus those that unfinished
