@@ -27,9 +27,9 @@
  *   socket and no message refers to it any more;
  * - an idle connection on loopback, if room is needed for others.
  *
- * Any other connection stays until its peer is forgotten (rds_conn_forget()),
- * or its namespace or transport goes away: the sequence number expected next
- * from the peer is what reveals a duplicate.
+ * Any other connection stays until its namespace or transport goes away: the
+ * sequence number expected next from the peer is what reveals a duplicate.
+ * rds_conn_forget() destroys such connections, too; no command calls it yet.
  *
  * Locks: c_mp_lock > rn_lock (both sleep) > cp_xmit_lock (of loopback) >
  * cp_lock; rn_lock > cm_lock.

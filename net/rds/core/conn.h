@@ -76,7 +76,7 @@ enum rds_fan {
  * @c_evicted: the connection is to be destroyed although it is connected,
  *	unless a local socket uses it first
  * @c_forgotten: it is to be destroyed in any case, even if a local socket has
- *	used it
+ *	used it; set by rds_conn_forget(), which only the tests call so far
  * @c_gen: our generation number, as announced to the peer
  * @c_epoch: our epoch: distinguishes this connection from earlier and later
  *	ones with the same key, see handshake.c

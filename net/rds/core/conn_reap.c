@@ -15,8 +15,8 @@
  * A connection that was never UP is destroyed when it is abandoned, see
  * conn_idle.c.
  *
- * A connection that was UP and used stays, see conn.c, until its peer is
- * forgotten (rds_conn_forget()).
+ * A connection that was UP and used stays, see conn.c. rds_conn_forget()
+ * destroys it, too, for a command of the administrator that does not exist yet.
  */
 #include <linux/slab.h>
 #include <net/ipv6.h>
@@ -318,6 +318,9 @@ void rds_conn_reap_net_init(struct rds_net *rn)
  * All connections with a wire to the peer are destroyed, used or not. Messages
  * that wait on them are dropped. The next connection has another generation
  * number, so that the peer also forgets its state for the old one.
+ *
+ * Only the unit tests call this function so far: there is no interface by which
+ * an administrator could.
  *
  * Context: Process context, may sleep; not from a path's work item. Takes
  * rn_lock.
