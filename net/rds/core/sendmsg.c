@@ -326,6 +326,13 @@ static int rds_sendmsg_suit(struct rds_message *rm, const struct rds_conn *conn)
 	return rds_zcopy_copy(rm);
 }
 
+/* An operation is not checked against the new connection (rds_cmsg_run()), as
+ * nothing may change for it. With a device, both connections are over the
+ * socket's transport, which leaves no address to loopback. Otherwise the path
+ * checks the peer before it sends a request (rds_sw_check_peer()), because the
+ * peer may be replaced at any time, and loopback does every operation. So the
+ * check at first only lets sendmsg() fail early.
+ */
 static int rds_sendmsg_renew_conn(struct rds_sock *rs, struct rds_message *rm,
 				  const struct rds_addr *dest,
 				  struct rds_conn **conn)
