@@ -143,9 +143,12 @@ void rds_pong_queue(struct rds_cpath *cp)
 		rds_conn_hold(cp->cp_conn);
 		pong = msg->m_kind == RDS_MSG_PONG;
 		/* A reply about streams does not wait for a host that is
-		 * gone: it would count against those for other hosts.
+		 * gone: it would count against those for other hosts. This
+		 * host is not gone; but over loopback, the connection that
+		 * replies may be a new one.
 		 */
-		if (!pong && rds_cpath_state(cp) != RDS_PATH_UP) {
+		if (!pong && rds_cpath_state(cp) != RDS_PATH_UP &&
+		    !rds_conn_loops(cp->cp_conn)) {
 			rds_send_finish(msg);
 			continue;
 		}

@@ -465,6 +465,21 @@ TEST_F(stream, accept_without_a_descriptor)
 	close(b);
 }
 
+/* In a new namespace, the connection that refuses is made for that. */
+TEST(refused_on_this_host_at_first)
+{
+	int a, b;
+
+	ASSERT_EQ(0, rds_netns());
+	a = stream_socket("127.0.0.1");
+	b = stream_socket("::1");
+	EXPECT_EQ(-ECONNREFUSED, ERR(rds_connect(a, rds_name("127.0.0.1",
+							     PORT))));
+	EXPECT_EQ(-ECONNREFUSED, ERR(rds_connect(b, rds_name("::1", PORT))));
+	close(a);
+	close(b);
+}
+
 /* A wildcard address as destination is the host itself. */
 TEST(connect_to_the_wildcard)
 {
