@@ -15,26 +15,21 @@
 
 #include "stream.h"
 
-/* A socket of IPv6 that is bound to all addresses takes what is sent to IPv4
- * addresses, unless IPV6_V6ONLY is set.
- */
-static bool rds_stream_takes_v4(const struct rds_stream *st)
-{
-	return !st->st_v6 || !st->st_opts[RDS_STREAM_V6ONLY];
-}
-
-/* Check whether a socket that is bound to a name takes what is sent to an
- * address.
+/* Check whether a socket that is bound to @name takes what is sent to an
+ * address. The unspecified address of a family counts as one of that family.
  */
 static bool rds_stream_covers(const struct rds_stream *st,
-			      const struct in6_addr *ip, u32 ifindex)
+			      const struct rds_stream_name *name,
+			      const struct rds_stream_name *to)
 {
-	bool v4 = ipv6_addr_v4mapped(ip);
+	bool v4 = ipv6_addr_v4mapped(&to->ip);
 
-	if (ipv6_addr_any(&st->st_local.ip))
-		return v4 ? rds_stream_takes_v4(st) : st->st_v6;
-	return ipv6_addr_equal(&st->st_local.ip, ip) &&
-	       st->st_local.ifindex == ifindex;
+	if (ipv6_addr_any(&name->ip))
+		return !v4 || !st->st_opts[RDS_STREAM_V6ONLY];
+	if (rds_stream_is_any(&name->ip))
+		return v4;
+	return ipv6_addr_equal(&name->ip, &to->ip) &&
+	       name->ifindex == to->ifindex;
 }
 
 /* Check whether two names that are bound to one port have an address in
@@ -44,16 +39,8 @@ static bool rds_stream_overlaps(const struct rds_stream *st,
 				const struct rds_stream *other,
 				const struct rds_stream_name *name)
 {
-	bool any = ipv6_addr_any(&name->ip);
-	bool other_any = ipv6_addr_any(&other->st_local.ip);
-
-	if (!any)
-		return rds_stream_covers(other, &name->ip, name->ifindex);
-	if (!other_any)
-		return ipv6_addr_v4mapped(&other->st_local.ip) ?
-		       rds_stream_takes_v4(st) : st->st_v6;
-	return st->st_v6 == other->st_v6 ||
-	       (rds_stream_takes_v4(st) && rds_stream_takes_v4(other));
+	return rds_stream_covers(st, name, &other->st_local) ||
+	       rds_stream_covers(other, &other->st_local, name);
 }
 
 /* Sockets of one user share a port, and the streams for it, if all of them have
@@ -153,6 +140,24 @@ int rds_stream_bind_name(struct rds_stream *st,
 }
 
 /**
+ * rds_stream_selected() - Get the local name as the user has selected it
+ * @st: the socket; a connect() may have given it an address
+ *
+ * Context: Process context. The socket lock is held.
+ * Return: its name; the address is unspecified if the user has selected none.
+ */
+struct rds_stream_name rds_stream_selected(const struct rds_stream *st)
+{
+	struct rds_stream_name name = st->st_local;
+
+	if (rds_stream_is_any(&st->st_selected)) {
+		name.ip = st->st_selected;
+		name.ifindex = 0;
+	}
+	return name;
+}
+
+/**
  * rds_stream_rename() - Give a bound socket another address
  * @st: the socket, bound
  * @name: the name; its port is the one that the socket has
@@ -214,10 +219,7 @@ int rds_stream_bind_listen(struct rds_stream *st)
 
 	spin_lock_bh(&sn->sn_lock);
 	/* A connect() that has failed may have given it an address. */
-	if (st->st_any_addr) {
-		st->st_local.ip = in6addr_any;
-		st->st_local.ifindex = 0;
-	}
+	st->st_local = rds_stream_selected(st);
 	hash_for_each_possible(sn->sn_binds, other, st_bind,
 			       (__force u16)st->st_local.port) {
 		if (other != st &&
@@ -271,9 +273,9 @@ struct rds_stream *rds_stream_find_listener(struct net *net,
 			       (__force u16)to->port) {
 		if (st->st_local.port != to->port ||
 		    READ_ONCE(st->st_state) != RDS_STREAM_LISTEN ||
-		    !rds_stream_covers(st, &to->ip, to->ifindex))
+		    !rds_stream_covers(st, &st->st_local, to))
 			continue;
-		any = ipv6_addr_any(&st->st_local.ip);
+		any = rds_stream_is_any(&st->st_local.ip);
 		if (any && !found_any)
 			continue;
 		if (any != found_any)

@@ -157,13 +157,9 @@ static int rds_stream_connect_to(struct rds_stream *st, struct rds_conn *conn,
 static int rds_stream_bind_for(struct rds_stream *st,
 			       const struct rds_stream_name *peer)
 {
-	struct rds_stream_name local = st->st_local;
+	struct rds_stream_name local = rds_stream_selected(st);
 	int ret;
 
-	if (st->st_any_addr) {
-		local.ip = in6addr_any;
-		local.ifindex = 0;
-	}
 	ret = rds_stream_source(st, &local, peer);
 	if (ret)
 		return ret;
@@ -209,6 +205,18 @@ static int rds_stream_open(struct rds_stream *st,
 	return ret == -EADDRINUSE ? -EADDRNOTAVAIL : ret;
 }
 
+/* As with TCP, all addresses stand for this host, at the loopback address of
+ * the family that can be used.
+ */
+static void rds_stream_set_loopback(const struct rds_stream *st,
+				    struct in6_addr *ip)
+{
+	if (ipv6_addr_v4mapped(ip) || ipv6_addr_v4mapped(&st->st_selected))
+		ipv6_addr_set_v4mapped(htonl(INADDR_LOOPBACK), ip);
+	else
+		*ip = in6addr_loopback;
+}
+
 static int rds_stream_begin(struct rds_stream *st,
 			    struct rds_stream_name *peer)
 {
@@ -216,14 +224,8 @@ static int rds_stream_begin(struct rds_stream *st,
 
 	if (!peer->port)
 		return -ECONNREFUSED;
-	/* As with TCP, all addresses stand for this host. */
-	if (ipv6_addr_any(&peer->ip)) {
-		if (st->st_v6)
-			peer->ip = in6addr_loopback;
-		else
-			ipv6_addr_set_v4mapped(htonl(INADDR_LOOPBACK),
-					       &peer->ip);
-	}
+	if (rds_stream_is_any(&peer->ip))
+		rds_stream_set_loopback(st, &peer->ip);
 	if (st->st_opts[RDS_STREAM_V6ONLY] && ipv6_addr_v4mapped(&peer->ip))
 		return -ENETUNREACH;
 	rds_stream_forget_conn(st);

@@ -222,7 +222,7 @@ void rds_stream_request(struct rds_conn *conn,
  */
 int rds_stream_listen(struct socket *sock, int backlog)
 {
-	const struct rds_stream_name any = {};
+	struct rds_stream_name name;
 	struct sock *sk = sock->sk;
 	struct rds_stream *st = rds_stream(sk);
 	int ret = 0;
@@ -237,8 +237,11 @@ int rds_stream_listen(struct socket *sock, int backlog)
 	WRITE_ONCE(sk->sk_max_ack_backlog, backlog);
 	if (st->st_state == RDS_STREAM_LISTEN)
 		goto out;
-	if (!st->st_is_bound)
-		ret = rds_stream_bind_name(st, &any);
+	if (!st->st_is_bound) {
+		name = rds_stream_selected(st);
+		name.port = 0;
+		ret = rds_stream_bind_name(st, &name);
+	}
 	if (!ret)
 		ret = rds_stream_bind_listen(st);
 out:

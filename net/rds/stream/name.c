@@ -4,8 +4,9 @@
  *
  * A socket of protocol RDS_PROTO_INET has names of struct sockaddr_in, one of
  * RDS_PROTO_INET6 names of struct sockaddr_in6, in which IPv4 is mapped. The
- * unspecified address of either family becomes ::, and stands for all addresses
- * of this host.
+ * unspecified address stands for all addresses of this host: that of IPv4, in
+ * its mapped form, for those of IPv4; that of IPv6, ::, for those of IPv6, and
+ * unless IPV6_V6ONLY is set, for those of IPv4 as well.
  */
 #include <linux/in.h>
 #include <net/ipv6.h>
@@ -24,8 +25,7 @@ static int rds_stream_name_parse_v4(const struct sockaddr_in *sin, int len,
 	ip = sin->sin_addr.s_addr;
 	if (ipv4_is_multicast(ip) || ipv4_is_lbcast(ip))
 		return -EADDRNOTAVAIL;
-	if (ip)
-		ipv6_addr_set_v4mapped(ip, &name->ip);
+	ipv6_addr_set_v4mapped(ip, &name->ip);
 	name->port = sin->sin_port;
 	return 0;
 }
@@ -44,9 +44,6 @@ static int rds_stream_name_parse_v6(const struct sockaddr_in6 *sin6, int len,
 		return -EADDRNOTAVAIL;
 	name->ip = sin6->sin6_addr;
 	name->port = sin6->sin6_port;
-	/* The mapped unspecified address stands for all IPv4 addresses. */
-	if (ipv6_addr_v4mapped(&name->ip) && !name->ip.s6_addr32[3])
-		memset(&name->ip, 0, sizeof(name->ip));
 	if (!(type & IPV6_ADDR_LINKLOCAL))
 		return 0;
 	if (len < (int)sizeof(*sin6) || !sin6->sin6_scope_id)

@@ -6,11 +6,12 @@
 #include <linux/in6.h>
 #include <linux/socket.h>
 #include <linux/types.h>
+#include <net/ipv6.h>
 
 /**
  * struct rds_stream_name - address and port of one end of a stream
- * @ip: the address; IPv4 in its mapped form. Unspecified (::) in a name that is
- *	bound to all addresses
+ * @ip: the address; IPv4 in its mapped form. Unspecified (:: or 0.0.0.0) in a
+ *	name that is bound to all addresses
  * @ifindex: scope of a link-local address, otherwise 0
  * @port: the port
  */
@@ -19,6 +20,13 @@ struct rds_stream_name {
 	u32		ifindex;
 	__be16		port;
 };
+
+/* Check whether an address is the unspecified one of IPv6 or of IPv4. */
+static inline bool rds_stream_is_any(const struct in6_addr *ip)
+{
+	return ipv6_addr_any(ip) ||
+	       (ipv6_addr_v4mapped(ip) && !ip->s6_addr32[3]);
+}
 
 int rds_stream_name_parse(bool v6, const void *sa, int len,
 			  struct rds_stream_name *name);

@@ -14,10 +14,10 @@ static int rds_stream_check_bind(struct rds_stream *st,
 {
 	struct net *net = sock_net(&st->st_sk);
 
-	if (ipv6_addr_any(&name->ip))
-		return 0;
 	if (st->st_opts[RDS_STREAM_V6ONLY] && ipv6_addr_v4mapped(&name->ip))
 		return -EINVAL;
+	if (rds_stream_is_any(&name->ip))
+		return 0;
 	return rds_addr_is_local(net, &name->ip, name->ifindex) ?
 	       0 : -EADDRNOTAVAIL;
 }
@@ -40,7 +40,7 @@ static int rds_stream_bind(struct socket *sock, struct rds_sockaddr *sa,
 	if (!st->st_is_bound && READ_ONCE(st->st_state) == RDS_STREAM_IDLE)
 		ret = rds_stream_bind_name(st, &name);
 	if (!ret) {
-		st->st_any_addr = ipv6_addr_any(&name.ip);
+		st->st_selected = name.ip;
 		st->st_own_port = name.port;
 	}
 	mutex_unlock(&st->st_mutex);

@@ -66,8 +66,10 @@ int rds_stream_source(struct rds_stream *st, struct rds_stream_name *local,
 	bool v4 = ipv6_addr_v4mapped(&peer->ip);
 	int ret;
 
-	if (!ipv6_addr_any(&local->ip))
-		return ipv6_addr_v4mapped(&local->ip) == v4 ? 0 : -EINVAL;
+	if (!ipv6_addr_any(&local->ip) && ipv6_addr_v4mapped(&local->ip) != v4)
+		return -EINVAL;
+	if (!rds_stream_is_any(&local->ip))
+		return 0;
 	if (rds_addr_is_local(net, &peer->ip, peer->ifindex)) {
 		local->ip = peer->ip;
 		local->ifindex = peer->ifindex;

@@ -81,7 +81,9 @@ struct rds_stream *rds_stream_alloc(struct net *net, struct socket *sock,
 
 	st = rds_stream(sk);
 	st->st_v6 = protocol == RDS_PROTO_INET6;
-	st->st_any_addr = true;
+	if (!st->st_v6)
+		ipv6_addr_set_v4mapped(0, &st->st_selected);
+	st->st_local.ip = st->st_selected;
 	rds_stream_init(st);
 	return st;
 }

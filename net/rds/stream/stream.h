@@ -68,7 +68,8 @@
  * @st_peer: the peer's name; likewise
  * @st_bind: in the table of bound sockets
  * @st_is_bound: the stream is in that table; the socket lock guards it
- * @st_any_addr: the user has not selected a local address; likewise
+ * @st_selected: the local address that the user has selected, unspecified if
+ *	none; likewise
  * @st_own_port: the user has selected the local port; likewise
  * @st_opts: options, by enum rds_stream_opt; stored under the socket lock
  * @st_node: in the table of streams, by connection and ports
@@ -100,7 +101,7 @@ struct rds_stream {
 	struct rds_stream_name	st_peer;
 	struct hlist_node	st_bind;
 	bool			st_is_bound;
-	bool			st_any_addr;
+	struct in6_addr		st_selected;
 	bool			st_own_port;
 	int			st_opts[RDS_STREAM_NR_OPTS];
 	struct hlist_node	st_node;
@@ -191,6 +192,7 @@ void rds_stream_for_conn(const struct rds_conn *conn,
 /* bind.c */
 int rds_stream_bind_name(struct rds_stream *st,
 			 const struct rds_stream_name *name);
+struct rds_stream_name rds_stream_selected(const struct rds_stream *st);
 void rds_stream_rename(struct rds_stream *st,
 		       const struct rds_stream_name *name);
 void rds_stream_unbind(struct rds_stream *st);

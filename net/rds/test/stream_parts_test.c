@@ -74,6 +74,7 @@ static void name_of_ipv4(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)sizeof(sin),
 			rds_stream_name_format(false, &name, &back));
 	KUNIT_EXPECT_EQ(test, 0, memcmp(&sin, &back, sizeof(sin)));
+	KUNIT_EXPECT_FALSE(test, rds_stream_is_any(&name.ip));
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			rds_stream_name_parse(false, &sin, sizeof(sin) - 1,
 					      &name));
@@ -81,6 +82,35 @@ static void name_of_ipv4(struct kunit *test)
 			rds_stream_name_parse(false, &sin, -1, &name));
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			rds_stream_name_parse(true, &sin, sizeof(sin), &name));
+}
+
+/* The unspecified addresses of the two families stay apart. */
+static void name_of_no_address(struct kunit *test)
+{
+	const struct sockaddr_in sin = { .sin_family = AF_INET };
+	struct sockaddr_in6 sin6 = { .sin6_family = AF_INET6 };
+	struct rds_stream_name any, name;
+	struct sockaddr_in6 back;
+
+	KUNIT_EXPECT_EQ(test, 0,
+			rds_stream_name_parse(false, &sin, sizeof(sin), &any));
+	KUNIT_EXPECT_TRUE(test, rds_stream_is_any(&any.ip));
+	rds_stream_name_format(false, &any, &back);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(&sin, &back, sizeof(sin)));
+
+	KUNIT_EXPECT_EQ(test, 0,
+			rds_stream_name_parse(true, &sin6, sizeof(sin6),
+					      &name));
+	KUNIT_EXPECT_TRUE(test, rds_stream_is_any(&name.ip));
+	KUNIT_EXPECT_FALSE(test, ipv6_addr_equal(&name.ip, &any.ip));
+
+	sin6.sin6_addr = any.ip;
+	KUNIT_EXPECT_EQ(test, 0,
+			rds_stream_name_parse(true, &sin6, sizeof(sin6),
+					      &name));
+	KUNIT_EXPECT_TRUE(test, ipv6_addr_equal(&name.ip, &any.ip));
+	rds_stream_name_format(true, &name, &back);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(&sin6, &back, sizeof(sin6)));
 }
 
 static void name_of_ipv6(struct kunit *test)
@@ -190,6 +220,7 @@ static struct kunit_case stream_parts_cases[] = {
 	KUNIT_CASE(every_pair),
 	KUNIT_CASE(name_of_ipv4),
 	KUNIT_CASE(name_of_ipv6),
+	KUNIT_CASE(name_of_no_address),
 	KUNIT_CASE(frame_bytes),
 	KUNIT_CASE(map_bytes),
 	KUNIT_CASE(answers),

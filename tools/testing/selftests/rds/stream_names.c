@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Names of streams whose address says little: of no host, or of one link */
+#include "stream_pair.h"
+
+#define PORT	4000
+/* Streams that have ended may keep their port for a minute. */
+#define SERVER_PORT	4001
+/* All addresses of IPv4, in a name of IPv6 */
+#define MAPPED_ANY	"::ffff:0.0.0.0"
+#define MAPPED_LOOP	"::ffff:127.0.0.1"
+
+/* Open a socket of IPv6 alone. */
+static int v6only_socket(void)
+{
+	int fd = stream_socket("::");
+
+	if (fd >= 0 && rds_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Return the result of bind(2) or connect(2) of a new socket. */
+static long try_bind(const char *addr, unsigned int port)
+{
+	int fd = stream_socket(addr);
+	long ret = ERR(rds_bind(fd, rds_name(addr, port)));
+
+	close(fd);
+	return ret;
+}
+
+static long try_bind_v6only(const char *addr, unsigned int port)
+{
+	int fd = v6only_socket();
+	long ret = ERR(rds_bind(fd, rds_name(addr, port)));
+
+	close(fd);
+	return ret;
+}
+
+static long try_connect(const char *addr, unsigned int port)
+{
+	int fd = stream_socket(addr);
+	long ret = ERR(rds_connect(fd, rds_name(addr, port)));
+
+	close(fd);
+	return ret;
+}
+
+/*
+ * Connect a socket that is bound to @from to @to, and check the names of its
+ * ends, both of which are @loop.
+ */
+static bool goes_to(const char *from, const char *to, const char *loop)
+{
+	int listener = stream_listener(loop, 0);
+	struct rds_name name = rds_sockname(listener);
+	unsigned int port = rds_port(&name);
+	int b = -1, a = stream_bound(from, 0);
+	bool good = false;
+
+	if (!rds_connect(a, rds_name(to, port))) {
+		struct rds_name expected = rds_name(loop, port);
+		struct rds_name local = rds_sockname(a), near;
+
+		b = stream_accept(listener);
+		name = rds_peername(a);
+		near = rds_name(loop, rds_port(&local));
+		good = rds_name_eq(&name, &expected) &&
+		       rds_name_eq(&local, &near) && stream_works(a, b);
+	}
+	close(a);
+	close(b);
+	close(listener);
+	return good;
+}
+
+TEST(mapped_wildcard_keeps_its_name)
+{
+	int fd = stream_bound(MAPPED_ANY, 0);
+	struct rds_name expected, name = rds_sockname(fd);
+
+	ASSERT_LE(0, fd);
+	expected = rds_name(MAPPED_ANY, rds_port(&name));
+	EXPECT_TRUE(rds_name_eq(&name, &expected));
+	ASSERT_EQ(0, listen(fd, 1));
+	name = rds_sockname(fd);
+	EXPECT_TRUE(rds_name_eq(&name, &expected));
+	close(fd);
+}
+
+TEST(mapped_wildcard_takes_only_ipv4)
+{
+	int listener = stream_listener(MAPPED_ANY, 0);
+	struct rds_name name = rds_sockname(listener);
+	unsigned int port = rds_port(&name);
+
+	ASSERT_LE(0, listener);
+	EXPECT_EQ(-ECONNREFUSED, try_connect("::1", port));
+	EXPECT_EQ(-ECONNREFUSED, try_connect("::", port));
+	EXPECT_EQ(0, try_connect("127.0.0.1", port));
+	EXPECT_EQ(0, try_connect("0.0.0.0", port));
+	EXPECT_EQ(0, try_connect(MAPPED_LOOP, port));
+	EXPECT_EQ(0, try_connect(MAPPED_ANY, port));
+	close(listener);
+}
+
+/* A listener of IPv6 alone can have the same port. */
+TEST(both_wildcards_at_one_port)
+{
+	int v4 = stream_listener(MAPPED_ANY, SERVER_PORT);
+	int a4 = stream_socket("::"), a6 = stream_socket("::");
+	int b, v6 = v6only_socket();
+
+	ASSERT_LE(0, v4);
+	ASSERT_EQ(0, ERR(rds_bind(v6, rds_name("::", SERVER_PORT))));
+	ASSERT_EQ(0, ERR(listen(v6, 1)));
+	ASSERT_EQ(0, ERR(rds_connect(a4, rds_name(MAPPED_LOOP, SERVER_PORT))));
+	b = stream_accept(v4);
+	EXPECT_TRUE(stream_works(a4, b));
+	close(b);
+	ASSERT_EQ(0, ERR(rds_connect(a6, rds_name("::1", SERVER_PORT))));
+	b = stream_accept(v6);
+	EXPECT_TRUE(stream_works(a6, b));
+	close(b);
+	close(a4);
+	close(a6);
+	close(v4);
+	close(v6);
+}
+
+/* What can be bound beside the mapped wildcard, whichever comes first */
+TEST(ports_beside_the_mapped_wildcard)
+{
+	static const struct {
+		const char *addr;
+		bool v6only;
+		long ret;
+	} others[] = {
+		{ "::1", false, 0 },
+		{ "::1", true, 0 },
+		{ "::", false, -EADDRINUSE },
+		{ "::", true, 0 },
+		{ "0.0.0.0", false, -EADDRINUSE },
+		{ "127.0.0.1", false, -EADDRINUSE },
+		{ MAPPED_LOOP, false, -EADDRINUSE },
+		{ MAPPED_ANY, false, -EADDRINUSE },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		const char *addr = others[i].addr;
+		int fd = stream_bound(MAPPED_ANY, PORT);
+
+		ASSERT_LE(0, fd);
+		EXPECT_EQ(others[i].ret,
+			  others[i].v6only ? try_bind_v6only(addr, PORT) :
+			  try_bind(addr, PORT))
+			TH_LOG("%s after the wildcard", addr);
+		close(fd);
+
+		fd = others[i].v6only ? v6only_socket() : stream_socket(addr);
+		ASSERT_EQ(0, ERR(rds_bind(fd, rds_name(addr, PORT))));
+		EXPECT_EQ(others[i].ret, try_bind(MAPPED_ANY, PORT))
+			TH_LOG("%s before the wildcard", addr);
+		close(fd);
+	}
+}
+
+TEST(v6only_refuses_the_mapped_wildcard)
+{
+	int fd = v6only_socket();
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-EINVAL, ERR(rds_bind(fd, rds_name(MAPPED_ANY, PORT))));
+	EXPECT_EQ(-EINVAL, ERR(rds_bind(fd, rds_name(MAPPED_ANY, 0))));
+	EXPECT_EQ(-ENETUNREACH,
+		  ERR(rds_connect(fd, rds_name(MAPPED_ANY, PORT))));
+	EXPECT_EQ(0, ERR(rds_bind(fd, rds_name("::", PORT))));
+	close(fd);
+}
+
+/* A wildcard as destination is this host, at an address of a family that the
+ * source can have.
+ */
+TEST(wildcards_as_destination)
+{
+	EXPECT_TRUE(goes_to("::", "::", "::1"));
+	EXPECT_TRUE(goes_to("::", MAPPED_ANY, MAPPED_LOOP));
+	EXPECT_TRUE(goes_to("::1", "::", "::1"));
+	EXPECT_TRUE(goes_to(MAPPED_ANY, MAPPED_LOOP, MAPPED_LOOP));
+	EXPECT_TRUE(goes_to(MAPPED_ANY, MAPPED_ANY, MAPPED_LOOP));
+	EXPECT_TRUE(goes_to(MAPPED_ANY, "::", MAPPED_LOOP));
+	EXPECT_TRUE(goes_to(MAPPED_LOOP, "::", MAPPED_LOOP));
+	EXPECT_TRUE(goes_to("0.0.0.0", "0.0.0.0", "127.0.0.1"));
+}
+
+/* An attempt that fails leaves the choice of the user. */
+TEST(wildcard_after_a_failure)
+{
+	int fd = stream_bound(MAPPED_ANY, 0);
+	struct rds_name name = rds_sockname(fd);
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-ECONNREFUSED, ERR(rds_connect(fd, rds_name(MAPPED_LOOP,
+							      PORT))));
+	ASSERT_EQ(0, ERR(listen(fd, 1)));
+	name = rds_sockname(fd);
+	EXPECT_EQ(0, try_connect(MAPPED_LOOP, rds_port(&name)));
+	EXPECT_EQ(-ECONNREFUSED, try_connect("::1", rds_port(&name)));
+	close(fd);
+}
+
+TEST_HARNESS_MAIN
