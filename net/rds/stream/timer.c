@@ -3,6 +3,8 @@
  * The timers of a stream. All of them share the timer of the socket, which is
  * set for the earliest; event.c has what happens when they are due.
  */
+#include <linux/bitops.h>
+
 #include "ready.h"
 #include "stream.h"
 
@@ -11,25 +13,19 @@
  */
 #define RDS_STREAM_USER_TIMEOUT		(900 * HZ)
 
+/* Set the timer of the socket; at least one timer is armed. */
 static void rds_stream_set_timer(struct rds_stream *st)
 	__must_hold(&st->st_lock)
 {
-	unsigned long next = 0;
-	bool any = false;
+	unsigned long next = st->st_due[__ffs(st->st_armed)];
 	unsigned int i;
 
 	lockdep_assert_held(&st->st_lock);
-	for (i = 0; i < RDS_STREAM_TIMERS; i++) {
-		if (!(st->st_armed & BIT(i)) ||
-		    (any && !time_before(st->st_due[i], next)))
-			continue;
-		next = st->st_due[i];
-		any = true;
+	for_each_set_bit(i, &st->st_armed, RDS_STREAM_TIMERS) {
+		if (time_before(st->st_due[i], next))
+			next = st->st_due[i];
 	}
-	if (any)
-		sk_reset_timer(&st->st_sk, &st->st_sk.sk_timer, next);
-	else
-		sk_stop_timer(&st->st_sk, &st->st_sk.sk_timer);
+	sk_reset_timer(&st->st_sk, &st->st_sk.sk_timer, next);
 }
 
 /**
