@@ -2,6 +2,9 @@
 /*
  * poll() on RDS sockets.
  *
+ * There is no EPOLLERR: nothing sets the error of these sockets, or adds to
+ * their error queues.
+ *
  * The events for room to send do not depend on congestion, which belongs to a
  * destination. A sender that has met ENOBUFS polls for input instead. poll()
  * reports the next change of any congestion map to it, until it acts on the
@@ -27,8 +30,7 @@
 __poll_t rds_sock_poll(struct file *file, struct socket *sock,
 		       struct poll_table_struct *wait)
 {
-	struct sock *sk = sock->sk;
-	struct rds_sock *rs = rds_sk(sk);
+	struct rds_sock *rs = rds_sk(sock->sk);
 	__poll_t mask;
 
 	sock_poll_wait(file, sock, wait);
@@ -39,7 +41,5 @@ __poll_t rds_sock_poll(struct file *file, struct socket *sock,
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (rds_sock_writeable(rs))
 		mask |= EPOLLOUT | EPOLLWRNORM;
-	if (sk->sk_err || !skb_queue_empty_lockless(&sk->sk_error_queue))
-		mask |= EPOLLERR;
 	return mask;
 }

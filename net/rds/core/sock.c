@@ -53,7 +53,6 @@ static void rds_sock_destruct(struct sock *sk)
 
 	WARN_ON_ONCE(!list_empty(&rs->rs_send_queue));
 	WARN_ON_ONCE(!list_empty(&rs->rs_recv_queue));
-	skb_queue_purge(&sk->sk_error_queue);
 	sock_put(rs->rs_account);
 }
 
