@@ -457,6 +457,9 @@ TEST_F(stream, memory_of_the_receiver_faults)
 	ASSERT_EQ(2 * size, put(self, 0, 2 * size));
 	ASSERT_TRUE(stream_await_bytes(self->b, 2 * size));
 	EXPECT_EQ(-EFAULT, ERR(recv(self->b, page + size, 10, 0)));
+	EXPECT_EQ(-EFAULT, ERR(recv(self->b, page + size, 10, MSG_PEEK)));
+	got = ERR(recv(self->b, page, 2 * size, MSG_PEEK));
+	EXPECT_TRUE(got == -EFAULT || (got > 0 && got <= size));
 	got = ERR(recv(self->b, page, 2 * size, 0));
 	if (got == -EFAULT)
 		got = 0;
@@ -489,6 +492,22 @@ TEST_F(stream, the_error_queue_has_the_level_of_the_family)
 	EXPECT_EQ(SO_EE_ORIGIN_ZEROCOPY, told.ee_origin);
 	EXPECT_EQ(0, told.ee_info);
 	EXPECT_EQ(0, told.ee_data);
+}
+
+TEST_F(stream, accepted_stream_inherits_zerocopy)
+{
+	int a, b;
+
+	ASSERT_EQ(0, rds_set(self->listener, SOL_SOCKET, SO_ZEROCOPY, 1));
+	ASSERT_TRUE(stream_open(self, variant, &a, &b));
+	EXPECT_EQ(0, rds_get(a, SOL_SOCKET, SO_ZEROCOPY));
+	EXPECT_EQ(1, rds_get(b, SOL_SOCKET, SO_ZEROCOPY));
+	stream_fill(buf, 1000, SEED, 0);
+	ASSERT_EQ(1000, ERR(send(b, buf, 1000, MSG_ZEROCOPY)));
+	EXPECT_TRUE(stream_recv(a, SEED, 0, 1000));
+	EXPECT_TRUE(stream_await(b, POLLERR) & POLLERR);
+	close(a);
+	close(b);
 }
 
 TEST_HARNESS_MAIN

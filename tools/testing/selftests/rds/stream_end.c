@@ -405,6 +405,23 @@ TEST_F(wire, keepalive_finds_a_dead_peer)
 	EXPECT_EQ(-ETIMEDOUT, stream_result(self->a));
 }
 
+TEST_F(wire, keepalive_set_before_connect)
+{
+	int b, a = stream_socket(variant->a);
+
+	ASSERT_EQ(0, rds_set(a, SOL_SOCKET, SO_KEEPALIVE, 1));
+	ASSERT_EQ(0, rds_set(a, IPPROTO_TCP, TCP_KEEPIDLE, 1));
+	ASSERT_EQ(0, rds_set(a, IPPROTO_TCP, TCP_KEEPINTVL, 1));
+	ASSERT_EQ(0, rds_set(a, IPPROTO_TCP, TCP_KEEPCNT, 2));
+	ASSERT_EQ(0, ERR(rds_connect(a, self->name)));
+	b = stream_accept(self->listener);
+	ASSERT_LE(0, b);
+	ASSERT_EQ(0, wire_cut(variant));
+	EXPECT_EQ(-ETIMEDOUT, stream_result(a));
+	close(a);
+	close(b);
+}
+
 TEST_F(wire, keepalive_keeps_a_stream)
 {
 	ASSERT_EQ(0, rds_set(self->a, IPPROTO_TCP, TCP_KEEPIDLE, 1));

@@ -321,16 +321,26 @@ TEST_F(stream, arguments)
 	EXPECT_EQ(-EFAULT, ERR(ioctl(self->b, SIOCRDSIOUNMAP, NULL)));
 	EXPECT_EQ(-EINVAL, map(self->b, memory, 0, 0));
 	EXPECT_EQ(-EINVAL, map(self->b, memory, (1UL << 30) + 1, 0));
+	args.flags = 0;
+	args.len = UINT64_MAX;
+	EXPECT_EQ(-EINVAL, ERR(ioctl(self->b, SIOCRDSIOMAP, &args)));
+	args.len = UINT64_MAX - PAGE + 2;
+	EXPECT_EQ(-EINVAL, ERR(ioctl(self->b, SIOCRDSIOMAP, &args)));
 	EXPECT_EQ(-EINVAL, map(self->b, memory, PAGE, -2));
 	EXPECT_EQ(-EINVAL, map_as(self->b, memory, PAGE, PROT_READ, 0));
 	EXPECT_EQ(-EINVAL, map_as(self->b, memory, PAGE,
 				  PROT_READ | PROT_WRITE, 0));
 	EXPECT_EQ(-EFAULT, map(self->b, NULL, PAGE, 0));
+	/* The range must not wrap. */
+	args.addr = UINT64_MAX - PAGE + 1;
+	args.len = PAGE + 1;
+	EXPECT_EQ(-EINVAL, ERR(ioctl(self->b, SIOCRDSIOMAP, &args)));
+	args.addr = (unsigned long)memory;
 	constant = mmap(NULL, 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
 			-1, 0);
 	ASSERT_NE(MAP_FAILED, constant);
 	EXPECT_EQ(-EFAULT, map(self->b, constant, PAGE, 0));
-	args.flags = 0;
+	args.len = PAGE;
 	ASSERT_EQ(0, mprotect(constant, PAGE, PROT_READ | PROT_WRITE));
 	memcpy(constant, &args, sizeof(args));
 	ASSERT_EQ(0, mprotect(constant, PAGE, PROT_READ));
