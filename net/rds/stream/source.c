@@ -56,8 +56,8 @@ static int rds_stream_source_v6(struct net *net, struct in6_addr *local,
  *
  * Context: Process context, may sleep. The socket lock is held.
  * Return: 0; -ENETUNREACH, -EHOSTUNREACH or another errno of the routing if
- * there is no way to the peer; -EINVAL if the two addresses are of different
- * families.
+ * there is no way to the peer; -ENETUNREACH or, if the peer's is the one of
+ * IPv6, -EAFNOSUPPORT if the two addresses are of different families.
  */
 int rds_stream_source(struct rds_stream *st, struct rds_stream_name *local,
 		      const struct rds_stream_name *peer)
@@ -67,7 +67,7 @@ int rds_stream_source(struct rds_stream *st, struct rds_stream_name *local,
 	int ret;
 
 	if (!ipv6_addr_any(&local->ip) && ipv6_addr_v4mapped(&local->ip) != v4)
-		return -EINVAL;
+		return v4 ? -ENETUNREACH : -EAFNOSUPPORT;
 	if (!rds_stream_is_any(&local->ip))
 		return 0;
 	if (rds_addr_is_local(net, &peer->ip, peer->ifindex)) {

@@ -197,6 +197,24 @@ TEST(wildcards_as_destination)
 	EXPECT_TRUE(goes_to("0.0.0.0", "0.0.0.0", "127.0.0.1"));
 }
 
+/* Return the result of connect(2) of a socket that is bound to @from. */
+static long try_from(const char *from, const char *to)
+{
+	int fd = stream_bound(from, 0);
+	long ret = ERR(rds_connect(fd, rds_name(to, PORT)));
+
+	close(fd);
+	return ret;
+}
+
+TEST(families_do_not_mix)
+{
+	EXPECT_EQ(-EAFNOSUPPORT, try_from(MAPPED_LOOP, "::1"));
+	EXPECT_EQ(-EAFNOSUPPORT, try_from(MAPPED_ANY, "::1"));
+	EXPECT_EQ(-ENETUNREACH, try_from("::1", MAPPED_LOOP));
+	EXPECT_EQ(-ENETUNREACH, try_from("::1", MAPPED_ANY));
+}
+
 /* An attempt that fails leaves the choice of the user. */
 TEST(wildcard_after_a_failure)
 {
