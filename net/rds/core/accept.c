@@ -99,7 +99,8 @@ static struct rds_conn *rds_accept_conn(struct rds_net *rn,
 		.laddr = peer->laddr,
 		.faddr = peer->faddr,
 		.trans = trans,
-		.ifindex = rds_addr_scope(&peer->faddr, peer->ifindex),
+		.ifindex = rds_addr_scope(&peer->faddr, peer->ifindex) ?:
+			   rds_addr_scope(&peer->laddr, peer->ifindex),
 		.tos = peer->tos,
 		.passive = !(trans->caps & RDS_CAP_PREFERS_LOOPBACK) &&
 			   ipv6_addr_equal(&peer->laddr, &peer->faddr),

@@ -86,6 +86,9 @@ static void rds_tcp_peer_of(const struct sock *sk,
 	rds_tcp_addrs(sk, &peer->laddr, &peer->faddr);
 	if (ipv6_addr_type(&peer->faddr) & IPV6_ADDR_LINKLOCAL)
 		peer->ifindex = sk->sk_bound_dev_if;
+	/* If only our address is link-local, TCP does not bind the socket. */
+	else if (ipv6_addr_type(&peer->laddr) & IPV6_ADDR_LINKLOCAL)
+		peer->ifindex = READ_ONCE(sk->sk_rx_dst_ifindex);
 }
 
 static bool rds_tcp_is_same_peer(const struct rds_conn_request *a,

@@ -2,12 +2,17 @@
 /* Names of streams whose address says little: of no host, or of one link */
 #include "stream_pair.h"
 
+#include <net/if.h>
+
 #define PORT	4000
 /* Streams that have ended may keep their port for a minute. */
 #define SERVER_PORT	4001
 /* All addresses of IPv4, in a name of IPv6 */
 #define MAPPED_ANY	"::ffff:0.0.0.0"
 #define MAPPED_LOOP	"::ffff:127.0.0.1"
+/* Link-local addresses of the two ends */
+#define NEAR_LINK	"fe80::a"
+#define FAR_LINK	"fe80::b"
 
 /* Open a socket of IPv6 alone. */
 static int v6only_socket(void)
@@ -229,6 +234,83 @@ TEST(wildcard_after_a_failure)
 	EXPECT_EQ(0, try_connect(MAPPED_LOOP, rds_port(&name)));
 	EXPECT_EQ(-ECONNREFUSED, try_connect("::1", rds_port(&name)));
 	close(fd);
+}
+
+FIXTURE(link) {
+	unsigned int near_dev;	/* index of the device of the near end */
+	unsigned int far_dev;
+	char near[64];		/* the link-local addresses with their scopes */
+	char far[64];		/* as the near end writes it */
+};
+
+FIXTURE_SETUP(link)
+{
+	ASSERT_EQ(0, rds_netns());
+	/* Let the devices have different indices. */
+	ASSERT_EQ(0, system("ip link add spare0 type veth peer spare1"));
+	ASSERT_EQ(0, ERR(veth_setup()));
+	ASSERT_EQ(0, rds_address_on(VETH_DEV, NEAR_LINK, 64));
+	self->near_dev = if_nametoindex(VETH_DEV);
+	snprintf(self->near, sizeof(self->near), NEAR_LINK "%%%u",
+		 self->near_dev);
+	snprintf(self->far, sizeof(self->far), FAR_LINK "%%%u",
+		 self->near_dev);
+	ASSERT_EQ(0, veth_cross());
+	ASSERT_EQ(0, rds_address_on(VETH_DEV, FAR_LINK, 64));
+	self->far_dev = if_nametoindex(VETH_DEV);
+	ASSERT_EQ(0, veth_back());
+	ASSERT_NE(self->near_dev, self->far_dev);
+}
+
+FIXTURE_TEARDOWN(link)
+{
+}
+
+/*
+ * Connect a socket that is bound to @from to the address @to of the far end,
+ * where a socket listens at @at. The stream has @from at its near end.
+ */
+static bool link_works(FIXTURE_DATA(link) *self, const char *from,
+		       const char *to, const char *at)
+{
+	struct rds_name name, near, far;
+	int a, b = -1, listener = -1;
+	bool good = false;
+
+	if (!veth_cross()) {
+		listener = stream_listener(at, 0);
+		name = rds_sockname(listener);
+		if (veth_back())
+			abort();
+	}
+	a = stream_bound(from, 0);
+	if (!rds_connect(a, rds_name(to, rds_port(&name)))) {
+		b = stream_accept(listener);
+		name = rds_name(to, rds_port(&name));
+		far = rds_peername(a);
+		good = rds_name_eq(&far, &name);
+		near = rds_sockname(a);
+		/* At the far end, the scopes are of that end. */
+		far = rds_peername(b);
+		name = rds_name(NEAR_LINK, rds_port(&near));
+		name.in6.sin6_scope_id = self->far_dev;
+		good = good && rds_name_eq(&far, &name) && stream_works(a, b);
+	}
+	close(a);
+	close(b);
+	close(listener);
+	return good;
+}
+
+TEST_F(link, both_ends)
+{
+	EXPECT_TRUE(link_works(self, self->near, self->far, "::"));
+	EXPECT_TRUE(link_works(self, "::", self->far, "::"));
+}
+
+TEST_F(link, one_end_that_is_bound)
+{
+	EXPECT_TRUE(link_works(self, self->near, VETH_FAR_IPV6, "::"));
 }
 
 TEST_HARNESS_MAIN
