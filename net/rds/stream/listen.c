@@ -76,12 +76,10 @@ static struct rds_stream *rds_stream_born(struct rds_stream *listener,
 		sock_put(&st->st_sk);
 		return NULL;
 	}
-	st->st_local.ip = names->laddr;
-	st->st_local.ifindex = names->ifindex;
-	st->st_local.port = inc->i_dport;
-	st->st_peer.ip = names->faddr;
-	st->st_peer.ifindex = names->ifindex;
-	st->st_peer.port = inc->i_sport;
+	rds_stream_name_set(&st->st_local, &names->laddr, names->ifindex,
+			    inc->i_dport);
+	rds_stream_name_set(&st->st_peer, &names->faddr, names->ifindex,
+			    inc->i_sport);
 
 	spin_lock_bh(&st->st_lock);
 	st->st_conn = conn;
@@ -182,18 +180,12 @@ void rds_stream_request(struct rds_conn *conn,
 			const struct rds_incoming *inc,
 			const struct rds_frame *frame)
 {
-	const struct rds_stream_name to = {
-		.ip = names->laddr,
-		.ifindex = names->ifindex,
-		.port = inc->i_dport,
-	};
-	const struct rds_stream_name from = {
-		.ip = names->faddr,
-		.ifindex = names->ifindex,
-		.port = inc->i_sport,
-	};
 	struct rds_stream *listener, *st = NULL;
+	struct rds_stream_name to, from;
 
+	rds_stream_name_set(&to, &names->laddr, names->ifindex, inc->i_dport);
+	rds_stream_name_set(&from, &names->faddr, names->ifindex,
+			    inc->i_sport);
 	listener = rds_stream_find_listener(names->net, &to, &from);
 	if (!listener) {
 		rds_stream_answer(conn, inc, frame, RDS_FRAME_RST);

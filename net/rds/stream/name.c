@@ -13,6 +13,25 @@
 
 #include "name.h"
 
+/**
+ * rds_stream_name_set() - Set a name to that of one end of a connection
+ * @name: set to the name
+ * @ip: the address
+ * @ifindex: scope of those addresses of the connection that are link-local
+ * @port: the port
+ *
+ * Context: Any context.
+ */
+void rds_stream_name_set(struct rds_stream_name *name,
+			 const struct in6_addr *ip, u32 ifindex, __be16 port)
+{
+	bool scoped = ipv6_addr_type(ip) & IPV6_ADDR_LINKLOCAL;
+
+	name->ip = *ip;
+	name->ifindex = scoped ? ifindex : 0;
+	name->port = port;
+}
+
 static int rds_stream_name_parse_v4(const struct sockaddr_in *sin, int len,
 				    struct rds_stream_name *name)
 {

@@ -28,6 +28,8 @@ static inline bool rds_stream_is_any(const struct in6_addr *ip)
 	       (ipv6_addr_v4mapped(ip) && !ip->s6_addr32[3]);
 }
 
+void rds_stream_name_set(struct rds_stream_name *name,
+			 const struct in6_addr *ip, u32 ifindex, __be16 port);
 int rds_stream_name_parse(bool v6, const void *sa, int len,
 			  struct rds_stream_name *name);
 int rds_stream_name_format(bool v6, const struct rds_stream_name *name,

@@ -24,7 +24,23 @@ static int rds_stream_source_v4(struct net *net, struct in6_addr *local,
 	return 0;
 }
 
-static int rds_stream_source_v6(struct net *net, struct in6_addr *local,
+/* A link-local address has the scope of the device of the route: without one,
+ * the connection could not be bound to it.
+ */
+static u32 rds_stream_source_scope(const struct in6_addr *ip,
+				   const struct dst_entry *dst)
+{
+	u32 ifindex = 0;
+
+	if (ipv6_addr_type(ip) & IPV6_ADDR_LINKLOCAL) {
+		rcu_read_lock();
+		ifindex = READ_ONCE(dst->dev)->ifindex;
+		rcu_read_unlock();
+	}
+	return ifindex;
+}
+
+static int rds_stream_source_v6(struct net *net, struct rds_stream_name *local,
 				const struct rds_stream_name *peer)
 {
 	struct flowi6 fl6 = {
@@ -34,21 +50,22 @@ static int rds_stream_source_v6(struct net *net, struct in6_addr *local,
 	struct dst_entry *dst;
 
 	if (!ipv6_mod_enabled()) {
-		*local = peer->ip;
+		local->ip = peer->ip;
 		return ipv6_addr_loopback(&peer->ip) ? 0 : -ENETUNREACH;
 	}
 	dst = rds_stream_route_v6(net, &fl6);
 	if (IS_ERR(dst))
 		return PTR_ERR(dst);
+	local->ip = fl6.saddr;
+	local->ifindex = rds_stream_source_scope(&local->ip, dst);
 	dst_release(dst);
-	*local = fl6.saddr;
 	return 0;
 }
 
 /**
  * rds_stream_source() - Select the local address for a peer
  * @st: the stream
- * @local: its name; the address is set if it is unspecified
+ * @local: its name; address and scope are set if the address is unspecified
  * @peer: the name of the peer
  *
  * A stream between addresses of this host has the peer's address at both ends,
@@ -64,7 +81,6 @@ int rds_stream_source(struct rds_stream *st, struct rds_stream_name *local,
 {
 	struct net *net = sock_net(&st->st_sk);
 	bool v4 = ipv6_addr_v4mapped(&peer->ip);
-	int ret;
 
 	if (!ipv6_addr_any(&local->ip) && ipv6_addr_v4mapped(&local->ip) != v4)
 		return v4 ? -ENETUNREACH : -EAFNOSUPPORT;
@@ -76,10 +92,6 @@ int rds_stream_source(struct rds_stream *st, struct rds_stream_name *local,
 		return 0;
 	}
 	if (v4)
-		ret = rds_stream_source_v4(net, &local->ip, &peer->ip);
-	else
-		ret = rds_stream_source_v6(net, &local->ip, peer);
-	if (!ret && ipv6_addr_type(&local->ip) & IPV6_ADDR_LINKLOCAL)
-		local->ifindex = peer->ifindex;
-	return ret;
+		return rds_stream_source_v4(net, &local->ip, &peer->ip);
+	return rds_stream_source_v6(net, local, peer);
 }

@@ -10,9 +10,13 @@
 /* All addresses of IPv4, in a name of IPv6 */
 #define MAPPED_ANY	"::ffff:0.0.0.0"
 #define MAPPED_LOOP	"::ffff:127.0.0.1"
-/* Link-local addresses of the two ends */
+/*
+ * Link-local addresses of the two ends, and another one of the far end, which
+ * the near end reaches from its link-local one
+ */
 #define NEAR_LINK	"fe80::a"
 #define FAR_LINK	"fe80::b"
+#define FAR_GLOBAL	"fd02::b"
 
 /* Open a socket of IPv6 alone. */
 static int v6only_socket(void)
@@ -250,6 +254,8 @@ FIXTURE_SETUP(link)
 	ASSERT_EQ(0, system("ip link add spare0 type veth peer spare1"));
 	ASSERT_EQ(0, ERR(veth_setup()));
 	ASSERT_EQ(0, rds_address_on(VETH_DEV, NEAR_LINK, 64));
+	ASSERT_EQ(0, system("ip route add " FAR_GLOBAL " dev " VETH_DEV
+			    " src " NEAR_LINK));
 	self->near_dev = if_nametoindex(VETH_DEV);
 	snprintf(self->near, sizeof(self->near), NEAR_LINK "%%%u",
 		 self->near_dev);
@@ -257,6 +263,7 @@ FIXTURE_SETUP(link)
 		 self->near_dev);
 	ASSERT_EQ(0, veth_cross());
 	ASSERT_EQ(0, rds_address_on(VETH_DEV, FAR_LINK, 64));
+	ASSERT_EQ(0, rds_address_on(VETH_DEV, FAR_GLOBAL, 128));
 	self->far_dev = if_nametoindex(VETH_DEV);
 	ASSERT_EQ(0, veth_back());
 	ASSERT_NE(self->near_dev, self->far_dev);
@@ -311,6 +318,14 @@ TEST_F(link, both_ends)
 TEST_F(link, one_end_that_is_bound)
 {
 	EXPECT_TRUE(link_works(self, self->near, VETH_FAR_IPV6, "::"));
+	EXPECT_TRUE(link_works(self, self->near, VETH_FAR_IPV6,
+			       VETH_FAR_IPV6));
+}
+
+TEST_F(link, source_of_a_route)
+{
+	EXPECT_TRUE(link_works(self, "::", FAR_GLOBAL, "::"));
+	EXPECT_TRUE(link_works(self, "::", FAR_GLOBAL, FAR_GLOBAL));
 }
 
 TEST_HARNESS_MAIN
