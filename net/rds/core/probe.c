@@ -253,9 +253,14 @@ static bool rds_probe_is_turn(struct rds_cpath *cp,
 	const struct rds_conn *conn = cp->cp_conn;
 	u32 gen = rds_handshake_gen(hs);
 
-	return READ_ONCE(conn->c_has_handshake) &&
-	       gen != READ_ONCE(conn->c_peer_hs.id) >> 32 &&
-	       !rds_probe_is_former(cp, hs);
+	if (!READ_ONCE(conn->c_has_handshake) ||
+	    gen == READ_ONCE(conn->c_peer_hs.id) >> 32)
+		return false;
+	/* If another path has just met the incarnation that is known now, see
+	 * what it noted before. Pairs with the barrier in rds_restart_leave().
+	 */
+	smp_rmb();
+	return !rds_probe_is_former(cp, hs);
 }
 
 /**

@@ -63,6 +63,10 @@ static void rds_restart_leave(struct rds_cpath *by)
 			WRITE_ONCE(cp->cp_rx.pr_former, true);
 		spin_unlock_bh(&cp->cp_lock);
 	}
+	/* The caller changes c_peer_hs next. Pairs with the barrier in
+	 * rds_probe_is_turn().
+	 */
+	smp_wmb();
 }
 
 /**
