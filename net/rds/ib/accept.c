@@ -73,7 +73,8 @@ static bool rds_ib_accept_is_honest(struct rdma_cm_id *id, bool v6,
 	if (!rds_ib_sockaddr_read(&addr->src_addr, &peer->laddr) ||
 	    !rds_ib_sockaddr_read(&addr->dst_addr, &peer->faddr))
 		return false;
-	if (ipv6_addr_type(&peer->faddr) & IPV6_ADDR_LINKLOCAL)
+	if ((ipv6_addr_type(&peer->laddr) | ipv6_addr_type(&peer->faddr)) &
+	    IPV6_ADDR_LINKLOCAL)
 		peer->ifindex = addr->dev_addr.bound_dev_if;
 	return rds_ib_priv_is_honest(priv, v6, &peer->laddr, &peer->faddr);
 }

@@ -53,23 +53,6 @@ static void __attribute__((constructor)) choose_variants(void)
 	rds_choose_variants(&_ib_trace_fixture_object, rds_wants_variant);
 }
 
-/* The GID of an address may come later than the address. */
-static int await_bound(const char *addr)
-{
-	unsigned int left;
-	int fd = -1;
-
-	for (left = 300; left; left--) {
-		fd = rds_socket();
-		if (!rds_set(fd, SOL_RDS, SO_RDS_TRANSPORT, RDS_TRANS_IB) &&
-		    !rds_bind(fd, rds_name(addr, 0)))
-			return fd;
-		close(fd);
-		usleep(100000);
-	}
-	return -1;
-}
-
 /* If the interface is deleted, the RDMA device is removed, too. */
 static int remove_device(void)
 {
@@ -93,8 +76,8 @@ FIXTURE_SETUP(ib_trace)
 	ASSERT_EQ(0, system("rdma link add " RDMA_DEV " type rxe netdev " DEV));
 	ASSERT_EQ(0, rds_address_on(DEV, variant->a, variant->prefix));
 	ASSERT_EQ(0, rds_address_on(DEV, variant->b, variant->prefix));
-	self->a = await_bound(variant->a);
-	self->b = await_bound(variant->b);
+	self->a = roce_await_bound(variant->a);
+	self->b = roce_await_bound(variant->b);
 	ASSERT_LE(0, self->a);
 	ASSERT_LE(0, self->b);
 	self->a_name = rds_sockname(self->a);

@@ -69,6 +69,40 @@ TEST_F(rdma, cve_2012_2372_ping_to_own_address)
 	EXPECT_TRUE(rds_silent(self->a));
 }
 
+static bool both_ways_work(int a, int b)
+{
+	struct rds_name a_name = rds_sockname(a), b_name = rds_sockname(b);
+
+	return loop_works(a, b, &b_name, 64) && loop_works(b, a, &a_name, 64);
+}
+
+/*
+ * The connection has the scope of whichever address is link-local; the far end
+ * learns it from the device on which the request has arrived.
+ */
+TEST_F(rdma, link_local_at_both_ends_or_at_one)
+{
+	char near[64], far[64];
+	int a, b, global;
+
+	snprintf(near, sizeof(near), "fe80::a%%%u", if_nametoindex(ROCE_DEV));
+	snprintf(far, sizeof(far), "fe80::b%%%u", if_nametoindex(ROCE_DEV));
+	ASSERT_EQ(0, rds_address_on(ROCE_DEV, "fe80::a", ROCE_PREFIX_IPV6));
+	ASSERT_EQ(0, rds_address_on(ROCE_DEV, "fe80::b", ROCE_PREFIX_IPV6));
+	a = roce_await_bound(near);
+	b = roce_await_bound(far);
+	global = rds_bound(ROCE_FAR_IPV6, 0);
+	ASSERT_TRUE(a >= 0 && b >= 0 && global >= 0);
+	EXPECT_TRUE(both_ways_work(a, b));
+	EXPECT_TRUE(both_ways_work(a, global));
+	EXPECT_TRUE(both_ways_work(global, b));
+	close(a);
+	close(b);
+	close(global);
+	EXPECT_EQ(0, system("ip address del fe80::a/64 dev " ROCE_DEV));
+	EXPECT_EQ(0, system("ip address del fe80::b/64 dev " ROCE_DEV));
+}
+
 /* Return the sum of the numbers in the lines of a file that match a format. */
 static long sum_of_lines(const char *path, const char *format)
 {

@@ -118,3 +118,19 @@ bool roce_connect(void)
 		      !exchange_messages(ROCE_NEAR_IPV6, ROCE_FAR_IPV6));
 	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
 }
+
+int roce_await_bound(const char *addr)
+{
+	unsigned int left;
+	int fd = -1;
+
+	for (left = 300; left; left--) {
+		fd = rds_socket();
+		if (!rds_set(fd, SOL_RDS, SO_RDS_TRANSPORT, RDS_TRANS_IB) &&
+		    !rds_bind(fd, rds_name(addr, 0)))
+			return fd;
+		close(fd);
+		usleep(100000);
+	}
+	return -1;
+}

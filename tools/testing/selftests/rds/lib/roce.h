@@ -35,5 +35,11 @@ int roce_enter(void);
  * congestion maps arrive before the messages, not in the middle of a test.
  */
 bool roce_connect(void);
+/*
+ * Return a socket bound to @addr, an address of any RDMA device that has just
+ * been set up: its GID may come later than the address. Returns -1 if it does
+ * not come.
+ */
+int roce_await_bound(const char *addr);
 
 #endif /* RDS_ROCE_H */
