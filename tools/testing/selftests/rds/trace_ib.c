@@ -50,7 +50,7 @@ FIXTURE_VARIANT_ADD(ib_trace, ib_ipv6) {
 
 static void __attribute__((constructor)) choose_variants(void)
 {
-	rds_choose_variants(&_ib_trace_fixture_object, rds_wants_variant);
+	rds_filter_variants(&_ib_trace_fixture_object, rds_wants_variant);
 }
 
 /* If the interface is deleted, the RDMA device is removed, too. */

@@ -74,7 +74,7 @@ FIXTURE_VARIANT_ADD(tcp_trace, tcp_ipv6) {
 
 static void __attribute__((constructor)) choose_variants(void)
 {
-	rds_choose_variants(&_tcp_trace_fixture_object, rds_wants_variant);
+	rds_filter_variants(&_tcp_trace_fixture_object, rds_wants_variant);
 }
 
 FIXTURE_SETUP(tcp_trace)

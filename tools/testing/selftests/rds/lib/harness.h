@@ -57,8 +57,11 @@ static inline void rds_drop_fixture(struct __fixture_metadata *fixture)
 		__fixture_list->prev = fixture->prev;
 }
 
-/* Remove the variants of @fixture for which @wants returns false. */
-static inline void rds_choose_variants(struct __fixture_metadata *fixture,
+/*
+ * Remove the variants of @fixture for which @wants returns false. If none is
+ * left, the tests run without one.
+ */
+static inline void rds_filter_variants(struct __fixture_metadata *fixture,
 				       bool (*wants)(const char *variant))
 {
 	struct __fixture_variant_metadata **link = &fixture->variant;
@@ -68,6 +71,15 @@ static inline void rds_choose_variants(struct __fixture_metadata *fixture,
 			link = &(*link)->next;
 		else
 			*link = (*link)->next;
+}
+
+/* The same; but if none is left, leave out the tests. */
+static inline void rds_choose_variants(struct __fixture_metadata *fixture,
+				       bool (*wants)(const char *variant))
+{
+	rds_filter_variants(fixture, wants);
+	if (!fixture->variant)
+		rds_drop_fixture(fixture);
 }
 
 #endif /* RDS_HARNESS_H */
