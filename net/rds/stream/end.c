@@ -9,8 +9,9 @@
  * connection is given back when the object is freed.
  *
  * A stream whose socket is closed ends when the peer has all that was written,
- * when nothing has been acknowledged for net.rds.stream.close_stall_ms, or
- * after close_max_ms.
+ * or is closed itself: then nobody reads what is still on its way, which would
+ * otherwise be kept for a host that may be gone. It also ends when nothing has
+ * been acknowledged for net.rds.stream.close_stall_ms, and after close_max_ms.
  */
 #include <linux/poll.h>
 #include <linux/rds.h>
@@ -211,8 +212,9 @@ void rds_stream_fail_connect(struct rds_stream *st, int err)
  * rds_stream_is_over() - Check whether nothing is left to do for a stream
  * @st: the stream
  *
- * This is the case when core has finished with all frames, and either both ends
- * have said that no more bytes follow, or this end is closed and has said so.
+ * This is the case when both ends are closed. Otherwise core must have finished
+ * with all frames, and either both ends must have said that no more bytes
+ * follow, or this end is closed and has said so.
  *
  * Context: Any context. st_lock is held.
  * Return: true if the stream may end.
@@ -220,11 +222,15 @@ void rds_stream_fail_connect(struct rds_stream *st, int err)
 bool rds_stream_is_over(const struct rds_stream *st)
 	__must_hold(&st->st_lock)
 {
+	const u32 closed = RDS_STREAM_F_CLOSED | RDS_STREAM_F_PEER_DEAF;
 	const u32 done = RDS_STREAM_F_WR_SHUT | RDS_STREAM_F_PEER_DONE;
 
 	lockdep_assert_held(&st->st_lock);
-	return st->st_state == RDS_STREAM_OPEN &&
-	       list_empty(&st->st_tx.tx_frames) &&
+	if (st->st_state != RDS_STREAM_OPEN)
+		return false;
+	if ((st->st_flags & closed) == closed)
+		return true;
+	return list_empty(&st->st_tx.tx_frames) &&
 	       !(st->st_tx.tx_owed & BIT(RDS_FRAME_SHUTDOWN)) &&
 	       ((st->st_flags & RDS_STREAM_F_CLOSED) ||
 		(st->st_flags & done) == done);
@@ -272,6 +278,7 @@ void rds_stream_finish(struct rds_stream *st)
 	rds_stream_leave(st, RDS_STREAM_EV_CLOSE, &frames);
 	spin_unlock_bh(&st->st_lock);
 
+	rds_stream_cancel(st, &frames);
 	rds_stream_wake_all(st);
 	sock_put(&st->st_sk);
 }

@@ -8,6 +8,9 @@
 
 #define SEED	7
 
+/* Seconds */
+#define LINGER	20
+
 static char buf[1024 * 1024];
 
 TEST_F(stream, half_close)
@@ -515,6 +518,25 @@ TEST_F(wire, close_during_an_interruption)
 	ASSERT_EQ(0, wire_mend(variant));
 	EXPECT_TRUE(stream_recv(self->b, SEED, 0, 10000));
 	EXPECT_TRUE(stream_ended(self->b));
+}
+
+/* Nobody reads what waits to be sent to a peer that is closed. So it keeps
+ * neither the stream nor close(). TCP does not learn of such a close.
+ */
+TEST_F(wire, close_behind_the_peers)
+{
+	long took;
+
+	ASSERT_EQ(0, wire_cut_far(variant));
+	ASSERT_TRUE(stream_send(self->b, SEED, 0, 10));
+	stream_close(&self->a);
+	EXPECT_TRUE(stream_ended(self->b));
+	EXPECT_EQ(10, stream_outq(self->b));
+	ASSERT_EQ(0, stream_linger(self->b, true, LINGER));
+	took = (long)close_socket(&self->b);
+	self->b = -1;
+	if (!stream_over_inet())
+		EXPECT_GT(1000 * LINGER, took);
 }
 
 TEST_HARNESS_MAIN

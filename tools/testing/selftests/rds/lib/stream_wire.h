@@ -40,10 +40,6 @@ static void __attribute__((constructor)) wire_choose_variants(void)
 	rds_choose_variants(&_wire_fixture_object, rds_wants_variant);
 }
 
-/*
- * Have each end send its frames for the other one to an address of no device,
- * until wire_mend(). The devices stay up.
- */
 static inline int wire_neighbour(const char *addr, const char *action)
 {
 	char command[128];
@@ -52,13 +48,23 @@ static inline int wire_neighbour(const char *addr, const char *action)
 	return system(command);
 }
 
+#define WIRE_CUT	"ip neigh replace %s dev " VETH_DEV \
+			" lladdr 02:00:00:00:00:99 nud permanent"
+
+/*
+ * Have the far end send its frames for the near one to an address of no device,
+ * until wire_mend(). The devices stay up.
+ */
+static inline int wire_cut_far(const FIXTURE_VARIANT(wire) *variant)
+{
+	return veth_cross() || wire_neighbour(variant->a, WIRE_CUT) ||
+	       veth_back();
+}
+
+/* The same for both ends. */
 static inline int wire_cut(const FIXTURE_VARIANT(wire) *variant)
 {
-	static const char action[] = "ip neigh replace %s dev " VETH_DEV
-				     " lladdr 02:00:00:00:00:99 nud permanent";
-
-	return wire_neighbour(variant->b, action) || veth_cross() ||
-	       wire_neighbour(variant->a, action) || veth_back();
+	return wire_neighbour(variant->b, WIRE_CUT) || wire_cut_far(variant);
 }
 
 static inline int wire_mend(const FIXTURE_VARIANT(wire) *variant)
