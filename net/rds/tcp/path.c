@@ -23,6 +23,9 @@
  * the reset, so TCP acknowledges no data that is not read. The timers of a
  * kernel socket stop when it is released, so a connection cannot linger. If no
  * local socket has used a connection, it is reset at once.
+ *
+ * A connection that core destroys is reset at once, too, but what has arrived
+ * is read and acknowledged before: the peer may have nobody to ask afterwards.
  */
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -286,6 +289,23 @@ static bool rds_tcp_is_late(const struct rds_tcp_path *tp)
 	return time_after(jiffies, tp->tp_end.te_at + RDS_TCP_DRAIN_TIMEOUT);
 }
 
+/* Have TCP acknowledge what was read: its ack may be delayed, and the reset
+ * that follows is none. As this host may never come back, the peer would keep
+ * what has arrived already, and with it streams that were closed.
+ */
+static void rds_tcp_ack_before_reset(struct rds_tcp_path *tp)
+{
+	struct sock *sk = tp->tp_sock->sk;
+	bool all;
+
+	lock_sock(sk);
+	tp->tp_dropped = true;
+	all = rds_tcp_recv_all(tp, sk);
+	release_sock(sk);
+	if (all)
+		tcp_sock_set_quickack(sk, 1);
+}
+
 /**
  * rds_tcp_path_shutdown() - Shut down the connection of a path
  * @path: the path
@@ -305,6 +325,8 @@ unsigned long rds_tcp_path_shutdown(struct rds_path *path, bool abort)
 	delay = abort ? 0 : rds_tcp_finish(tp);
 	if (delay)
 		return delay;
+	if (abort)
+		rds_tcp_ack_before_reset(tp);
 	if (rds_tcp_discard(tp, abort || rds_tcp_is_late(tp)))
 		return 0;
 	return RDS_TCP_DRAIN_DELAY;
