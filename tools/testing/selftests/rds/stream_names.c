@@ -30,23 +30,19 @@ static int v6only_socket(void)
 	return fd;
 }
 
-/* Return the result of bind(2) or connect(2) of a new socket. */
-static long try_bind(const char *addr, unsigned int port)
+/* Close the socket, and return the result of its bind(2). */
+static long bind_and_close(int fd, const char *addr, unsigned int port)
 {
-	int fd = stream_socket(addr);
 	long ret = ERR(rds_bind(fd, rds_name(addr, port)));
 
 	close(fd);
 	return ret;
 }
 
-static long try_bind_v6only(const char *addr, unsigned int port)
+/* Return the result of bind(2) or connect(2) of a new socket. */
+static long try_bind(const char *addr, unsigned int port)
 {
-	int fd = v6only_socket();
-	long ret = ERR(rds_bind(fd, rds_name(addr, port)));
-
-	close(fd);
-	return ret;
+	return bind_and_close(stream_socket(addr), addr, port);
 }
 
 static long try_connect(const char *addr, unsigned int port)
@@ -165,8 +161,8 @@ TEST(ports_beside_the_mapped_wildcard)
 
 		ASSERT_LE(0, fd);
 		EXPECT_EQ(others[i].ret,
-			  others[i].v6only ? try_bind_v6only(addr, PORT) :
-			  try_bind(addr, PORT))
+			  bind_and_close(others[i].v6only ? v6only_socket() :
+					 stream_socket(addr), addr, PORT))
 			TH_LOG("%s after the wildcard", addr);
 		close(fd);
 
@@ -274,22 +270,23 @@ FIXTURE_TEARDOWN(link)
 }
 
 /*
- * Connect a socket that is bound to @from to the address @to of the far end,
- * where a socket listens at @at. The stream has @from at its near end.
+ * Connect a socket that is bound to @from, which may be the wildcard, to the
+ * address @to of the far end, where a socket listens at @at. The near end of
+ * the stream must be our link-local address.
  */
 static bool link_works(FIXTURE_DATA(link) *self, const char *from,
 		       const char *to, const char *at)
 {
 	struct rds_name name, near, far;
-	int a, b = -1, listener = -1;
+	int a, b = -1, listener;
 	bool good = false;
 
-	if (!veth_cross()) {
-		listener = stream_listener(at, 0);
-		name = rds_sockname(listener);
-		if (veth_back())
-			abort();
-	}
+	if (veth_cross())
+		return false;
+	listener = stream_listener(at, 0);
+	name = rds_sockname(listener);
+	if (veth_back())
+		abort();
 	a = stream_bound(from, 0);
 	if (!rds_connect(a, rds_name(to, rds_port(&name)))) {
 		b = stream_accept(listener);
