@@ -17,3 +17,14 @@ wire_guest() {
 	tap_from "$where" "the run" "$RDS_TOP/scripts/vm/run" $options \
 		--modules "rds rds_tcp rds_stream" -- "$WIRE/run" "$@"
 }
+
+# fuzz_guest WHERE OPTIONS ARGUMENT...: run the fuzzer in a guest.
+fuzz_guest() {
+	local where=$1 options=$2
+
+	shift 2
+	# shellcheck disable=SC2086 # several words
+	tap_from "$where" "the run" "$RDS_TOP/scripts/vm/run" $options \
+		--kernel debug --smp 1 --modules "rds rds_tcp rds_stream" -- \
+		"$WIRE/fuzz" "$@"
+}
