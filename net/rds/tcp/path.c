@@ -264,11 +264,12 @@ static void rds_tcp_send_fin(struct rds_tcp_path *tp)
 static unsigned long rds_tcp_finish(struct rds_tcp_path *tp)
 {
 	struct sock *sk = tp->tp_sock->sk;
-	bool over, fin;
+	bool over, fin, begins;
 	long left;
 
 	lock_sock(sk);
-	if (!tp->tp_end.te_ending) {
+	begins = !tp->tp_end.te_ending;
+	if (begins) {
 		tp->tp_dropped = true;
 		tp->tp_end.te_ending = true;
 		tp->tp_end.te_at = jiffies + RDS_TCP_FIN_TIMEOUT;
@@ -277,6 +278,11 @@ static unsigned long rds_tcp_finish(struct rds_tcp_path *tp)
 	fin = !over && !tp->tp_end.te_all_acked && rds_tcp_has_all_acked(sk);
 	release_sock(sk);
 
+	/* From now on TCP acknowledges at the end of each read: while the FIN
+	 * of the peer is awaited, rds_tcp_ack_before_reset() cannot ask for it.
+	 */
+	if (begins)
+		tcp_sock_set_quickack(sk, 1);
 	if (fin)
 		rds_tcp_send_fin(tp);
 	left = tp->tp_end.te_at - jiffies;
@@ -325,7 +331,7 @@ unsigned long rds_tcp_path_shutdown(struct rds_path *path, bool abort)
 	delay = abort ? 0 : rds_tcp_finish(tp);
 	if (delay)
 		return delay;
-	if (abort)
+	if (abort || READ_ONCE(tp->tp_tn->tn_down))
 		rds_tcp_ack_before_reset(tp);
 	if (rds_tcp_discard(tp, abort || rds_tcp_is_late(tp)))
 		return 0;

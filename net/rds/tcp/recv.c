@@ -140,12 +140,15 @@ static bool rds_tcp_rx_end(struct rds_tcp_rx *rx)
 
 /* Have TCP delay its ack if the peer does not wait for it. At the end of the
  * receive queue, TCP acknowledges at once only if one of the two flags that are
- * cleared here is set.
+ * cleared here is set. When the connection ends, a reset may come before the
+ * ack.
  */
 static void rds_tcp_rx_quiet(struct rds_tcp_rx *rx)
 {
 	struct rds_tcp_path *tp = rx->rx_tp;
 
+	if (tp->tp_end.te_ending || tp->tp_rx.tr_draining)
+		return;
 	if (rx->rx_want_ack) {
 		tp->tp_rx.tr_acks_asked = true;
 		tp->tp_rx.tr_quiet = 0;
