@@ -73,8 +73,8 @@ enum rds_fan {
  *	jiffies; 0 if none has
  * @c_rx_held: bytes of memory held by unread messages that arrived for a port
  *	which was congested already
- * @c_evicted: the connection is to be destroyed although it is connected,
- *	unless a local socket uses it first
+ * @c_evicted: the connection is to be disconnected and destroyed, unless a
+ *	local socket uses it first
  * @c_forgotten: it is to be destroyed in any case, even if a local socket has
  *	used it; set by rds_conn_forget(), which only the tests call so far
  * @c_gen: our generation number, as announced to the peer

@@ -194,10 +194,9 @@ bool rds_conn_has_room_for_peer(struct rds_net *rn,
 	return !full && counted->nr < 2 * max && all.nr < 2 * RDS_UNUSED_MAX;
 }
 
-/* Check whether a connection may be destroyed. If it keeps no state worth
- * remembering, it must be disconnected. If it is to make room and no local
- * socket has used it, it may be connected. If it is to be forgotten, it may be
- * destroyed in any case.
+/* Check whether a connection may be destroyed. It must keep no state worth
+ * remembering, and be disconnected, unless it is to be forgotten: then it may
+ * be destroyed in any case.
  */
 static bool rds_conn_is_reapable(const struct rds_conn *conn)
 {
@@ -206,12 +205,8 @@ static bool rds_conn_is_reapable(const struct rds_conn *conn)
 
 	if (conn->c_forgotten)
 		return true;
-	if (!rds_conn_is_unused(conn)) {
-		if (!rds_conn_is_abandoned(conn, 0))
-			return false;
-	} else if (conn->c_evicted) {
-		return true;
-	}
+	if (!rds_conn_is_unused(conn) && !rds_conn_is_abandoned(conn, 0))
+		return false;
 
 	/* An offer that is just being taken counts, too: the state that was
 	 * read may be the one before.
@@ -267,6 +262,24 @@ static bool rds_conn_take_reapable(struct rds_conn *conn)
 	return false;
 }
 
+/* Disconnect an unused connection that is to make room. What has arrived is
+ * delivered before the shutdown is done: if a socket gets any of it, the
+ * connection has been used, and stays. Otherwise the end of the shutdown
+ * schedules the reaper. If the connection were destroyed while messages arrive,
+ * the peer would send again to the next one what it has no ack for.
+ */
+static void rds_conn_evict(struct rds_conn *conn)
+{
+	struct rds_cpath *cp;
+	unsigned int i;
+
+	for (i = 0; i < RDS_MAX_PATHS; i++) {
+		cp = rds_conn_path(conn, i);
+		if (cp)
+			rds_cpath_renew(cp, RDS_DROP_IDLE);
+	}
+}
+
 /* Destroy the connections that are no longer needed. */
 static void rds_conn_reap_work(struct work_struct *work)
 {
@@ -281,6 +294,8 @@ static void rds_conn_reap_work(struct work_struct *work)
 	list_for_each_entry_safe(conn, next, &rn->rn_conn_list, c_item) {
 		if (rds_conn_take_reapable(conn))
 			list_add_tail(&conn->c_reap_item, &reapable);
+		else if (conn->c_evicted && rds_conn_is_unused(conn))
+			rds_conn_evict(conn);
 		else if (rds_conn_was_never_up(conn))
 			unborn = true;
 	}

@@ -74,13 +74,15 @@ static bool rds_path_is_wanted(const struct rds_cpath *cp)
 }
 
 /* A peer that has knocked has messages to send. It may have closed the
- * connection only because it was dialing at the same time.
+ * connection only because it was dialing at the same time. If this end has
+ * closed it to make room, the peer has to knock again.
  */
 static bool rds_path_has_knock(const struct rds_cpath *cp)
 {
 	const struct rds_conn *conn = cp->cp_conn;
 
 	return READ_ONCE(conn->c_knocked) && cp->cp_dial.pd_established &&
+	       !READ_ONCE(conn->c_evicted) &&
 	       time_before(jiffies, READ_ONCE(conn->c_knocked_at) +
 				    RDS_KNOCK_LASTS);
 }

@@ -83,6 +83,43 @@ static void delivery_is_use(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, got.ret, -EAGAIN);
 }
 
+static struct kunit *the_test;
+
+static void receive_last(struct rds_path *path)
+{
+	rig_deliver(the_test, 2, RIG_PEER_PORT, RIG_PORT, 5, 0);
+}
+
+/* A connection that is to make room is read to its end. If that brings a
+ * message for a socket, the connection stays: the peer may have got no ack.
+ */
+static void last_message_is_use(struct kunit *test)
+{
+	struct delayed_work *reap = &rds_net(&init_net)->rn_reap;
+	struct socket *sock = rig_socket(test, RIG_PORT);
+	struct rig_got got;
+
+	the_test = test;
+	KUNIT_ASSERT_EQ(test, 0, paths_offer(test, 0));
+	rig_probe(test, 0, 1, &rig_ours_1);
+	rig_fake(test)->in_shutdown = receive_last;
+	WRITE_ONCE(to_cpath(rig_path(test))->cp_conn->c_evicted, true);
+	mod_delayed_work(system_unbound_wq, reap, 0);
+	flush_delayed_work(reap);
+	fake_settle(rig_fake(test));
+	flush_delayed_work(reap);
+	KUNIT_ASSERT_EQ(test, paths_live(test), 1);
+
+	KUNIT_ASSERT_EQ(test, 0, paths_offer(test, 0));
+	rig_probe(test, 0, 1, &rig_ours_1);
+	rig_deliver(test, 2, RIG_PEER_PORT, RIG_PORT, 5,
+		    RDS_FLAG_RETRANSMITTED);
+	rig_recv(test, sock, &got);
+	KUNIT_EXPECT_EQ(test, got.ret, 5);
+	rig_recv(test, sock, &got);
+	KUNIT_EXPECT_EQ(test, got.ret, -EAGAIN);
+}
+
 static void sending_is_use(struct kunit *test)
 {
 	paths_use(test);
@@ -201,6 +238,7 @@ static struct kunit_case unused_cases[] = {
 	KUNIT_CASE(unused_connection_goes),
 	KUNIT_CASE(unused_paths_go_with_it),
 	KUNIT_CASE(delivery_is_use),
+	KUNIT_CASE(last_message_is_use),
 	KUNIT_CASE(sending_is_use),
 	KUNIT_CASE(refused_offer_leaves_nothing),
 	KUNIT_CASE(failed_attempt_leaves_nothing),
