@@ -102,14 +102,15 @@ static void rds_cong_flag_conn(struct rds_conn *conn)
 }
 
 /* An address may have thousands of connections, and a user can make a port
- * change at will. So flag the connections at most once per jiffy.
+ * change at will. So flag the connections at most once per jiffy. The last time
+ * may be so long ago that jiffies have wrapped.
  */
 static void rds_cong_flag_conns(struct rds_cong_map *map)
 {
 	struct rds_conn *conn;
 
 	spin_lock_bh(&map->cm_lock);
-	if (time_after(jiffies, map->cm_flagged_at)) {
+	if (jiffies - map->cm_flagged_at) {
 		map->cm_flagged_at = jiffies;
 		list_for_each_entry(conn, &map->cm_conns, c_cong_item)
 			rds_cong_flag_conn(conn);

@@ -86,6 +86,15 @@ static unsigned int rds_conn_reap_quiet(struct rds_net *rn, kuid_t uid)
 	return freed;
 }
 
+/* The last pass may be so long ago that jiffies have wrapped. */
+static bool rds_conn_has_just_reaped(const struct rds_net *rn)
+	__must_hold(&rn->rn_lock)
+{
+	lockdep_assert_held(&rn->rn_lock);
+	return time_in_range_open(jiffies, rn->rn_reap_at - RDS_REAP_INTERVAL,
+				  rn->rn_reap_at);
+}
+
 /**
  * rds_conn_reap_idle() - Free idle loopback connections
  * @rn: the namespace
@@ -106,7 +115,7 @@ bool rds_conn_reap_idle(struct rds_net *rn, kuid_t uid)
 	unsigned int freed = 0;
 
 	mutex_lock(&rn->rn_lock);
-	if (time_before(jiffies, rn->rn_reap_at))
+	if (rds_conn_has_just_reaped(rn))
 		goto out;
 
 	rds_conn_quiesce_idle(rn, uid);

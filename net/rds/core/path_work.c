@@ -252,11 +252,20 @@ static bool rds_path_is_overdue(const struct rds_cpath *cp)
 	       !list_empty(&cp->cp_tx.pt_queue);
 }
 
+/* Return how long to wait with the next reminder. The last one may be so long
+ * ago that jiffies have wrapped.
+ */
+static long rds_path_remind_delay(const struct rds_cpath *cp)
+{
+	long left = cp->cp_dial.pd_remind_at - jiffies;
+
+	return left <= RDS_REMIND_DELAY ? max(left, 0L) : 0;
+}
+
 /* A probe on path 0 reminds the peer of the number of paths. */
 static void rds_path_remind(struct rds_cpath *cp)
 {
-	if (!rds_path_is_overdue(cp) ||
-	    time_before(jiffies, cp->cp_dial.pd_remind_at))
+	if (!rds_path_is_overdue(cp) || rds_path_remind_delay(cp))
 		return;
 	cp->cp_dial.pd_remind_at = jiffies + RDS_REMIND_DELAY;
 	rds_probe_soon(rds_conn_path(cp->cp_conn, 0));
@@ -320,7 +329,7 @@ static void rds_path_rearm(struct rds_cpath *cp)
 	    rds_path_may_dial(cp) && rds_cpath_state(cp) == RDS_PATH_DOWN)
 		delay = (long)(READ_ONCE(cp->cp_dial.pd_connect_at) - jiffies);
 	if (rds_path_is_overdue(cp))
-		delay = min(delay, (long)(cp->cp_dial.pd_remind_at - jiffies));
+		delay = min(delay, rds_path_remind_delay(cp));
 	delay = min(delay, rds_gate_delay(cp));
 	delay = min(delay, rds_send_map_delay(cp));
 	delay = min(delay, rds_sw_watch(cp));

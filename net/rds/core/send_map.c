@@ -26,9 +26,10 @@
  */
 #define RDS_MAP_DELAY	1
 
+/* A path may send no map for so long that jiffies wrap. So do not compare. */
 static bool rds_send_map_is_fresh(const struct rds_cpath *cp)
 {
-	return !time_after(jiffies, READ_ONCE(cp->cp_map.pm_at));
+	return !(jiffies - READ_ONCE(cp->cp_map.pm_at));
 }
 
 /* Postpone the map until the last one is acknowledged. If that ack arrives just

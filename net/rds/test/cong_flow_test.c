@@ -5,6 +5,7 @@
  */
 #include <linux/poll.h>
 
+#include "../core/cong.h"
 #include "../core/send.h"
 #include "rig_peer.h"
 
@@ -347,6 +348,25 @@ static void flips_are_told_once_a_jiffy(struct kunit *test)
 	expect_last_map(test, 0);
 }
 
+/* The path and the map may have been quiet for so long that jiffies seem to lie
+ * before the last time.
+ */
+static void map_is_sent_after_a_wrap(struct kunit *test)
+{
+	unsigned long old = jiffies - (ULONG_MAX / 2 + 60 * HZ);
+	struct socket *sock = rig_up(test);
+	struct rds_cpath *cp = to_cpath(rig_path(test));
+
+	schedule_timeout_uninterruptible(2);
+	fake_settle(rig_fake(test));
+	WRITE_ONCE(cp->cp_map.pm_at, old);
+	KUNIT_EXPECT_EQ(test, rds_send_map_delay(cp), LONG_MAX);
+	cp->cp_conn->c_lcong->cm_flagged_at = old;
+	fill(test, sock, 1);
+	rig_await(test, FAKE_MAPPED, 1);
+	expect_last_map(test, RIG_PORT);
+}
+
 static void map_goes_first_after_every_up(struct kunit *test)
 {
 	struct socket *sock = rig_up(test);
@@ -470,6 +490,7 @@ static struct kunit_case cong_flow_cases[] = {
 	KUNIT_CASE(map_put_off_is_looked_for_again),
 	KUNIT_CASE(messages_go_between_maps),
 	KUNIT_CASE(flips_are_told_once_a_jiffy),
+	KUNIT_CASE(map_is_sent_after_a_wrap),
 	KUNIT_CASE(map_goes_first_after_every_up),
 	KUNIT_CASE(flips_meanwhile_become_one),
 	KUNIT_CASE(map_waits_for_the_message_in_hand),
