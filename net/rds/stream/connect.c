@@ -135,6 +135,8 @@ static int rds_stream_connect_to(struct rds_stream *st, struct rds_conn *conn,
 	st->st_refused = RDS_STREAM_NOT_REFUSED;
 	st->st_id = get_random_u32();
 	st->st_again = 0;
+	/* Nobody may have read the error of the stream before. */
+	WRITE_ONCE(st->st_sk.sk_err, 0);
 	WRITE_ONCE(st->st_sk.sk_shutdown, 0);
 	rds_stream_start_counting(st);
 	listed = rds_stream_list(st);

@@ -216,6 +216,23 @@ TEST_F(stream, reset_is_an_error_of_the_socket)
 	EXPECT_EQ(0, ERR(recv(self->b, buf, 10, 0)));
 }
 
+/* An error that nobody has read is no error of the next stream. */
+TEST_F(stream, errors_end_with_their_stream)
+{
+	struct sockaddr none = { .sa_family = AF_UNSPEC };
+
+	ASSERT_EQ(0, stream_linger(self->b, true, 0));
+	stream_close(&self->b);
+	ASSERT_TRUE(stream_await(self->a, POLLERR) & POLLERR);
+	ASSERT_EQ(0, ERR(connect(self->a, &none, sizeof(none))));
+	ASSERT_EQ(0, ERR(rds_connect(self->a, self->name)));
+	self->b = stream_accept(self->listener);
+	ASSERT_LE(0, self->b);
+	EXPECT_EQ(0, rds_poll(self->a) & POLLERR);
+	EXPECT_TRUE(stream_works(self->a, self->b));
+	EXPECT_EQ(0, rds_get(self->a, SOL_SOCKET, SO_ERROR));
+}
+
 TEST_F(stream, reset_wakes_a_receiver)
 {
 	struct rds_task task;
