@@ -48,6 +48,28 @@ out:
 	return ret;
 }
 
+/* Make the socket like a new one, but bound if the user has bound it to a port.
+ */
+static void rds_stream_start_over(struct socket *sock)
+{
+	struct rds_stream *st = rds_stream(sock->sk);
+
+	if (READ_ONCE(st->st_state) == RDS_STREAM_LISTEN)
+		rds_stream_stop_listening(st);
+	else
+		rds_stream_end(st, 0, 0, true);
+	rds_stream_purge(st);
+	rds_stream_unmap_all(st);
+	spin_lock_bh(&st->st_lock);
+	rds_stream_set_state(st, RDS_STREAM_EV_DISCONNECT);
+	WRITE_ONCE(st->st_flags, 0);
+	WRITE_ONCE(st->st_sk.sk_shutdown, 0);
+	spin_unlock_bh(&st->st_lock);
+	if (!st->st_own_port)
+		rds_stream_forget_port(st);
+	sock->state = SS_UNCONNECTED;
+}
+
 /**
  * rds_stream_shutdown() - Implement shutdown(2)
  * @sock: the socket
@@ -70,10 +92,12 @@ int rds_stream_shutdown(struct socket *sock, int how)
 
 	mutex_lock(&st->st_mutex);
 	if (st->st_state == RDS_STREAM_LISTEN) {
-		/* As TCP: only the reading half of a listener counts. */
+		/* As TCP: only the reading half of a listener counts, and the
+		 * socket may listen again.
+		 */
 		ret = 0;
 		if (how & RCV_SHUTDOWN)
-			rds_stream_stop_listening(st);
+			rds_stream_start_over(sock);
 	} else if (rds_stream_is_connecting(READ_ONCE(st->st_state))) {
 		rds_stream_end(st, ECONNABORTED, 0, true);
 		sock->state = SS_UNCONNECTED;
@@ -103,20 +127,7 @@ int rds_stream_disconnect(struct socket *sock)
 	struct rds_stream *st = rds_stream(sock->sk);
 
 	mutex_lock(&st->st_mutex);
-	if (READ_ONCE(st->st_state) == RDS_STREAM_LISTEN)
-		rds_stream_stop_listening(st);
-	else
-		rds_stream_end(st, 0, 0, true);
-	rds_stream_purge(st);
-	rds_stream_unmap_all(st);
-	spin_lock_bh(&st->st_lock);
-	rds_stream_set_state(st, RDS_STREAM_EV_DISCONNECT);
-	WRITE_ONCE(st->st_flags, 0);
-	WRITE_ONCE(st->st_sk.sk_shutdown, 0);
-	spin_unlock_bh(&st->st_lock);
-	if (!st->st_own_port)
-		rds_stream_forget_port(st);
-	sock->state = SS_UNCONNECTED;
+	rds_stream_start_over(sock);
 	mutex_unlock(&st->st_mutex);
 	return 0;
 }

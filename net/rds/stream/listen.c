@@ -344,7 +344,7 @@ static void rds_stream_drop_queue(struct rds_stream *st)
 
 /**
  * rds_stream_stop_listening() - Stop to listen
- * @st: the listener
+ * @st: the listener; it stays bound, and has ended
  *
  * Context: Process context, may sleep. The socket lock is held.
  */
@@ -354,6 +354,5 @@ void rds_stream_stop_listening(struct rds_stream *st)
 	rds_stream_set_state(st, RDS_STREAM_EV_CLOSE);
 	spin_unlock_bh(&st->st_lock);
 	rds_stream_drop_queue(st);
-	rds_stream_unbind(st);
 	st->st_sk.sk_state_change(&st->st_sk);
 }

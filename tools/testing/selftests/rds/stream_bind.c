@@ -10,6 +10,7 @@
 /* Streams that have ended may keep their ports for a minute. */
 #define SERVER_PORT	4001
 #define CLIENT_PORT	4002
+#define STOPPED_PORT	4003
 
 TEST_F(stream, type)
 {
@@ -470,6 +471,35 @@ TEST_F(stream, one_stream_per_pair_of_names)
 static int mapped_socket(void)
 {
 	return stream_socket("::1");
+}
+
+/* Only a port that the user has bound outlasts the listener. */
+TEST_F(stream, listener_that_stops_keeps_its_port)
+{
+	struct sockaddr none = { .sa_family = AF_UNSPEC };
+	int i, a, fd = stream_far_listener(variant, STOPPED_PORT);
+	struct rds_name name;
+
+	ASSERT_LE(0, fd);
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(0, ERR(i ? connect(fd, &none, sizeof(none)) :
+				     shutdown(fd, SHUT_RD)));
+		EXPECT_EQ(-EINVAL, ERR(accept(fd, NULL, NULL)));
+		EXPECT_EQ(-ENOTCONN, ERR(recv(fd, &a, 1, 0)));
+		EXPECT_GT(0, stream_far_listener(variant, STOPPED_PORT));
+		ASSERT_EQ(0, ERR(listen(fd, 1)));
+		name = rds_sockname(fd);
+		EXPECT_EQ(STOPPED_PORT, rds_port(&name));
+	}
+	a = stream_connected(variant, rds_name(variant->b, STOPPED_PORT));
+	EXPECT_LE(0, a);
+	close(a);
+	close(fd);
+	fd = stream_far_socket(variant);
+	ASSERT_EQ(0, ERR(listen(fd, 1)));
+	ASSERT_EQ(0, ERR(shutdown(fd, SHUT_RD)));
+	EXPECT_EQ(0, ERR(rds_bind(fd, rds_name(variant->b, 0))));
+	close(fd);
 }
 
 TEST(mapped_address_connects_to_ipv4)
