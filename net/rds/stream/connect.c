@@ -6,7 +6,8 @@
  * streams, a REQUEST goes out at once (rds_stream_ask()); otherwise when the
  * connection comes up and the peer has said what it knows (event.c). If it says
  * that it has no streams, or no RDS answers at its address, connect() fails. A
- * server that is busy is asked again until connect() times out.
+ * server that is busy, or does not answer, is asked again until connect() times
+ * out: RST and BUSY may be lost.
  *
  * A peer that restarts meanwhile is asked again. Frames that were meant for its
  * former incarnation are not sent to the new one: core compares the epoch.
@@ -20,18 +21,37 @@
 /* How long a connect() may take, in jiffies */
 #define RDS_STREAM_CONNECT_TIMEOUT	(75 * HZ)
 
-/* Delays before a server is asked again, in jiffies */
+/* Delays before a server is asked again that is busy, or that has not answered,
+ * in jiffies
+ */
 #define RDS_STREAM_AGAIN_FIRST		DIV_ROUND_UP(HZ, 10)
+#define RDS_STREAM_REPEAT_FIRST		HZ
 #define RDS_STREAM_AGAIN_DOUBLINGS	3
 
 /* Ports that are tried, if nobody has selected one */
 #define RDS_STREAM_PORT_TRIES		16
+
+static void rds_stream_arm_again(struct rds_stream *st, unsigned long first)
+	__must_hold(&st->st_lock)
+{
+	lockdep_assert_held(&st->st_lock);
+	rds_stream_arm(st, RDS_STREAM_T_AGAIN, first << st->st_again);
+}
+
+static void rds_stream_count_again(struct rds_stream *st)
+	__must_hold(&st->st_lock)
+{
+	lockdep_assert_held(&st->st_lock);
+	if (st->st_again < RDS_STREAM_AGAIN_DOUBLINGS)
+		st->st_again++;
+}
 
 static void rds_stream_request_now(struct rds_stream *st)
 	__must_hold(&st->st_lock)
 {
 	lockdep_assert_held(&st->st_lock);
 	rds_stream_set_state(st, RDS_STREAM_EV_KNOWN);
+	rds_stream_arm_again(st, RDS_STREAM_REPEAT_FIRST);
 	rds_stream_owe(st, RDS_FRAME_REQUEST, true);
 }
 
@@ -84,10 +104,30 @@ void rds_stream_again(struct rds_stream *st)
 	if (st->st_state != RDS_STREAM_REQUESTED)
 		return;
 	rds_stream_set_state(st, RDS_STREAM_EV_AGAIN);
-	rds_stream_arm(st, RDS_STREAM_T_AGAIN,
-		       RDS_STREAM_AGAIN_FIRST << st->st_again);
-	if (st->st_again < RDS_STREAM_AGAIN_DOUBLINGS)
-		st->st_again++;
+	rds_stream_arm_again(st, RDS_STREAM_AGAIN_FIRST);
+	rds_stream_count_again(st);
+}
+
+/**
+ * rds_stream_repeat() - Repeat a REQUEST that was not answered
+ * @st: the stream
+ *
+ * Core sends a REQUEST that is not acknowledged again, so this one is enough.
+ *
+ * Context: Any context. st_lock is held.
+ * Return: true if the stream waits for an answer; otherwise nothing happens.
+ */
+bool rds_stream_repeat(struct rds_stream *st)
+	__must_hold(&st->st_lock)
+{
+	lockdep_assert_held(&st->st_lock);
+	if (st->st_state != RDS_STREAM_REQUESTED)
+		return false;
+	rds_stream_count_again(st);
+	rds_stream_arm_again(st, RDS_STREAM_REPEAT_FIRST);
+	if (!st->st_tx.tx_control)
+		rds_stream_owe(st, RDS_FRAME_REQUEST, true);
+	return true;
 }
 
 /**

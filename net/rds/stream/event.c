@@ -254,6 +254,8 @@ void rds_stream_timer(struct timer_list *timer)
 
 	spin_lock_bh(&st->st_lock);
 	due = rds_stream_take_due(st);
+	if ((due & BIT(RDS_STREAM_T_AGAIN)) && rds_stream_repeat(st))
+		due &= ~BIT(RDS_STREAM_T_AGAIN);
 	over = due && rds_stream_timers(st, due);
 	spin_unlock_bh(&st->st_lock);
 

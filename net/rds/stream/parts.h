@@ -35,8 +35,8 @@ enum rds_stream_flag {
 /**
  * enum rds_stream_timer - what the timer of a stream is for
  * @RDS_STREAM_T_CONNECT: connect() takes too long
- * @RDS_STREAM_T_AGAIN: ask a server again that was busy, or look again whether
- *	the peer is known
+ * @RDS_STREAM_T_AGAIN: ask a server again that was busy or has not answered, or
+ *	look again whether the peer is known
  * @RDS_STREAM_T_OWED: send a frame for which there was no memory
  * @RDS_STREAM_T_KEEP: keepalive
  * @RDS_STREAM_T_USER: frames are not acknowledged

@@ -263,6 +263,7 @@ int rds_stream_connect(struct socket *sock, struct rds_sockaddr *sa, int len,
 		       int flags);
 void rds_stream_ask(struct rds_stream *st);
 void rds_stream_again(struct rds_stream *st);
+bool rds_stream_repeat(struct rds_stream *st);
 void rds_stream_busy(struct rds_stream *st);
 
 /* listen.c */

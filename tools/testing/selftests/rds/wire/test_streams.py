@@ -822,11 +822,34 @@ def busy(lab):
         expect(0.9 * least < wait < 3 * least + 0.3,
                f"asked again after {wait:.2f} s")
     expect(not sock.poll(select.POLLOUT), "connected without a RESPONSE")
-    # Nothing is asked of a server that has said nothing.
+    # A server that has said nothing is left alone for a while.
     end.quiet()
     end.send(Op.RESPONSE)
     same("connecting", 0, sock.connected())
     works(end, sock)
+
+
+@test("streams: a REQUEST that nothing answers is repeated")
+def request_unanswered(lab):
+    peer, link = meet(lab)
+    end, sock = asked(lab, peer, link)
+    waits = [timed(end.expect, Op.REQUEST)[0] for _ in range(2)]
+    say("repeated after " + ", ".join(f"{wait:.2f} s" for wait in waits))
+    for wait, least in zip(waits, (1, 2)):
+        expect(0.9 * least < wait < least + 1.5,
+               f"repeated after {wait:.2f} s")
+    end.send(Op.RESPONSE)
+    same("connecting", 0, sock.connected())
+    works(end, sock)
+    # The REQUEST that is on its way is enough.
+    link.drop_segments()
+    sock = asking(lab, peer)
+    time.sleep(1.5)
+    link.drop_no_segments()
+    end = request_of(peer, link, sock)
+    end.quiet()
+    end.send(Op.RST, reason=wire.NO_LISTENER)
+    same("connecting", errno.ECONNREFUSED, sock.connected())
 
 
 # Floods
