@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* poll() on streams. */
+/* poll() on streams, and how many bytes make one readable. */
 #include <linux/poll.h>
 
 #include "ready.h"
@@ -75,4 +75,30 @@ __poll_t rds_stream_poll(struct file *file, struct socket *sock,
 	    READ_ONCE(st->st_state) == RDS_STREAM_IDLE)
 		mask |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
 	return mask;
+}
+
+/**
+ * rds_stream_set_rcvlowat() - Set SO_RCVLOWAT
+ * @sk: the socket
+ * @val: how many bytes make it readable; 0 for 1
+ *
+ * Bytes that have been too few may be enough now, so wake those who wait.
+ *
+ * Context: Process context. The lock of struct sock is held.
+ * Return: 0.
+ */
+int rds_stream_set_rcvlowat(struct sock *sk, int val)
+{
+	struct rds_stream *st = rds_stream(sk);
+	bool enough;
+
+	/* A delivery compares under this lock. */
+	spin_lock_bh(&st->st_lock);
+	WRITE_ONCE(sk->sk_rcvlowat, val ?: 1);
+	enough = READ_ONCE(st->st_rx.rx_bytes) &&
+		 rds_stream_has(st, sk->sk_rcvlowat);
+	spin_unlock_bh(&st->st_lock);
+	if (enough)
+		sk->sk_data_ready(sk);
+	return 0;
 }

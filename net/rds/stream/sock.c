@@ -120,6 +120,7 @@ static const struct proto_ops rds_stream_ops = {
 	.sendmsg	= rds_stream_sendmsg,
 	.recvmsg	= rds_stream_recvmsg,
 	.mmap		= sock_no_mmap,
+	.set_rcvlowat	= rds_stream_set_rcvlowat,
 };
 
 /**

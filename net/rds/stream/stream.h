@@ -297,6 +297,7 @@ int rds_stream_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 /* poll.c */
 __poll_t rds_stream_poll(struct file *file, struct socket *sock,
 			 struct poll_table_struct *wait);
+int rds_stream_set_rcvlowat(struct sock *sk, int val);
 
 /* tcp_info.c */
 int rds_stream_get_tcp_info(struct rds_stream *st, char __user *optval,

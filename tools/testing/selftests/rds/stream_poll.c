@@ -341,6 +341,25 @@ TEST_F(stream, lowat_delays_input)
 	EXPECT_TRUE(stream_ended(self->b));
 }
 
+/* What is there may be enough for a smaller mark. */
+TEST_F(stream, lowat_that_is_lowered)
+{
+	int epoll = watch(self->b, EPOLLIN | EPOLLET);
+
+	ASSERT_LE(0, epoll);
+	ASSERT_EQ(0, rds_set(self->b, SOL_SOCKET, SO_RCVLOWAT, 100));
+	ASSERT_TRUE(stream_send(self->a, SEED, 0, 50));
+	ASSERT_TRUE(stream_await_bytes(self->b, 50));
+	EXPECT_EQ(0, next_events(epoll, STREAM_A_WHILE));
+	ASSERT_EQ(0, rds_set(self->b, SOL_SOCKET, SO_RCVLOWAT, 51));
+	EXPECT_EQ(0, next_events(epoll, STREAM_A_WHILE));
+	ASSERT_EQ(0, rds_set(self->b, SOL_SOCKET, SO_RCVLOWAT, 0));
+	EXPECT_EQ(1, rds_get(self->b, SOL_SOCKET, SO_RCVLOWAT));
+	EXPECT_EQ(EPOLLIN, next_events(epoll, STREAM_PATIENCE));
+	EXPECT_TRUE(stream_recv(self->b, SEED, 0, 50));
+	close(epoll);
+}
+
 static atomic_uint sigios;
 
 static void count_sigio(int sig)
