@@ -63,4 +63,11 @@ static inline void rds_stream_take_sol_socket(struct socket *sock)
 #define RDS_STREAM_ACCEPT_FLAGS		(flags)
 #endif
 
+/* Since 6.5, splice() tells that what it has sent was the end of the file. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#define RDS_STREAM_SPLICE_EOF(fn)	.splice_eof = fn,
+#else
+#define RDS_STREAM_SPLICE_EOF(fn)
+#endif
+
 #endif /* _RDS_STREAM_COMPAT_H */

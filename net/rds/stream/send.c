@@ -347,3 +347,21 @@ int rds_stream_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 		ret = sk_stream_error(sock->sk, msg->msg_flags, ret);
 	return ret;
 }
+
+/**
+ * rds_stream_splice_eof() - Send what sendfile() has promised more for
+ * @sock: the socket
+ *
+ * sendfile() has found the end of the file earlier than it was told.
+ *
+ * Context: Process context, may sleep. Takes the socket lock.
+ */
+void rds_stream_splice_eof(struct socket *sock)
+{
+	struct rds_stream *st = rds_stream(sock->sk);
+
+	mutex_lock(&st->st_mutex);
+	if (!st->st_opts[RDS_STREAM_CORK])
+		rds_stream_uncork(st);
+	mutex_unlock(&st->st_mutex);
+}

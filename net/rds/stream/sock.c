@@ -119,6 +119,7 @@ static const struct proto_ops rds_stream_ops = {
 	.getsockopt	= rds_stream_getsockopt,
 	.sendmsg	= rds_stream_sendmsg,
 	.recvmsg	= rds_stream_recvmsg,
+	RDS_STREAM_SPLICE_EOF(rds_stream_splice_eof)
 	.mmap		= sock_no_mmap,
 	.set_rcvlowat	= rds_stream_set_rcvlowat,
 };

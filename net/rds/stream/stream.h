@@ -289,6 +289,7 @@ void rds_stream_timer(struct timer_list *timer);
 /* send.c */
 int rds_stream_wait_write(struct rds_stream *st, bool places, long *timeo);
 int rds_stream_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
+void rds_stream_splice_eof(struct socket *sock);
 
 /* recv.c */
 int rds_stream_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,

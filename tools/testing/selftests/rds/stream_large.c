@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/utsname.h>
 
 #define LARGE	(8 * 1024 * 1024)
 #define STREAMS	50
@@ -191,6 +192,42 @@ TEST_F(stream, sendfile_of_a_part)
 	EXPECT_EQ(12345 + 5000, offset);
 	EXPECT_TRUE(stream_recv(self->b, SEED, 12345, 5000));
 	EXPECT_EQ(0, lseek(fd, 0, SEEK_CUR));
+	close(fd);
+}
+
+/* Since Linux 6.5, sendfile() tells that the file has ended. */
+static bool tells_the_end_of_a_file(void)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname name;
+
+	return !uname(&name) &&
+	       sscanf(name.release, "%u.%u", &major, &minor) == 2 &&
+	       (major > 6 || (major == 6 && minor >= 5));
+}
+
+/* The last bytes of a file do not wait for more, which a cork does for 200 ms.
+ * By chance they go with a frame of another stream, but not several times.
+ */
+TEST_F(stream, sendfile_beyond_the_end)
+{
+	unsigned int tries = 100, early = 0;
+	const int len = 5000;
+	int fd = make_file(len);
+	off_t offset;
+	long since;
+
+	if (!tells_the_end_of_a_file())
+		SKIP(return, "sendfile() does not tell the end of a file");
+	ASSERT_LE(0, fd);
+	while (early < 5 && tries--) {
+		offset = 0;
+		since = now_ms();
+		ASSERT_EQ(len, ERR(sendfile(self->a, fd, &offset, 100000)));
+		ASSERT_TRUE(stream_recv(self->b, SEED, 0, len));
+		early = now_ms() - since < 150 ? early + 1 : 0;
+	}
+	EXPECT_EQ(5, early);
 	close(fd);
 }
 
