@@ -114,6 +114,7 @@ static void rds_stream_write_header(struct rds_stream *st,
 	lockdep_assert_held(&st->st_lock);
 
 	rx->rx_told = frame.fwd;
+	WRITE_ONCE(rx->rx_given, frame.buf);
 	/* The peer may use credit that it was once given, even if the buffer
 	 * has become smaller since.
 	 */
@@ -186,6 +187,7 @@ void rds_stream_start_counting(struct rds_stream *st)
 	rx->rx_cost = 0;
 	rx->rx_fwd = 0;
 	rx->rx_told = 0;
+	WRITE_ONCE(rx->rx_given, 0);
 	rx->rx_limit = 0;
 	rx->rx_at = jiffies;
 	rx->rx_probes = 0;

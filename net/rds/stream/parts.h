@@ -96,6 +96,7 @@ struct rds_stream_tx {
  * @rx_cost: credit that all frames received so far have cost
  * @rx_fwd: of that, what was read
  * @rx_told: @rx_fwd as the peer was told last
+ * @rx_given: credit beyond @rx_told that it was given then
  * @rx_limit: @rx_cost may not pass this: credit that the peer was ever given
  * @rx_at: when a frame arrived last, in jiffies
  * @rx_probes: keepalive probes since then
@@ -109,6 +110,7 @@ struct rds_stream_rx {
 	u32			rx_cost;
 	u32			rx_fwd;
 	u32			rx_told;
+	u32			rx_given;
 	u32			rx_limit;
 	unsigned long		rx_at;
 	u8			rx_probes;

@@ -22,6 +22,20 @@ static inline u32 rds_stream_rcvbuf(const struct rds_stream *st)
 }
 
 /**
+ * rds_stream_window() - Get how much the peer can have sent without being told
+ * @st: the stream
+ *
+ * A buffer that has grown is of no use to a peer that does not know yet.
+ *
+ * Context: Any context. st_lock is held, or the result is only a hint.
+ * Return: the credit that it was given last, or less if that is too much now.
+ */
+static inline u32 rds_stream_window(const struct rds_stream *st)
+{
+	return min(rds_stream_rcvbuf(st), READ_ONCE(st->st_rx.rx_given));
+}
+
+/**
  * rds_stream_credit() - Compute how many bytes the peer's credit allows
  * @tx: the sending half
  *
@@ -109,7 +123,7 @@ static inline bool rds_stream_has(const struct rds_stream *st, size_t bytes)
 		return true;
 	return READ_ONCE(rx->rx_bytes) &&
 	       READ_ONCE(rx->rx_cost) - READ_ONCE(rx->rx_fwd) >=
-	       rds_stream_rcvbuf(st) / 2;
+	       rds_stream_window(st) / 2;
 }
 
 #endif /* _RDS_STREAM_READY_H */

@@ -106,7 +106,7 @@ static bool rds_stream_owes_credit(const struct rds_stream *st)
 
 	return st->st_state == RDS_STREAM_OPEN &&
 	       !(st->st_flags & RDS_STREAM_F_PEER_DONE) &&
-	       rx->rx_fwd - rx->rx_told >= rds_stream_rcvbuf(st) / 4;
+	       rx->rx_fwd - rx->rx_told >= rds_stream_window(st) / 4;
 }
 
 /* Count bytes of the first frame as read. Returns true if the frame is off the

@@ -147,6 +147,33 @@ TEST_F(stream, streams_that_are_not_read)
 	}
 }
 
+/* A writer that has used up all the credit it knows of goes on as soon as this
+ * is read, not when it asks, a second later.
+ */
+TEST_F(stream, receive_buffer_that_grows)
+{
+	unsigned int tries = 10;
+	bool early = false;
+	long sent, since;
+	int a, b;
+
+	ASSERT_EQ(0, rds_set(self->listener, SOL_SOCKET, SO_RCVBUF, 50000));
+	while (!early && tries--) {
+		ASSERT_TRUE(stream_open(self, variant, &a, &b));
+		ASSERT_TRUE(stream_works(a, b));
+		ASSERT_EQ(0, rds_rcvbuf(b, LARGE));
+		sent = stream_stuff(a, SEED);
+		ASSERT_LT(0, sent);
+		since = now_ms();
+		ASSERT_TRUE(stream_recv(b, SEED, 0, sent));
+		EXPECT_EQ(POLLOUT, stream_await(a, POLLOUT));
+		early = now_ms() - since < 500;
+		close(a);
+		close(b);
+	}
+	EXPECT_TRUE(early);
+}
+
 /* Create a file with the first @len bytes of a stream. */
 static int make_file(size_t len)
 {
