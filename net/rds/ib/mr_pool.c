@@ -184,7 +184,6 @@ static noinline int rds_ib_frmr_make(struct rds_ib_frmr *fm,
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
 	fm->fm_mr = mr;
-	__set_bit((u8)mr->rkey, fm->fm_keys);
 	rds_ib_mr_stat(fm->fm_pool, alloc);
 	return 0;
 }
@@ -262,14 +261,15 @@ struct rds_ib_frmr *rds_ib_frmr_get(struct rds_ib_device *d, unsigned int pages)
 	struct rds_ib_mr_pool *pool = rds_ib_mr_pool_for(d, pages);
 	struct rds_ib_frmr *fm = rds_ib_mr_pool_take(pool);
 
-	if (fm) {
-		rds_ib_frmr_renew_key(fm);
+	if (fm)
 		rds_ib_mr_stat(pool, reused);
-	} else {
+	else
 		fm = rds_ib_frmr_new(pool, d);
-	}
-	if (!IS_ERR(fm))
-		rds_ib_mr_stat(pool, used);
+	if (IS_ERR(fm))
+		return fm;
+	/* Also if it is new: a driver may choose the same last byte always. */
+	rds_ib_frmr_renew_key(fm);
+	rds_ib_mr_stat(pool, used);
 	return fm;
 }
 
