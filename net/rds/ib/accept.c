@@ -143,7 +143,7 @@ int rds_ib_accept_request(struct rdma_cm_id *id,
 	ic->ic_initiator = param->initiator_depth;
 	ic->ic_retries = param->retry_count;
 	if (!rds_ib_accept_read(ic, id, param) ||
-	    rds_ib_device_join(ic, id->device))
+	    rds_ib_device_join(ic, id))
 		goto no;
 
 	ic->ic_id = id;

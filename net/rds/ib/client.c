@@ -16,17 +16,21 @@
  *  7. Free the protection domain, and the memory of the device.
  *
  * While a port is down, its connections stay: they may still work when it comes
- * up again. But some devices do not continue where they stopped. So a moment
- * after a port has come up, connections that still wait for completions are
- * dropped, and their paths connect again. No message is lost by that.
+ * up again. But some devices do not continue where they stopped. So when a port
+ * comes up, its connections that wait for completions are marked. If none has
+ * arrived a moment later, the connection is dropped, and its path connects
+ * again. No message is lost by that, but an operation in flight ends as
+ * dropped. A device may report that a port has come up although it has never
+ * been down, so a connection that makes progress must stay.
  */
+#include <linux/jiffies.h>
 #include <linux/slab.h>
 
 #include "ib.h"
 #include "trace.h"
 
-/* Delay from the event that a port is up to the check of the connections of its
- * device, in jiffies
+/* Delay from the event that a port is up to the check of its connections, in
+ * jiffies
  */
 #define RDS_IB_RENEW_DELAY	(HZ / 5)
 
@@ -48,8 +52,50 @@ static void rds_ib_device_drop_all(struct rds_ib_device *d)
 	spin_unlock_bh(&d->dv_lock);
 }
 
+/* Check whether completions are outstanding. @completed is set to the number of
+ * those that have arrived.
+ */
+static bool rds_ib_renew_waits(const struct rds_ib_conn *ic, int *completed)
+{
+	*completed = atomic_read(&ic->ic_completed);
+	return atomic_read(&ic->ic_signaled) != *completed;
+}
+
+/* Mark the connections of a port that has come up. If the last event was only a
+ * moment ago, this one counts instead, and all marked connections wait longer.
+ */
+static void rds_ib_device_port_up(struct rds_ib_device *d, u32 port)
+{
+	struct rds_ib_conn *ic;
+
+	spin_lock_bh(&d->dv_lock);
+	d->dv_renew_at = jiffies + RDS_IB_RENEW_DELAY;
+	list_for_each_entry(ic, &d->dv_conns, ic_dev_item) {
+		if (ic->ic_port == port)
+			ic->ic_renew = rds_ib_renew_waits(ic,
+							  &ic->ic_renew_seen);
+	}
+	spin_unlock_bh(&d->dv_lock);
+	mod_delayed_work(rds_ib_wq, &d->dv_renew, RDS_IB_RENEW_DELAY);
+}
+
+/* Drop a marked connection if nothing has been completed since the mark. */
+static void rds_ib_renew_look(struct rds_ib_conn *ic)
+{
+	int completed;
+
+	if (!ic->ic_renew)
+		return;
+	ic->ic_renew = false;
+	if (READ_ONCE(ic->ic_state) == RDS_IB_UP &&
+	    rds_ib_renew_waits(ic, &completed) &&
+	    completed == ic->ic_renew_seen)
+		rds_ib_drop_locked(ic, RDS_DROP_UNREACHABLE);
+}
+
 /* Runs a moment after a port has come up, because its addresses may come later
- * than that event.
+ * than that event. If another event comes when this already runs, the marks are
+ * new, and the work item is queued again for them.
  */
 static void rds_ib_device_renew(struct work_struct *work)
 {
@@ -58,11 +104,9 @@ static void rds_ib_device_renew(struct work_struct *work)
 	struct rds_ib_conn *ic;
 
 	spin_lock_bh(&d->dv_lock);
-	list_for_each_entry(ic, &d->dv_conns, ic_dev_item) {
-		if (READ_ONCE(ic->ic_state) == RDS_IB_UP &&
-		    atomic_read(&ic->ic_signaled) !=
-		    atomic_read(&ic->ic_completed))
-			rds_ib_drop_locked(ic, RDS_DROP_UNREACHABLE);
+	if (!time_before(jiffies, d->dv_renew_at)) {
+		list_for_each_entry(ic, &d->dv_conns, ic_dev_item)
+			rds_ib_renew_look(ic);
 	}
 	spin_unlock_bh(&d->dv_lock);
 }
@@ -75,7 +119,7 @@ static void rds_ib_device_event(struct ib_event_handler *handler,
 
 	switch (event->event) {
 	case IB_EVENT_PORT_ACTIVE:
-		queue_delayed_work(rds_ib_wq, &d->dv_renew, RDS_IB_RENEW_DELAY);
+		rds_ib_device_port_up(d, event->element.port_num);
 		break;
 	case IB_EVENT_DEVICE_FATAL:
 		rds_ib_device_drop_all(d);

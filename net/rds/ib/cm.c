@@ -153,7 +153,7 @@ static void rds_ib_cm_route(struct rds_ib_conn *ic)
 {
 	struct rdma_cm_id *id = ic->ic_id;
 
-	if (rds_ib_device_join(ic, id->device) ||
+	if (rds_ib_device_join(ic, id) ||
 	    rds_ib_port_is_down(id) ||
 	    rdma_resolve_route(id, RDS_IB_RESOLVE_TIMEOUT))
 		rds_ib_drop(ic, RDS_DROP_UNREACHABLE);

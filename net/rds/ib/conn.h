@@ -61,6 +61,11 @@ struct rds_ib_watchdog {
  * @ic_id: the CM ID
  * @ic_dev: the device; NULL until the address is resolved
  * @ic_dev_item: entry in &rds_ib_device.dv_conns
+ * @ic_port: number of the port of @ic_dev; set before the connection is on the
+ *	list, and valid longer than @ic_id
+ * @ic_renew: completions were outstanding when the port came up last; guarded
+ *	by dv_lock, like @ic_renew_seen
+ * @ic_renew_seen: value of @ic_completed at that time
  * @ic_ip: the path; NULL until the connection has one; changed under dv_lock
  *	once @ic_dev is set
  * @ic_state: changed by rds_ib_conn_set_state() only
@@ -102,6 +107,9 @@ struct rds_ib_conn {
 	struct rdma_cm_id	*ic_id;
 	struct rds_ib_device	*ic_dev;
 	struct list_head	ic_dev_item;
+	u32			ic_port;
+	bool			ic_renew;
+	int			ic_renew_seen;
 	struct rds_ib_path	*ic_ip;
 	enum rds_ib_state	ic_state;
 	struct lockdep_map	ic_handler;

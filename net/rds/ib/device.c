@@ -211,23 +211,24 @@ void rds_ib_device_put(struct rds_ib_device *d)
 }
 
 /**
- * rds_ib_device_join() - Attach a connection to a device
+ * rds_ib_device_join() - Attach a connection to the device of its CM ID
  * @ic: the connection; it has no device yet
- * @dev: the device
+ * @id: the CM ID, bound to a port of the device; @ic may not have it yet
  *
  * Context: Process context, may sleep. Takes the mutex of the list, and
  * dv_lock.
  * Return: 0; -ENODEV if the device is not in use.
  */
-int rds_ib_device_join(struct rds_ib_conn *ic, struct ib_device *dev)
+int rds_ib_device_join(struct rds_ib_conn *ic, const struct rdma_cm_id *id)
 {
 	struct rds_ib_device *d;
 
 	mutex_lock(&rds_ib_devices_mutex);
-	d = rds_ib_device_find(dev);
+	d = rds_ib_device_find(id->device);
 	if (d) {
 		refcount_inc(&d->dv_refs);
 		ic->ic_dev = d;
+		ic->ic_port = id->port_num;
 		spin_lock_bh(&d->dv_lock);
 		list_add_tail(&ic->ic_dev_item, &d->dv_conns);
 		spin_unlock_bh(&d->dv_lock);

@@ -19,13 +19,15 @@ struct rds_ib_reg_qp;
  * @dv_dev: the device
  * @dv_pd: protection domain of all its QPs
  * @dv_events: handler of the asynchronous events of the device
- * @dv_renew: work item that drops connections with missing completions after a
- *	port has come up
+ * @dv_renew: work item that drops connections without progress after their port
+ *	has come up
+ * @dv_renew_at: when @dv_renew is due, in jiffies; guarded by @dv_lock
  * @dv_removed: the device is being removed
  * @dv_refs: references: the client's, one for each connection and each MR, and
  *	those of tasks that use the device for a moment
  * @dv_gone: completed when the last reference is put
- * @dv_lock: guards @dv_conns, and ic_ip and ic_dropped of each connection on it
+ * @dv_lock: guards @dv_conns, and ic_ip, ic_dropped, ic_renew and ic_renew_seen
+ *	of each connection on it
  * @dv_conns: its connections
  * @dv_mrs: its MRs, by &rds_ib_mr.im_item; guarded by the lock of mr.c
  * @dv_reg_qp_lock: guards @dv_reg_qp
@@ -44,6 +46,7 @@ struct rds_ib_device {
 	struct ib_pd		*dv_pd;
 	struct ib_event_handler	dv_events;
 	struct delayed_work	dv_renew;
+	unsigned long		dv_renew_at;
 	bool			dv_removed;
 	refcount_t		dv_refs;
 	struct completion	dv_gone;
@@ -86,7 +89,7 @@ struct rds_ib_device *rds_ib_device_by_conn(const struct in6_addr *laddr,
 					    int ifindex);
 void rds_ib_device_put(struct rds_ib_device *d);
 bool rds_ib_port_is_down(const struct rdma_cm_id *id);
-int rds_ib_device_join(struct rds_ib_conn *ic, struct ib_device *dev);
+int rds_ib_device_join(struct rds_ib_conn *ic, const struct rdma_cm_id *id);
 void rds_ib_device_leave(struct rds_ib_conn *ic);
 
 #endif /* _RDS_IB_DEVICE_H */
