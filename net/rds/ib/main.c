@@ -80,7 +80,7 @@ static int __init rds_ib_init(void)
 	rds_ib_accept_init();
 	ret = rds_ib_client_init();
 	if (ret)
-		goto err_sysctl;
+		goto err_client;
 	ret = rds_ib_listen();
 	if (ret)
 		goto err_device;
@@ -98,8 +98,9 @@ err_device:
 	rds_ib_accept_exit();
 	rds_ib_deferred_exit();
 	rds_ib_client_exit();
+err_client:
+	/* A device may have been added, and removed again. */
 	rds_ib_listen_exit();
-err_sysctl:
 	rds_ib_sysctl_exit();
 err_wq:
 	destroy_workqueue(rds_ib_wq);
