@@ -81,7 +81,7 @@ static void rds_ib_ack_work(struct work_struct *work)
 
 /**
  * rds_ib_ack_later() - Schedule the ack of a message that does not ask for one
- * @ic: the connection; it is not closing
+ * @ic: the connection; it is not closing, and the message counts as received
  *
  * The sender keeps the message until it is acknowledged. If no other header has
  * carried the ack after a delay, the ack is sent alone. So the last message is
@@ -91,6 +91,11 @@ static void rds_ib_ack_work(struct work_struct *work)
  */
 void rds_ib_ack_later(struct rds_ib_conn *ic)
 {
+	/* If the work item is pending, it sees what the caller has recorded as
+	 * received: it stops being pending, with a full barrier, before it
+	 * runs. This pairs with that barrier.
+	 */
+	smp_mb();
 	if (!delayed_work_pending(&ic->ic_ack.ak_later))
 		queue_delayed_work(rds_ib_wq, &ic->ic_ack.ak_later,
 				   RDS_IB_ACK_DELAY);
