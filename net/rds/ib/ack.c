@@ -160,7 +160,8 @@ static int rds_ib_ack_post(struct rds_ib_conn *ic, u8 news)
  * @ic: the connection
  *
  * Otherwise this function is called again by the completion of the ack in
- * flight, or when the peer has granted credits.
+ * flight, when the peer has granted credits, or when its reply to our REQ has
+ * been read.
  *
  * Context: Softirq or process context. Takes ic_tx_lock.
  */

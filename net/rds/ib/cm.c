@@ -217,6 +217,8 @@ static void rds_ib_cm_come_up(struct rds_ib_conn *ic,
 		 */
 		rds_ib_conn_set_state(ic, RDS_IB_UP);
 		rds_ib_rx_go_on(ic);
+		/* Until the reply was read, no ack could be sent. */
+		rds_ib_ack_try(ic);
 	} else {
 		rds_ib_conn_set_state(ic, RDS_IB_UP);
 	}

@@ -38,6 +38,7 @@
 
 /**
  * struct rds_ib_credits - credits of both directions of a connection
+ * @cr_known: what the peer advertises while connecting is known
  * @cr_limited: send no more than the peer has buffers for
  * @cr_offered: the peer advertises its buffers
  * @cr_always: the peer keeps advertising its buffers even if we advertise none
@@ -46,6 +47,7 @@
  * @cr_pending: buffers of ours that are not advertised to the peer yet
  */
 struct rds_ib_credits {
+	bool	cr_known;
 	bool	cr_limited;
 	bool	cr_offered;
 	bool	cr_always;
@@ -101,6 +103,7 @@ static inline void rds_ib_credits_grant(struct rds_ib_credits *cr, u32 nr)
 static inline void rds_ib_credits_offered(struct rds_ib_credits *cr, u32 given,
 					  bool ours)
 {
+	cr->cr_known = true;
 	cr->cr_offered = given;
 	cr->cr_always = ours;
 	rds_ib_credits_settle(cr);
@@ -126,12 +129,16 @@ static inline void rds_ib_credits_posted(struct rds_ib_credits *cr, u32 nr)
  * @cr: the credits
  * @news: set to the number of our buffers that its h_credit is to advertise
  *
+ * Before rds_ib_credits_offered(), the SEND has to wait: the peer may count it.
+ *
  * Context: Any context.
  * Return: true if the SEND may be made; false if it has to wait for credits.
  */
 static inline bool rds_ib_credits_take(struct rds_ib_credits *cr, u8 *news)
 {
 	*news = min_t(u32, cr->cr_pending, RDS_IB_CREDITS_HDR_MAX);
+	if (!cr->cr_known)
+		return false;
 	if (cr->cr_limited) {
 		if (!cr->cr_send || (cr->cr_send == 1 && !*news))
 			return false;

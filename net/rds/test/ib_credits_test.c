@@ -136,6 +136,40 @@ static void limit_holds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, accepts.cr_limited, row->limited);
 }
 
+/* The end that dials may have buffers to advertise before it has read what the
+ * peer advertises. A SEND at this time would be missing in one of the counts.
+ */
+static void nothing_before_the_reply(struct kunit *test)
+{
+	struct rds_ib_credits cr = {};
+	u8 news;
+
+	rds_ib_credits_start(&cr, 8);
+	rds_ib_credits_posted(&cr, 3);
+	KUNIT_EXPECT_FALSE(test, rds_ib_credits_take(&cr, &news));
+	rds_ib_credits_grant(&cr, 2);
+	KUNIT_EXPECT_FALSE(test, rds_ib_credits_take(&cr, &news));
+	KUNIT_EXPECT_EQ(test, cr.cr_pending, 3U);
+
+	rds_ib_credits_offered(&cr, 4, true);
+	KUNIT_EXPECT_TRUE(test, rds_ib_credits_take(&cr, &news));
+	KUNIT_EXPECT_EQ(test, news, 3);
+	KUNIT_EXPECT_EQ(test, cr.cr_send, 5U);
+}
+
+/* A peer that advertises nothing is not waited for any longer. */
+static void all_after_an_empty_reply(struct kunit *test)
+{
+	struct rds_ib_credits cr = {};
+	u8 news;
+
+	rds_ib_credits_start(&cr, 8);
+	KUNIT_EXPECT_FALSE(test, rds_ib_credits_take(&cr, &news));
+	rds_ib_credits_offered(&cr, 0, false);
+	KUNIT_EXPECT_TRUE(test, rds_ib_credits_take(&cr, &news));
+	KUNIT_EXPECT_TRUE(test, rds_ib_credits_take(&cr, &news));
+}
+
 static void given_back(struct kunit *test)
 {
 	struct rds_ib_credits cr = {}, was;
@@ -293,6 +327,8 @@ static struct kunit_case ib_credits_cases[] = {
 	KUNIT_CASE(last_credit),
 	KUNIT_CASE(telling_without_limit),
 	KUNIT_CASE_PARAM(limit_holds, limits_gen_params),
+	KUNIT_CASE(nothing_before_the_reply),
+	KUNIT_CASE(all_after_an_empty_reply),
 	KUNIT_CASE(given_back),
 	KUNIT_CASE(absurd),
 	KUNIT_CASE_PARAM(two_ends, pairs_gen_params),

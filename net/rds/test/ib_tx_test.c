@@ -201,6 +201,7 @@ static void ib_tx_connect(void)
 	ic->ic_ip = &rig->ip;
 	spin_lock_init(&ic->ic_tx_lock);
 	rds_ib_ack_init(ic);
+	rds_ib_credits_offered(&ic->ic_credits, 0, true);
 }
 
 static int ib_tx_init(struct kunit *test)
