@@ -11,9 +11,10 @@
  *  4. references that RCU callbacks still hold;
  *  5. tables, empty by now.
  *
- * The operations are registered by register_pernet_device(), so this exit runs
- * before the network devices are removed. It runs after the exit of the
- * transports, because they register later.
+ * The first two steps are those of pre_exit: in some kernels the network devices
+ * are gone when exit runs, even for operations that are registered by
+ * register_pernet_device(), and a reset or an ack would not reach the peer. They
+ * run after pre_exit of the transports, because these register later.
  */
 #include <linux/percpu.h>
 #include <net/netns/generic.h>
@@ -97,8 +98,10 @@ err_stats:
 	return ret;
 }
 
-static void __net_exit rds_net_stop(struct rds_net *rn)
+static void __net_exit rds_net_stop(struct net *net)
 {
+	struct rds_net *rn = rds_net(net);
+
 	rds_sysctl_net_exit(rn);
 
 	mutex_lock(&rn->rn_lock);
@@ -130,9 +133,6 @@ static void __net_exit rds_net_exit_batch(struct list_head *nets)
 {
 	struct net *net;
 
-	list_for_each_entry(net, nets, exit_list)
-		rds_net_stop(rds_net(net));
-
 	flush_workqueue(rds_wq);
 	rds_pin_flush();
 	rcu_barrier();
@@ -143,6 +143,7 @@ static void __net_exit rds_net_exit_batch(struct list_head *nets)
 
 static struct pernet_operations rds_net_ops = {
 	.init		= rds_net_init,
+	.pre_exit	= rds_net_stop,
 	.exit_batch	= rds_net_exit_batch,
 	.id		= &rds_net_id,
 	.size		= sizeof(struct rds_net),

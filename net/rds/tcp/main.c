@@ -135,9 +135,10 @@ static void __net_exit rds_tcp_net_exit(struct net *net)
 	rds_tcp_listen_stop(tn);
 }
 
+/* Before core destroys the connections, which it does in its pre_exit. */
 static struct pernet_operations rds_tcp_net_ops = {
-	.init	= rds_tcp_net_init,
-	.exit	= rds_tcp_net_exit,
+	.init		= rds_tcp_net_init,
+	.pre_exit	= rds_tcp_net_exit,
 };
 
 static int __init rds_tcp_init(void)
