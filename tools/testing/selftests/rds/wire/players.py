@@ -20,6 +20,7 @@ PORT = seeds.PORT
 MEMORY_PORT = PORT + 1
 MEMORY_SIZE = 3 * 4096
 MEMORY_AT = 0x238	# in its page
+PATIENCE = 4		# ms for an answer to what was changed
 
 # Addresses below the kernel's, and above it (lab.py)
 DIALS = "10.4.7."
@@ -134,12 +135,14 @@ class Programs:
 class Player:
     """Plays a session as one peer."""
 
-    def __init__(self, place, programs, address, rng):
+    def __init__(self, place, programs, address, rng, patience=PATIENCE):
         self.place = place
         self.programs = programs
         self.address = address
         self.dialed = address.startswith(DIALED)
         self.rng = rng
+        self.patience = patience
+        self.heard = False	# the kernel has sent data, not only maps
         self.peer = Peer(place, address)
         self.links = []
         self.seq = 100
@@ -198,7 +201,7 @@ class Player:
         poll = select.poll()
         poll.register(link.sock, select.POLLIN)
         for _ in range(4):
-            if not poll.poll(4):
+            if not poll.poll(self.patience):
                 break
             data = link.sock.recv(1 << 18)
             if not data:
@@ -224,6 +227,7 @@ class Player:
         """Return what an honest peer would say to this frame, or None."""
         if frame.is_map():
             return None
+        self.heard = True
         if frame.is_probe():
             return wire.Frame(wire.PORT_PING, wire.PORT_PROBE, ext=wire.
                               with_tag(seeds.ALL, wire.tag(frame.ext)))

@@ -4,13 +4,13 @@
 it is accepted."""
 
 import wire
+from lab import LEGACY
+from peer import GENERATION
 from wire import NO_MORE, NO_READ, TO_CLIENT, Frame, Op
 
 PORT = 6300		# the kernel's
 THEIRS = 77		# the peer's
 IDENT = 0x5eed1000	# of a stream
-GENERATION = 0x5eed0001
-LEGACY = wire.npaths(1)
 MODERN = wire.npaths(8) + wire.gen_num(GENERATION) + wire.sport_idx()
 ALL = MODERN + wire.features(bits=wire.STRICT | wire.MEMORY | wire.STREAMS)
 CREDIT = 1 << 20

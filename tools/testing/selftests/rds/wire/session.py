@@ -14,6 +14,7 @@ Nothing here opens a socket. Every choice comes from the generator of random
 numbers that is passed, so it can be made again."""
 
 import wire
+from seeds import GENERATION, IDENT, PORT, THEIRS
 from wire import Op
 
 MAX_STEPS = 40
@@ -29,7 +30,7 @@ EDGES = (0, 1, 2, 3, 7, 8, 9, 15, 16, 47, 48, 49, 0x7f, 0x80, 0xff, 0x100,
          0xfff, 0x1000, 0x7fff, 0x8000, 0xffff, 0x10000, 0xfffff, 0x100000,
          0x100001, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff, 1 << 32,
          1 << 63, (1 << 64) - 2, (1 << 64) - 1)
-PORTS = (0, 1, 2, 77, 6300, 6301, 65535)
+PORTS = (0, 1, 2, THEIRS, PORT, PORT + 1, 65535)
 
 
 def value(rng, old, bits):
@@ -69,7 +70,7 @@ def change_bytes(rng, data, most=4):
 def any_stream(rng):
     return wire.stream(
         rng.choice(list(Op) + [0, 11, 255]), rng.choice((0, 1, 2, 4, 6, 7)),
-        rng.choice((1, 2, 3)), rng.choice((0, 256, 512, 1000)),
+        rng.choice((1, 2, IDENT)), rng.choice((0, 256, 512, 1000)),
         rng.choice((0, 300, 32768, 1 << 20)), rng.choice((0, 1, 2, 3)))
 
 
@@ -95,7 +96,7 @@ def any_ext(rng, memory):
         return wire.dest(memory[0], memory[1])
     parts = [
         wire.npaths(rng.choice((0, 1, 2, 4, 8, 9, 0x101, 0xffff))),
-        wire.gen_num(rng.choice((0, 1, 0x5eed0001, 0x5eed0002))),
+        wire.gen_num(rng.choice((0, 1, GENERATION, GENERATION + 1))),
         wire.sport_idx(),
         wire.features(rng.choice((0, 1, 0xffffff)), rng.randrange(16)),
         bytes([rng.randrange(17)]), rng.randbytes(3),
@@ -249,25 +250,32 @@ def parse_step(words):
     return words[0], int(words[1])
 
 
-def parse(text, memory):
-    """Return the sessions in TEXT, with the key and address of MEMORY in the
-    place of those that they were made with."""
-    sessions, old = [], memory
-    for line in text.splitlines():
-        words = line.split()
-        if not words or words[0].startswith("#"):
-            continue
-        if words[0] == "session":
-            old = tuple(int(word, 16) for word in words[1:])
-            sessions.append([])
-            continue
-        step = parse_step(words)
+def move(steps, old, new):
+    """Return the steps with the key and address NEW in the place of OLD."""
+    moved = []
+    for step in steps:
         if step[0] == "write":
             data = step[2]
-            for before, after in zip(old, memory):
+            for before, after in zip(old, new):
                 if before != after:
                     data = data.replace(before.to_bytes(4, "big"),
                                         after.to_bytes(4, "big"))
             step = step[0], step[1], data
-        sessions[-1].append(step)
+        moved.append(step)
+    return moved
+
+
+def parse(text, memory):
+    """Return the sessions in TEXT, with the key and address of MEMORY in the
+    place of those that they were made with. TEXT is a file of show(), or the
+    output of a fuzzer, which has such lines behind "# " and others."""
+    sessions, old = [], None
+    verbs = ("open", "write", "drain", "fin", "reset", "do")
+    for line in text.splitlines():
+        words = line.removeprefix("# ").split()
+        if words and words[0] == "session":
+            old = tuple(int(word, 16) for word in words[1:])
+            sessions.append([])
+        elif old and words and words[0] in verbs:
+            sessions[-1] += move([parse_step(words)], old, memory)
     return sessions
