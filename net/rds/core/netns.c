@@ -11,8 +11,8 @@
  *  4. references that RCU callbacks still hold;
  *  5. tables, empty by now.
  *
- * The first two steps are those of pre_exit: in some kernels the network
- * devices are gone when exit runs, even for operations that are registered by
+ * The first two steps are those of pre_exit: in newer kernels the IPv4 routes
+ * are gone when exit runs, even for operations that are registered by
  * register_pernet_device(), and a reset or an ack would not reach the peer.
  * They run after pre_exit of the transports, because these register later.
  */

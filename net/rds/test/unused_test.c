@@ -62,10 +62,24 @@ static void expect_kept(struct kunit *test)
 	rig_of(test)->peer = peer;
 }
 
+/* The peer, which got no ack, sends its last message again: the connection
+ * still knows that it has been received.
+ */
+static void expect_once(struct kunit *test, struct socket *sock, u64 seq)
+{
+	struct rig_got got;
+
+	rig_deliver(test, seq, RIG_PEER_PORT, RIG_PORT, 5,
+		    RDS_FLAG_RETRANSMITTED);
+	rig_recv(test, sock, &got);
+	KUNIT_EXPECT_EQ(test, got.ret, 5);
+	rig_recv(test, sock, &got);
+	KUNIT_EXPECT_EQ(test, got.ret, -EAGAIN);
+}
+
 static void delivery_is_use(struct kunit *test)
 {
 	struct socket *sock = rig_socket(test, RIG_PORT);
-	struct rig_got got;
 
 	KUNIT_ASSERT_EQ(test, 0, paths_offer(test, 0));
 	rig_deliver(test, 1, RIG_PEER_PORT, RIG_PORT, 5, 0);
@@ -73,14 +87,8 @@ static void delivery_is_use(struct kunit *test)
 	fake_settle(rig_fake(test));
 	expect_kept(test);
 
-	/* The connection still detects duplicates of what it has received. */
 	KUNIT_ASSERT_EQ(test, 0, paths_offer(test, 0));
-	rig_deliver(test, 1, RIG_PEER_PORT, RIG_PORT, 5,
-		    RDS_FLAG_RETRANSMITTED);
-	rig_recv(test, sock, &got);
-	KUNIT_EXPECT_EQ(test, got.ret, 5);
-	rig_recv(test, sock, &got);
-	KUNIT_EXPECT_EQ(test, got.ret, -EAGAIN);
+	expect_once(test, sock, 1);
 }
 
 static struct kunit *the_test;
@@ -97,7 +105,6 @@ static void last_message_is_use(struct kunit *test)
 {
 	struct delayed_work *reap = &rds_net(&init_net)->rn_reap;
 	struct socket *sock = rig_socket(test, RIG_PORT);
-	struct rig_got got;
 
 	the_test = test;
 	KUNIT_ASSERT_EQ(test, 0, paths_offer(test, 0));
@@ -112,12 +119,7 @@ static void last_message_is_use(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, paths_offer(test, 0));
 	rig_probe(test, 0, 1, &rig_ours_1);
-	rig_deliver(test, 2, RIG_PEER_PORT, RIG_PORT, 5,
-		    RDS_FLAG_RETRANSMITTED);
-	rig_recv(test, sock, &got);
-	KUNIT_EXPECT_EQ(test, got.ret, 5);
-	rig_recv(test, sock, &got);
-	KUNIT_EXPECT_EQ(test, got.ret, -EAGAIN);
+	expect_once(test, sock, 2);
 }
 
 static void sending_is_use(struct kunit *test)
