@@ -266,9 +266,10 @@ static bool next_request(struct peer *listener, struct peer *peer, long ms)
 	return true;
 }
 
-bool peer_await_request(struct peer *listener, struct peer *peer)
+bool peer_next_request(struct peer *listener, struct peer *peer,
+		       unsigned int ms)
 {
-	long deadline = now() + PEER_PATIENCE, left = PEER_PATIENCE;
+	long deadline = now() + ms, left = ms;
 
 	*peer = (struct peer){};
 	/* Other events are for requests that the kernel has given up. */
@@ -280,16 +281,27 @@ bool peer_await_request(struct peer *listener, struct peer *peer)
 	return peer->channel && !rdma_migrate_id(peer->id, peer->channel);
 }
 
-enum peer_fate peer_accept(struct peer *peer, const void *handshake,
-			   unsigned int len, bool no_buffers, bool halfway)
+bool peer_await_request(struct peer *listener, struct peer *peer)
+{
+	return peer_next_request(listener, peer, PEER_PATIENCE);
+}
+
+bool peer_reply(struct peer *peer, const void *handshake, unsigned int len,
+		bool no_buffers, bool halfway)
 {
 	struct rdma_conn_param param;
 
 	peer->no_buffers = no_buffers;
 	if (!set_up(peer, halfway) || (!halfway && !post_buffers(peer)))
-		return PEER_FAILED;
+		return false;
 	param = conn_param(peer, handshake, len);
-	if (rdma_accept(peer->id, &param))
+	return !rdma_accept(peer->id, &param);
+}
+
+enum peer_fate peer_accept(struct peer *peer, const void *handshake,
+			   unsigned int len, bool no_buffers, bool halfway)
+{
+	if (!peer_reply(peer, handshake, len, no_buffers, halfway))
 		return PEER_FAILED;
 	if (halfway)
 		return PEER_ACCEPTED;
@@ -321,19 +333,22 @@ static void reap_sent(struct peer *peer)
 		peer->done++;
 }
 
-/* Wait for a slot in the queue and in memory. */
+bool peer_has_place(struct peer *peer)
+{
+	reap_sent(peer);
+	return peer->sent - peer->done < PEER_SLOTS;
+}
+
 static bool await_place(struct peer *peer)
 {
 	long deadline = now() + PEER_PATIENCE;
 
-	for (;;) {
-		reap_sent(peer);
-		if (peer->sent - peer->done < PEER_SLOTS)
-			return true;
+	while (!peer_has_place(peer)) {
 		if (now() > deadline)
 			return false;
 		next_event(peer, 1);
 	}
+	return true;
 }
 
 bool peer_post(struct peer *peer, struct ibv_send_wr *wr, unsigned int len)

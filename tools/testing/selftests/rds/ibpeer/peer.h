@@ -96,6 +96,14 @@ bool peer_listen(struct peer *listener, const char *local, bool listens);
  */
 bool peer_await_request(struct peer *listener, struct peer *peer);
 
+/* The same, but wait for at most @ms milliseconds. */
+bool peer_next_request(struct peer *listener, struct peer *peer,
+		       unsigned int ms);
+
+/* Accept the request, and do not wait for what becomes of it. */
+bool peer_reply(struct peer *peer, const void *handshake, unsigned int len,
+		bool no_buffers, bool halfway);
+
 /* Accept the request, with this private data. @halfway: receive nothing after
  * that.
  */
@@ -104,6 +112,9 @@ enum peer_fate peer_accept(struct peer *peer, const void *handshake,
 
 /* Reject the request. */
 bool peer_reject(struct peer *peer, const void *data, unsigned int len);
+
+/* Check whether another request can be posted without waiting. */
+bool peer_has_place(struct peer *peer);
 
 /*
  * Post a SEND. Return false if it could not be posted, or an earlier one is

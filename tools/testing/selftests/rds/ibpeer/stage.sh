@@ -32,3 +32,14 @@ peers() {
 	tap_from "$where" "the guest" "$RDS_TOP/scripts/vm/run" $options -- \
 		"$IBPEER/guest" "$PROGRAMS" "$@"
 }
+
+# fuzz_peers WHERE OPTIONS ARGUMENT...: run the fuzzer of peers in a guest.
+fuzz_peers() {
+	local where=$1 options=$2
+
+	shift 2
+	# shellcheck disable=SC2086 # several words
+	tap_from "$where" "the guest" "$RDS_TOP/scripts/vm/run" $options \
+		--kernel debug --smp 1 --mem 1024 -- "$IBPEER/guest" -- \
+		"$IBPEER/fuzz" --library "$PROGRAMS/libpeer.so" "$@"
+}

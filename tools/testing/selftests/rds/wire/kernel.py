@@ -28,6 +28,8 @@ CLONE_NEWNET = 0x40000000
 GET_MR = 2
 FREE_MR = 3
 RECVERR = 5
+SO_RDS_TRANSPORT = 8
+TRANS_IB = 0
 STREAM_REFUSED = 20
 STREAM_IOMAP_SIZE = 21
 CMSG_STREAM_WRITE = 20
@@ -229,7 +231,8 @@ class RdsSocket:
     IPv6 addresses on sockets of this family, so the calls are those of the C
     library."""
 
-    def __init__(self, address, port, rcvbuf=None, sndbuf=None):
+    def __init__(self, address, port, rcvbuf=None, sndbuf=None,
+                 transport=None):
         self.address = address
         self.port = port
         self.sock = socket.socket(PF_RDS, socket.SOCK_SEQPACKET)
@@ -241,6 +244,8 @@ class RdsSocket:
                               (socket.SO_SNDTIMEO, limit)):
             if value:
                 self.sock.setsockopt(socket.SOL_SOCKET, option, value)
+        if transport is not None:
+            self.sock.setsockopt(SOL_RDS, SO_RDS_TRANSPORT, transport)
         name = sockaddr(address, port)
         check(libc.bind(self.sock.fileno(), name, len(name)))
 

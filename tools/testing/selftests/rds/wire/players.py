@@ -3,12 +3,12 @@
 kernel's host, and the peer. Neither waits for the other one for long, and
 neither minds what becomes of it."""
 
+import ipaddress
 import select
 import socket
 import struct
 
 import kernel
-import lab
 import seeds
 import session
 import wire
@@ -20,7 +20,6 @@ PORT = seeds.PORT
 MEMORY_PORT = PORT + 1
 MEMORY_SIZE = 3 * 4096
 MEMORY_AT = 0x238	# in its page
-PATIENCE = 4		# ms for an answer to what was changed
 
 # Addresses below the kernel's, and above it (lab.py)
 DIALS = "10.4.7."
@@ -32,27 +31,49 @@ class Programs:
 
     STREAMS = 8
 
-    def __init__(self):
-        self.owner = kernel.RdsSocket(lab.KERNEL, MEMORY_PORT)
+    def __init__(self, addresses, transport=None):
+        """ADDRESSES are those of the kernel, one of each family that peers
+        have."""
+        self.addresses = {ipaddress.ip_address(address).version: address
+                          for address in addresses}
+        self.transport = transport
+        self.owner = self.socket(addresses[0], MEMORY_PORT)
         self.memory = kernel.Memory(MEMORY_SIZE, MEMORY_AT)
         self.where = self.owner.register(self.memory)
-        self.listener = kernel.StreamSocket(lab.KERNEL, PORT)
-        self.listener.allow_mappings(4)
-        self.listener.listen(8)
-        self.listener.sock.setblocking(False)
+        self.listeners = [self.listen(address) for address in addresses]
         self.streams = []
-        self.sock = None
+        self.socks = {}
         self.renew()
 
-    def renew(self):
-        """Begin with a new socket: the old one may be full of messages for
-        peers that are gone."""
-        if self.sock:
-            self.sock.close()
-        self.sock = kernel.RdsSocket(lab.KERNEL, PORT)
+    def socket(self, address, port):
+        sock = kernel.RdsSocket(address, port, transport=self.transport)
         for option in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
-            self.sock.sock.setsockopt(socket.SOL_SOCKET, option,
-                                      struct.pack("ll", 0, 1000))
+            sock.sock.setsockopt(socket.SOL_SOCKET, option,
+                                 struct.pack("ll", 0, 1000))
+        return sock
+
+    @staticmethod
+    def listen(address):
+        listener = kernel.StreamSocket(address, PORT)
+        listener.allow_mappings(4)
+        listener.listen(8)
+        listener.sock.setblocking(False)
+        return listener
+
+    def renew(self):
+        """Begin with new sockets: the old ones may be full of messages for
+        peers that are gone."""
+        for sock in self.socks.values():
+            sock.close()
+        self.socks = {version: self.socket(address, PORT)
+                      for version, address in self.addresses.items()}
+
+    def kernel_of(self, address):
+        """Return the kernel's address of the family of ADDRESS."""
+        return self.addresses[ipaddress.ip_address(address).version]
+
+    def sock(self, address):
+        return self.socks[ipaddress.ip_address(address).version]
 
     def keep(self, stream):
         stream.sock.setblocking(False)
@@ -67,35 +88,37 @@ class Programs:
             pass	# a peer has done something to it, or there is no stream
 
     def send(self, rng, address):
-        self.sock.send(address, rng.choice(session.PORTS),
-                       rng.randbytes(rng.choice((0, 1, 100, 5000))))
+        self.sock(address).send(address, rng.choice(session.PORTS),
+                                rng.randbytes(rng.choice((0, 1, 100, 5000))))
 
     def send_large(self, rng, address):
-        self.sock.send(address, seeds.THEIRS, bytes(200000))
+        self.sock(address).send(address, seeds.THEIRS, bytes(200000))
 
     def recv(self, rng, address):
         for _ in range(20):
-            self.sock.recv(socket.MSG_DONTWAIT)
+            self.sock(address).recv(socket.MSG_DONTWAIT)
 
     def rdma(self, rng, address):
-        self.sock.rdma(address, seeds.THEIRS, b"text",
-                       (rng.getrandbits(32), 0, rng.choice((0, 8, 4095))),
-                       self.memory, rng.choice((0, kernel.READWRITE)) |
-                       rng.choice((0, kernel.NOTIFY_ME, kernel.FENCE)))
+        self.sock(address).rdma(
+            address, seeds.THEIRS, b"text",
+            (rng.getrandbits(32), 0, rng.choice((0, 8, 4095))),
+            self.memory, rng.choice((0, kernel.READWRITE)) |
+            rng.choice((0, kernel.NOTIFY_ME, kernel.FENCE)))
 
     def atomic(self, rng, address):
-        self.sock.atomic(address, seeds.THEIRS, b"", (1, 0, 8),
-                         kernel.Memory(8), rng.choice((
-                             kernel.CMSG_FADD, kernel.CMSG_CSWP,
-                             kernel.CMSG_MASKED_CSWP)), (1, 2, 3, 4))
+        self.sock(address).atomic(
+            address, seeds.THEIRS, b"", (1, 0, 8), kernel.Memory(8),
+            rng.choice((kernel.CMSG_FADD, kernel.CMSG_CSWP,
+                        kernel.CMSG_MASKED_CSWP)), (1, 2, 3, 4))
 
     def accept(self, rng, address):
-        fd = kernel.libc.accept(self.listener.sock.fileno(), None, None)
-        if fd >= 0:
-            self.keep(kernel.StreamSocket(lab.KERNEL, fileno=fd))
+        for listener in self.listeners:
+            fd = kernel.libc.accept(listener.sock.fileno(), None, None)
+            if fd >= 0:
+                self.keep(kernel.StreamSocket(listener.address, fileno=fd))
 
     def connect(self, rng, address):
-        stream = kernel.StreamSocket(lab.KERNEL, 0)
+        stream = kernel.StreamSocket(self.kernel_of(address), 0)
         stream.sock.setblocking(False)
         stream.allow_mappings(4)
         stream.connect(address, seeds.THEIRS)
@@ -121,29 +144,30 @@ class Programs:
 
     def congest(self, rng, address):
         """Read no more than a little: what is sent then congests the port."""
-        self.sock.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF,
-                                  rng.choice((1, 1 << 20)))
+        self.sock(address).sock.setsockopt(
+            socket.SOL_SOCKET, socket.SO_RCVBUF, rng.choice((1, 1 << 20)))
 
     def stop(self):
         for stream in self.streams:
             stream.reset()
-        self.listener.close()
-        self.sock.close()
-        self.owner.close()
+        for sock in (*self.listeners, *self.socks.values(), self.owner):
+            sock.close()
 
 
 class Player:
-    """Plays a session as one peer."""
+    """Plays a session as one peer. Derived classes have the steps that depend
+    on the transport: open, dial, write, fin, reset, and
 
-    def __init__(self, place, programs, address, rng, patience=PATIENCE):
-        self.place = place
+        hear(number)    return what has been received on a connection
+        stop()          end all connections
+    """
+
+    def __init__(self, programs, address, rng, patience):
         self.programs = programs
         self.address = address
-        self.dialed = address.startswith(DIALED)
         self.rng = rng
         self.patience = patience
         self.heard = False	# the kernel has sent data, not only maps
-        self.peer = Peer(place, address)
         self.links = []
         self.seq = 100
 
@@ -155,65 +179,14 @@ class Player:
                 except (Failure, Closed, OSError):
                     pass	# the kernel may refuse all of this
         finally:
-            self.peer.stop()
-            self.place.peers.clear()
+            self.stop()
 
     def do(self, what):
         self.programs.do(self.rng, what, self.address)
 
-    def open(self, path):
-        if len(self.links) == session.LINKS:
-            return
-        if not self.dialed:
-            self.links.append(self.peer.connect(path))
-            return
-        if not self.peer.listener:
-            self.peer.listen()
-        self.peer.connect(path)	# have the kernel dial
-        self.links.append(self.peer.accept(0.3))
-
-    def link(self, number):
-        """Return a connection that is open at this end, or None."""
-        link = self.links[number] if number < len(self.links) else None
-        return link if link and link.fileno() >= 0 else None
-
-    def write(self, number, data):
-        link = self.link(number)
-        if link:
-            link.sock.settimeout(0.2)
-            link.sock.sendall(data)
-
-    def fin(self, number):
-        link = self.link(number)
-        if link:
-            link.fin()
-
-    def reset(self, number):
-        link = self.link(number)
-        if link:
-            link.reset()
-
     def drain(self, number):
         """Read what is there, and answer it."""
-        link = self.link(number)
-        if not link:
-            return
-        poll = select.poll()
-        poll.register(link.sock, select.POLLIN)
-        for _ in range(4):
-            if not poll.poll(self.patience):
-                break
-            data = link.sock.recv(1 << 18)
-            if not data:
-                break
-            link.rest += data
-        while len(link.rest) >= wire.HEADER_BYTES:
-            frame = wire.Frame.decode(link.rest)
-            size = wire.HEADER_BYTES + frame.length
-            if len(link.rest) < size:
-                break
-            frame.payload = link.rest[wire.HEADER_BYTES:size]
-            link.rest = link.rest[size:]
+        for frame in self.hear(number):
             answer = self.answer(frame)
             if answer and self.rng.randrange(8):
                 self.write(number, self.spoil(answer.encode()))
@@ -262,3 +235,73 @@ class Player:
                 answers[op], (flags ^ wire.TO_CLIENT) & 7, ident,
                 len(frame.payload) + wire.FRAME_COST if op == Op.RW else 0,
                 1 << 20, reason))
+
+
+class TcpPlayer(Player):
+    def __init__(self, place, programs, address, rng, patience):
+        super().__init__(programs, address, rng, patience)
+        self.place = place
+        self.dialed = address.startswith(DIALED)
+        self.peer = Peer(place, address)
+
+    def stop(self):
+        self.peer.stop()
+        self.place.peers.clear()
+
+    def open(self, path):
+        if len(self.links) == session.LINKS:
+            return
+        if not self.dialed:
+            self.links.append(self.peer.connect(path))
+            return
+        if not self.peer.listener:
+            self.peer.listen()
+        self.peer.connect(path)	# have the kernel dial
+        self.links.append(self.peer.accept(0.3))
+
+    def dial(self, _handshake):
+        """TCP has no private data."""
+        self.open(0)
+
+    def link(self, number):
+        """Return a connection that is open at this end, or None."""
+        link = self.links[number] if number < len(self.links) else None
+        return link if link and link.fileno() >= 0 else None
+
+    def write(self, number, data):
+        link = self.link(number)
+        if link:
+            link.sock.settimeout(0.2)
+            link.sock.sendall(data)
+
+    def fin(self, number):
+        link = self.link(number)
+        if link:
+            link.fin()
+
+    def reset(self, number):
+        link = self.link(number)
+        if link:
+            link.reset()
+
+    def hear(self, number):
+        link = self.link(number)
+        if not link:
+            return
+        poll = select.poll()
+        poll.register(link.sock, select.POLLIN)
+        for _ in range(4):
+            if not poll.poll(self.patience):
+                break
+            data = link.sock.recv(1 << 18)
+            if not data:
+                break
+            link.rest += data
+        while len(link.rest) >= wire.HEADER_BYTES:
+            frame = wire.Frame.decode(link.rest)
+            size = wire.HEADER_BYTES + frame.length
+            if len(link.rest) < size:
+                break
+            frame.payload = link.rest[wire.HEADER_BYTES:size]
+            link.rest = link.rest[size:]
+            yield frame

@@ -5,6 +5,7 @@ changed at random, and how they are written to a file.
 A session is a list of steps. Each is a tuple of a verb and its arguments:
 
     open PATH           make a connection for this path
+    dial BYTES          make one with these private data (RDMA)
     write LINK BYTES    write to a connection, as a segment of its own
     drain LINK          read what the kernel has sent, and answer some of it
     fin LINK, reset LINK
@@ -13,9 +14,21 @@ A session is a list of steps. Each is a tuple of a verb and its arguments:
 Nothing here opens a socket. Every choice comes from the generator of random
 numbers that is passed, so it can be made again."""
 
+import struct
+
 import wire
 from seeds import GENERATION, IDENT, PORT, THEIRS
 from wire import Op
+
+# Private data of a connection: two addresses, in the place of which those of
+# the ends are put, the version, minor versions, type of service, a mark, the
+# size of a fragment, ack, credits, and the epoch with capabilities
+PRIVATE = struct.Struct("!4s4sBBHBBHQII")
+PRIVATE_BITS = (8, 8, 16, 8, 8, 16, 64, 32, 32)
+FROM = b"FROM"
+DEST = b"DEST"
+OURS = 0xa1		# the mark
+STREAMS = 1 << 24	# in the epoch
 
 MAX_STEPS = 40
 MAX_WRITE = 1 << 17
@@ -65,6 +78,22 @@ def change_bytes(rng, data, most=4):
         elif data:
             del data[rng.randrange(len(data)):]
     return bytes(data[:MAX_WRITE])
+
+
+def private(major=3, minor=1, minors=3, tos=0, mark=OURS, size=0, ack=0,
+            credits=0, epoch=STREAMS | 1):
+    return PRIVATE.pack(FROM, DEST, major, minor, minors, tos, mark, size, ack,
+                        credits, epoch)
+
+
+def change_private(rng, data):
+    """Change a field of private data, or any of its bytes."""
+    if len(data) != PRIVATE.size or not rng.randrange(4):
+        return change_bytes(rng, data, 2)[:PRIVATE.size + 8]
+    from_, dest, *fields = PRIVATE.unpack(data)
+    at = rng.randrange(len(fields))
+    fields[at] = value(rng, fields[at], PRIVATE_BITS[at])
+    return PRIVATE.pack(from_, dest, *fields)
 
 
 def any_stream(rng):
@@ -185,6 +214,8 @@ def any_step(rng, memory):
 def change_step(rng, step, memory):
     if step[0] == "write" and rng.randrange(6):
         return "write", step[1], change_write(rng, step[2], memory)
+    if step[0] == "dial":
+        return "dial", change_private(rng, step[1])
     if step[0] == "do":
         return "do", rng.choice(DEEDS)
     if step[0] == "open":
@@ -241,12 +272,17 @@ def show(steps, memory):
     return "\n".join(lines) + "\n"
 
 
+def parse_bytes(word):
+    return b"" if word == "-" else bytes.fromhex(word)
+
+
 def parse_step(words):
     if words[0] == "do":
         return tuple(words)
+    if words[0] == "dial":
+        return "dial", parse_bytes(words[1])
     if words[0] == "write":
-        return ("write", int(words[1]),
-                b"" if words[2] == "-" else bytes.fromhex(words[2]))
+        return "write", int(words[1]), parse_bytes(words[2])
     return words[0], int(words[1])
 
 
@@ -270,7 +306,7 @@ def parse(text, memory):
     place of those that they were made with. TEXT is a file of show(), or the
     output of a fuzzer, which has such lines behind "# " and others."""
     sessions, old = [], None
-    verbs = ("open", "write", "drain", "fin", "reset", "do")
+    verbs = ("open", "dial", "write", "drain", "fin", "reset", "do")
     for line in text.splitlines():
         words = line.removeprefix("# ").split()
         if words and words[0] == "session":

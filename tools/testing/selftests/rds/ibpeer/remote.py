@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A peer over an RDMA device that plays sessions of the fuzzer (session.py of
+../wire). It calls libpeer.so; see remote.h."""
+
+import ctypes
+import ipaddress
+
+import session
+import wire
+from players import Player
+
+SLOT = wire.HEADER_BYTES + 2 * 4096
+FRAGMENT = 4096
+DIAL_MS = 300
+
+
+def library(path):
+    lib = ctypes.CDLL(path)
+    for name in ("remote_dial", "remote_listen", "remote_accept"):
+        getattr(lib, name).restype = ctypes.c_void_p
+    pointer, text, number = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint
+    up = ctypes.POINTER(ctypes.c_int)
+    lib.remote_dial.argtypes = [text, text, text, number, number, up]
+    lib.remote_listen.argtypes = [text]
+    lib.remote_accept.argtypes = [pointer, text, number, number, up]
+    lib.remote_send.argtypes = [pointer, text, number]
+    lib.remote_hear.argtypes = [pointer, text, number]
+    for name in ("remote_hang_up", "remote_vanish", "remote_free"):
+        getattr(lib, name).argtypes = [pointer]
+    return lib
+
+
+def fragments(data):
+    """Return the SENDs of a frame: each has the header, and a part of the
+    payload."""
+    header, payload = data[:wire.HEADER_BYTES], data[wire.HEADER_BYTES:]
+    parts = [payload[at:at + FRAGMENT]
+             for at in range(0, len(payload), FRAGMENT)]
+    return [header + part for part in parts or [b""]]
+
+
+class IbPlayer(Player):
+    """LISTENERS has those of the addresses that the kernel dials."""
+
+    def __init__(self, lib, listeners, programs, address, rng, patience):
+        super().__init__(programs, address, rng, patience)
+        self.lib = lib
+        self.listener = listeners.get(address)
+        self.room = ctypes.create_string_buffer(SLOT)
+        self.gone = set()	# connections that have ended at this end
+
+    def stop(self):
+        for link in self.links:
+            self.lib.remote_free(link)
+
+    def private(self, data):
+        """Put the addresses of the ends in their place."""
+        return data.replace(
+            session.FROM, ipaddress.ip_address(self.address).packed).replace(
+            session.DEST, ipaddress.ip_address(
+                self.programs.kernel_of(self.address)).packed)
+
+    def open(self, _path):
+        self.dial(session.private())
+
+    def dial(self, handshake):
+        if len(self.links) == session.LINKS:
+            return
+        data = self.private(handshake)
+        up = ctypes.c_int()
+        if self.listener:
+            self.programs.do(self.rng, "send", self.address)
+            link = self.lib.remote_accept(self.listener, data, len(data),
+                                          DIAL_MS, ctypes.byref(up))
+        else:
+            link = self.lib.remote_dial(
+                self.address.encode(),
+                self.programs.kernel_of(self.address).encode(), data,
+                len(data), DIAL_MS, ctypes.byref(up))
+        if link:
+            if not up.value:
+                self.gone.add(len(self.links))
+            self.links.append(link)
+
+    def link(self, number):
+        """Return a connection that is up, or None."""
+        if number >= len(self.links) or number in self.gone:
+            return None
+        return self.links[number]
+
+    def write(self, number, data):
+        link = self.link(number)
+        for part in fragments(data) if link else ():
+            if not self.lib.remote_send(link, part, len(part)):
+                break
+
+    def fin(self, number):
+        link = self.link(number)
+        if link:
+            self.lib.remote_hang_up(link)
+            self.gone.add(number)
+
+    def reset(self, number):
+        link = self.link(number)
+        if link:
+            self.lib.remote_vanish(link)
+            self.gone.add(number)
+
+    def hear(self, number):
+        link = self.link(number)
+        for _ in range(64 if link else 0):
+            size = self.lib.remote_hear(link, self.room, self.patience)
+            if size < 0:
+                break
+            frame = wire.Frame.decode(self.room.raw)
+            frame.payload = self.room.raw[wire.HEADER_BYTES:size]
+            if frame.seq or frame.is_map():	# not an ack alone
+                yield frame
