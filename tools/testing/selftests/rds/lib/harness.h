@@ -14,6 +14,7 @@
 
 #include "clock.h"
 #include "rds_test.h"
+#include "sweep_tests.h"
 
 /*
  * Time limit of a test, in seconds. It only ends a test that hangs; no result

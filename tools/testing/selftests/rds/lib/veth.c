@@ -186,3 +186,10 @@ bool veth_connect(void)
 	return !rds_wants_variant("tcp_ipv6") ||
 	       veth_warm_up(VETH_NEAR_IPV6, VETH_FAR_IPV6);
 }
+
+bool veth_renew(void)
+{
+	bool had = near_ns >= 0;
+
+	return !rds_netns() && (!had || veth_connect());
+}

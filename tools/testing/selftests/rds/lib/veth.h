@@ -55,5 +55,7 @@ bool veth_warm_up(const char *near, const char *far);
  * far as they are to be run.
  */
 bool veth_connect(void);
+/* Move to another namespace, and if there is a far one, connect another. */
+bool veth_renew(void);
 
 #endif /* RDS_VETH_H */
