@@ -87,8 +87,11 @@ static int rds_stream_take_response(struct rds_stream *st,
 	lockdep_assert_held(&st->st_lock);
 	if (st->st_flags & RDS_STREAM_F_SERVER)
 		return -EPROTO;
-	/* A server that was asked twice may have answered twice. */
-	if (st->st_state != RDS_STREAM_REQUESTED)
+	/* A server that was asked twice may have answered twice, and may have
+	 * been busy only the first time.
+	 */
+	if (!rds_stream_is_connecting(st->st_state) ||
+	    (st->st_state == RDS_STREAM_ASKING && !st->st_again))
 		return 1;
 	st->st_maps.sm_most = min_t(u8, frame->arg, RDS_STREAM_IOMAPS);
 	rds_stream_set_state(st, RDS_STREAM_EV_RESPONSE);

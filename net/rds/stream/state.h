@@ -7,7 +7,8 @@
  * enum rds_stream_state - the states of a stream
  * @RDS_STREAM_IDLE: neither connected nor listening
  * @RDS_STREAM_LISTEN: it accepts others
- * @RDS_STREAM_ASKING: connect() waits until the peer is known
+ * @RDS_STREAM_ASKING: connect() waits until the peer is known, or asks a server
+ *	that was busy again in a while
  * @RDS_STREAM_REQUESTED: connect() has sent a REQUEST
  * @RDS_STREAM_OPEN: bytes may flow
  * @RDS_STREAM_ENDED: over for good
