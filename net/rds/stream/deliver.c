@@ -95,9 +95,7 @@ static int rds_stream_take_response(struct rds_stream *st,
 		return 1;
 	st->st_maps.sm_most = min_t(u8, frame->arg, RDS_STREAM_IOMAPS);
 	rds_stream_set_state(st, RDS_STREAM_EV_RESPONSE);
-	/* There may have been no memory to repeat the REQUEST. */
-	WRITE_ONCE(st->st_tx.tx_owed,
-		   st->st_tx.tx_owed & ~BIT(RDS_FRAME_REQUEST));
+	rds_stream_cancel_request(st);
 	rds_stream_watch_credit(st);
 	rds_stream_disarm(st, RDS_STREAM_T_CONNECT);
 	rds_stream_disarm(st, RDS_STREAM_T_AGAIN);

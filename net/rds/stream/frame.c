@@ -422,3 +422,40 @@ bool rds_stream_uncount(struct rds_stream *st, struct rds_message *msg)
 	st->st_tx.tx_since = jiffies;
 	return true;
 }
+
+/**
+ * rds_stream_cancel_request() - Ask no more for a stream that has begun
+ * @st: the stream, whose server has answered
+ *
+ * A REQUEST that was repeated may still wait in core, to be sent, or to be sent
+ * again on another connection. At the server it would begin a second stream
+ * with the same identifier if the first one has ended meanwhile. The first
+ * REQUEST needs no care: the server has answered it, so its core drops it when
+ * it comes again.
+ *
+ * Context: Any context. st_lock is held.
+ */
+void rds_stream_cancel_request(struct rds_stream *st)
+	__must_hold(&st->st_lock)
+{
+	struct rds_message *msg = st->st_tx.tx_control;
+	struct rds_frame frame;
+
+	lockdep_assert_held(&st->st_lock);
+	/* There may have been no memory to repeat it. */
+	WRITE_ONCE(st->st_tx.tx_owed,
+		   st->st_tx.tx_owed & ~BIT(RDS_FRAME_REQUEST));
+	if (!msg || !st->st_again || !rds_frame_read(msg->m_exthdr, &frame) ||
+	    frame.op != RDS_FRAME_REQUEST)
+		return;
+
+	rds_message_get(msg);
+	/* If core finishes with it at this moment, it reports so when the lock
+	 * is released.
+	 */
+	if (rds_upper_cancel(msg)) {
+		rds_stream_uncount(st, msg);
+		__sock_put(&st->st_sk);
+	}
+	rds_message_put(msg);
+}

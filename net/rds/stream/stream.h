@@ -228,6 +228,7 @@ void rds_stream_reply(struct rds_conn *conn, __be16 sport, __be16 dport,
 void rds_stream_tell_reset(const struct rds_stream *st);
 void rds_stream_start_counting(struct rds_stream *st);
 bool rds_stream_uncount(struct rds_stream *st, struct rds_message *msg);
+void rds_stream_cancel_request(struct rds_stream *st);
 
 /* queue.c */
 void rds_stream_queue_frame(struct rds_stream *st, struct rds_incoming *inc);

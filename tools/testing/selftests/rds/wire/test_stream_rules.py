@@ -131,6 +131,22 @@ def response_behind_busy(lab):
     nothing_comes(peer, link, 1.2)
 
 
+@test("stream rules: a REQUEST that was repeated goes when it is answered")
+def answered_late(lab):
+    peer, link = meet(lab)
+    end, sock = asked(lab, peer, link)
+    link.drop_segments()
+    # The second REQUEST gets lost with the connection.
+    time.sleep(1.5)
+    end.send(Op.RESPONSE)
+    same("connecting", 0, sock.connected())
+    link.reset()
+    link = end.link = peer.dial()
+    # It would begin another stream if the server had ended this one.
+    works(end, sock)
+    end.quiet()
+
+
 @test("stream rules: answers with credit that was not sent, PUT before them")
 def false_answers(lab):
     peer, link = meet(lab)
