@@ -80,6 +80,19 @@ static int rds_stream_take_shutdown(struct rds_stream *st,
 	return 1;
 }
 
+/* A RESPONSE to a stream that is open answers a REQUEST that was repeated. A
+ * server that has closed gives no such answer. So the REQUEST has come behind
+ * its end, and has begun another stream, of which this end knows nothing.
+ */
+static void rds_stream_found_second(const struct rds_stream *st)
+	__must_hold(&st->st_lock)
+{
+	lockdep_assert_held(&st->st_lock);
+	if (st->st_state == RDS_STREAM_OPEN &&
+	    (st->st_flags & RDS_STREAM_F_PEER_DEAF))
+		rds_stream_tell_reset(st);
+}
+
 static int rds_stream_take_response(struct rds_stream *st,
 				    const struct rds_frame *frame)
 	__must_hold(&st->st_lock)
@@ -90,9 +103,12 @@ static int rds_stream_take_response(struct rds_stream *st,
 	/* A server that was asked twice may have answered twice, and may have
 	 * been busy only the first time.
 	 */
-	if (!rds_stream_is_connecting(st->st_state) ||
-	    (st->st_state == RDS_STREAM_ASKING && !st->st_again))
+	if (st->st_state == RDS_STREAM_ASKING && !st->st_again)
 		return 1;
+	if (!rds_stream_is_connecting(st->st_state)) {
+		rds_stream_found_second(st);
+		return 1;
+	}
 	st->st_maps.sm_most = min_t(u8, frame->arg, RDS_STREAM_IOMAPS);
 	rds_stream_set_state(st, RDS_STREAM_EV_RESPONSE);
 	rds_stream_cancel_request(st);

@@ -147,6 +147,26 @@ def answered_late(lab):
     end.quiet()
 
 
+@test("stream rules: a RESPONSE behind close() is of a second stream")
+def response_behind_close(lab):
+    peer, link = meet(lab)
+    end, sock = ask(lab, peer, link)
+    end.send(Op.RW, b"last")
+    # The server may yet answer a REQUEST that was repeated, but not afterwards.
+    end.send(Op.SHUTDOWN, flags=NO_MORE)
+    end.send(Op.RESPONSE)
+    end.quiet()
+    end.send(Op.SHUTDOWN, flags=ENDS)
+    end.send(Op.RESPONSE)
+    end.expect(Op.RST)
+    # The first one has ended in order.
+    same("received", b"last", sock.recv())
+    same("the end", b"", sock.recv())
+    sock.close()
+    end.quiet()
+    none_left()
+
+
 @test("stream rules: answers with credit that was not sent, PUT before them")
 def false_answers(lab):
     peer, link = meet(lab)
