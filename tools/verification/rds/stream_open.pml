@@ -3,40 +3,49 @@
  * How a stream begins: net/rds/stream/connect.c, listen.c, and what deliver.c,
  * event.c, end.c and frame.c do meanwhile. The states are those of state.c.
  *
- * A client connects, may time out, and then connects again with another id. A
- * listener has room for one stream. Another task accepts, and sends or closes
- * at once. The host of the server may restart once.
+ * A client connects, repeats its REQUEST while it is not answered, may time out,
+ * and then connects again with another id. A listener has room for one stream.
+ * Another task accepts, and reads, sends, closes or resets at once. The host of
+ * the server may restart once.
  *
- * Proved: no deadlock; a server is asked once for each attempt; no frame of a
- * server goes ahead of its RESPONSE; no answer is taken for that of another
- * attempt; when nothing moves any more, a client that is OPEN has a server that
- * is OPEN with the same id, and no client waits.
+ * Proved: no deadlock; a client that is OPEN asks no more; no frame of a server
+ * goes ahead of its RESPONSE; no answer is taken for that of another attempt,
+ * and no bytes for those of another stream; when nothing moves any more, a
+ * client that is OPEN has a server that is OPEN with the same id, or that has
+ * closed, and no client waits.
+ *
+ * A REQUEST that the transport has when the RESPONSE arrives may begin a second
+ * stream with the same id behind the first one. It does not last.
  *
  * Assumed: when the client knows of the restart, no frame of the former
  * incarnation arrives any more (pr_former).
  *
  * Left out: memory that is short, a peer without streams, close() while
- * connect() goes on, more than two attempts, data, and clients that are not
- * connected although a server is OPEN. Frames arrive in order. A RST that a
- * client sends may be lost.
+ * connect() goes on, more than two attempts, data, connections that are lost,
+ * and clients that are not connected although a server is OPEN. Frames arrive
+ * in order. A RST that a client sends may be lost.
  *
  * search: check clean safety
  * search: check finds assertion safety -DFAULT_RESPONSE_LATE -- accept() finds a stream before its RESPONSE is owed
- * search: check finds assertion safety -DFAULT_LOST_LATE -- a lost REQUEST is given up after the lock was released
  * search: check finds assertion safety -DFAULT_NO_GRACE -- connect() does not wait for a delivery to the former attempt
  * search: check finds assertion safety -DFAULT_ANY_ID -- a client takes frames with any id
  * search: check finds assertion safety -DFAULT_RESTART_UNSEEN -- a stream that is open outlives a restart of its peer
  * search: check finds assertion safety -DFAULT_STALE_DELIVERY -- a restart does not wait for the delivery of a former answer
+ * search: check finds assertion safety -DFAULT_BUSY_IS_FINAL -- a client that was told BUSY ignores the RESPONSE to a repeated REQUEST
+ * search: check finds assertion safety -DFAULT_ASKS_ON -- a repeated REQUEST that waits to be sent outlives the RESPONSE
+ * search: check finds assertion safety -DFAULT_SECOND_STAYS -- a RESPONSE behind the close() of the server is ignored
  */
 #include "tables.pml"
 
-mtype = { REQUEST, RESPONSE, BUSY, RST, RW };
+mtype = { REQUEST, RESPONSE, BUSY, RST, RW, SHUTDOWN };
 
 #define NONE	2
 
-/* Frames on their way: op, id, and of a client the epoch they are meant for */
+/* Frames on their way: op, id, and of a client the epoch they are meant for, of
+ * a server whether another stream with this id has been there before
+ */
 chan to_server = [2] of { mtype, bit, bit };
-chan to_client = [2] of { mtype, bit };
+chan to_client = [2] of { mtype, bit, bit };
 
 /* The client, struct rds_stream. Each step is what one hold of st_lock does. */
 byte state = RDS_STREAM_IDLE;
@@ -44,12 +53,16 @@ bit id;
 bit epoch;		/* st_epoch */
 bool owed;		/* tx_owed: the REQUEST */
 bool t_connect, t_again;
+bool deaf;		/* RDS_STREAM_F_PEER_DEAF */
+bit taken;		/* the stream whose RESPONSE was taken */
+bool untold;		/* a RST to a second stream was lost */
 
 /* tx_control, and the epoch that its frame is meant for */
 #define FREE	0
-#define SENT	1
-#define ACKED	2
-#define LOST	3
+#define QUEUED	1	/* core has it */
+#define SENT	2	/* the transport has it */
+#define ACKED	3
+#define LOST	4
 byte control = FREE;
 bit control_epoch;
 
@@ -62,6 +75,8 @@ bool delivers, expires, reports;
 /* The server's streams, by id, and the table, the queue, and accept() */
 byte server[2] = RDS_STREAM_IDLE;
 bool answer[2];		/* tx_owed: the RESPONSE */
+bool closed[2];		/* RDS_STREAM_F_CLOSED */
+bit second[2];		/* it is not the first one with this id */
 byte listed = NONE, queue = NONE, accepted = NONE;
 
 #define connecting	(state == RDS_STREAM_ASKING || \
@@ -79,9 +94,8 @@ inline pay()
 	if
 	:: owed && control == FREE &&
 	   (state == RDS_STREAM_OPEN || state == RDS_STREAM_REQUESTED) ->
-		to_server ! REQUEST, id, epoch;
 		owed = false;
-		control = SENT;
+		control = QUEUED;
 		control_epoch = epoch
 	:: else
 	fi
@@ -94,6 +108,7 @@ inline ask()
 	:: state == RDS_STREAM_ASKING ->
 		epoch = known;
 		set_state(RDS_STREAM_EV_KNOWN);
+		t_again = true;
 		owed = true;
 		pay()
 	:: else
@@ -136,10 +151,11 @@ again:
 		!delivers && !expires && !reports;
 #endif
 		id = next;
+		deaf = false;
 		set_state(RDS_STREAM_EV_CONNECT);
 		t_connect = true
 	}
-	atomic { room -> ask() }
+	atomic { ask() }
 end:	atomic {
 		state == RDS_STREAM_IDLE && next == 0 ->
 		next = 1;
@@ -160,8 +176,29 @@ end:	do
 			fi;
 			expires = false
 		}
-	:: atomic { t_again -> t_again = false; expires = true };
-		atomic { room -> ask(); expires = false }
+	:: atomic { t_again && state == RDS_STREAM_REQUESTED ->
+		/* rds_stream_repeat() */
+		if
+		:: control == FREE -> owed = true; pay()
+		:: else
+		fi
+	   }
+	:: atomic { t_again && state != RDS_STREAM_REQUESTED ->
+		t_again = false;
+		expires = true };
+		atomic { ask(); expires = false }
+	od
+}
+
+/* Core: the path's work item */
+active proctype work()
+{
+end:	do
+	:: atomic { control == QUEUED && room ->
+		assert(state != RDS_STREAM_OPEN);
+		to_server ! REQUEST, id, control_epoch;
+		control = SENT
+	   }
 	od
 }
 
@@ -169,16 +206,11 @@ end:	do
 active proctype done()
 {
 end:	do
-	:: atomic { control == ACKED && room -> control = FREE; pay() }
+	:: atomic { control == ACKED -> control = FREE; pay() }
 	:: atomic {
 		control == LOST -> control = FREE;
-#ifndef FAULT_LOST_LATE
 		give_up()
 	   }
-#else
-	   }
-	   atomic { give_up() }
-#endif
 	od
 }
 
@@ -205,17 +237,26 @@ end:	atomic {
 		:: else
 		fi
 	}
-	atomic { room -> ask(); reports = false }
+	atomic { ask(); reports = false }
 }
 
 /* rds_stream_deliver() of the client */
 active proctype deliver_client()
 {
 	mtype op;
-	bit whose;
+	bit whose, which;
 end:	do
 	:: atomic {
-		to_client ? op, whose;
+		to_client ? op, whose, which;
+		/* rds_stream_is_over(): it has been acknowledged */
+		if
+		:: op == SHUTDOWN && listed == whose && closed[whose] ->
+			server[whose] = stream_next(server[whose],
+						    RDS_STREAM_EV_CLOSE);
+			closed[whose] = false;
+			listed = NONE
+		:: else
+		fi;
 		/* rds_stream_lookup() */
 		if
 #ifdef FAULT_ANY_ID
@@ -250,21 +291,53 @@ end:	do
 		:: delivers && op == RESPONSE ->
 			/* rds_stream_take_response() */
 			if
+#ifndef FAULT_BUSY_IS_FINAL
+			:: connecting ->
+#else
 			:: state == RDS_STREAM_REQUESTED ->
+#endif
 				assert(whose == id);
 				set_state(RDS_STREAM_EV_RESPONSE);
+				taken = which;
 				t_connect = false;
-				t_again = false
+				t_again = false;
+				/* rds_stream_cancel_request() */
+				owed = false;
+#ifndef FAULT_ASKS_ON
+				if
+				:: control == QUEUED || control == SENT ->
+					control = FREE
+				:: else
+				fi
+#endif
+#ifndef FAULT_SECOND_STAYS
+			:: state == RDS_STREAM_OPEN && deaf ->
+				if
+				:: room -> to_server ! RST, id, epoch
+				:: else -> untold = true
+				fi
+#endif
 			:: else
 			fi
 		:: delivers && op == RW ->
 			/* rds_stream_take_bytes() */
-			assert(!connecting)
+			assert(!connecting);
+			if
+			:: state == RDS_STREAM_OPEN && deaf -> fail(true)
+			:: state == RDS_STREAM_OPEN && !deaf ->
+				assert(which == taken)
+			:: else
+			fi
+		:: delivers && op == SHUTDOWN ->
+			/* rds_stream_take_shutdown() */
+			assert(!connecting);
+			deaf = true
 		:: else
 		fi;
 		delivers = false;
 		op = RST;
-		whose = 0
+		whose = 0;
+		which = 0
 	   }
 	od
 }
@@ -295,15 +368,22 @@ end:	do
 			fi
 		:: else
 		fi;
-		/* rds_stream_lookup(): the client asks once for each id */
-		assert(!(op == REQUEST && listed == whose));
+		/* rds_stream_lookup() */
 		if
 		:: op == RST && listed != whose -> goto next
-		:: listed != NONE && (op == REQUEST || listed == whose) ->
+		/* rds_stream_answers() */
+		:: op == REQUEST && listed == whose ->
+			if
+			:: closed[whose] -> goto next
+			:: else -> answer[whose] = true; goto respond
+			fi
+		:: (op == REQUEST && listed != NONE && listed != whose) ||
+		   (op == RST && listed == whose) ->
 			/* rds_stream_end_forgotten() */
 			server[listed] = stream_next(server[listed],
 						     RDS_STREAM_EV_FAIL);
 			answer[listed] = false;
+			closed[listed] = false;
 			listed = NONE
 		:: else
 		fi;
@@ -311,10 +391,15 @@ end:	do
 		:: op == RST -> goto next
 		/* rds_stream_request(): the queue is full */
 		:: op == REQUEST && queue != NONE ->
-			to_client ! BUSY, whose;
+			to_client ! BUSY, whose, second[whose];
 			goto next
 		/* rds_stream_born() */
 		:: else ->
+			if
+			:: server[whose] == RDS_STREAM_ENDED ->
+				second[whose] = 1
+			:: else
+			fi;
 			server[whose] = stream_next(RDS_STREAM_IDLE,
 						 RDS_STREAM_EV_ACCEPT);
 			listed = whose;
@@ -331,13 +416,13 @@ end:	do
 		:: else
 		fi
 	   }
-	   /* rds_stream_respond() */
-	   atomic {
+	   /* rds_stream_respond(); rds_stream_pay(), if it is answered again */
+respond: atomic {
 		nfull(to_client) || meant != incarnation ->
 		if
 		:: meant == incarnation && server[whose] == RDS_STREAM_OPEN ->
 			answer[whose] = false;
-			to_client ! RESPONSE, whose
+			to_client ! RESPONSE, whose, second[whose]
 		:: else
 		fi
 	   }
@@ -355,15 +440,20 @@ end:	do
 		if
 		:: server[accepted] == RDS_STREAM_OPEN && !answer[accepted] ->
 			/* rds_stream_may_write(), rds_stream_write_some() */
-			to_client ! RW, accepted
+			to_client ! RW, accepted, second[accepted]
+		:: server[accepted] == RDS_STREAM_OPEN && !answer[accepted] ->
+			/* rds_stream_let_go() */
+			to_client ! SHUTDOWN, accepted, second[accepted];
+			closed[accepted] = true
 		:: server[accepted] == RDS_STREAM_OPEN ->
 			/* rds_stream_release(): it resets the stream */
-			to_client ! RST, accepted;
+			to_client ! RST, accepted, second[accepted];
 			server[accepted] = stream_next(server[accepted],
 						       RDS_STREAM_EV_FAIL);
 			answer[accepted] = false;
 			listed = NONE
-		:: server[accepted] != RDS_STREAM_OPEN
+		/* It reads, if it has not ended. */
+		:: true
 		fi;
 		accepted = NONE }
 	od
@@ -373,23 +463,26 @@ end:	do
 active proctype restart()
 {
 	mtype op;
-	bit whose;
+	bit whose, which;
 
 	atomic {
 		incarnation = 1;
 		do
-		:: to_client ? op, whose
+		:: to_client ? op, whose, which
 		:: empty(to_client) -> break
 		od;
 		server[0] = RDS_STREAM_IDLE;
 		server[1] = RDS_STREAM_IDLE;
 		answer[0] = false;
 		answer[1] = false;
+		closed[0] = false;
+		closed[1] = false;
 		listed = NONE;
 		queue = NONE;
 		accepted = NONE;
 		op = RST;
-		whose = 0
+		whose = 0;
+		which = 0
 	}
 }
 
@@ -399,8 +492,10 @@ active proctype rest()
 end:	atomic {
 		timeout ->
 		assert(!connecting);
-		assert(state != RDS_STREAM_OPEN ||
+		assert(state != RDS_STREAM_OPEN || deaf ||
 		       (server[id] == RDS_STREAM_OPEN &&
-			epoch == incarnation))
+			epoch == incarnation));
+		assert(!deaf || state != RDS_STREAM_OPEN || untold ||
+		       server[id] != RDS_STREAM_OPEN)
 	}
 }
