@@ -121,10 +121,15 @@ void rds_conn_destroy_all(struct rds_net *rn,
 {
 	struct rds_conn *conn;
 
+	mutex_lock(&rn->rn_lock);
+	if (!trans || trans == rn->rn_waiting)
+		rn->rn_waiting = NULL;
+	mutex_unlock(&rn->rn_lock);
 	while ((conn = rds_conn_unlink(rn, trans)))
 		rds_conn_destroy(conn, reason);
 	/* The reaper itself destroys the connections that it has removed from
-	 * the list. Wait until it is done.
+	 * the list, and tells a transport that there is room. Wait until it is
+	 * done.
 	 */
 	flush_delayed_work(&rn->rn_reap);
 }

@@ -131,8 +131,11 @@ struct rds_conn *rds_conn_get_for_peer(struct rds_net *rn,
 
 	if (conn)
 		return conn;
-	if (!rds_conn_has_room_for_peer(rn, &key->faddr))
+	if (!rds_conn_has_room_for_peer(rn, &key->faddr)) {
+		if (key->trans->conn->accept_again)
+			rn->rn_waiting = key->trans;
 		return ERR_PTR(-EAGAIN);
+	}
 	return rds_conn_create(rn, key, INVALID_UID);
 }
 

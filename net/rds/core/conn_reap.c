@@ -4,7 +4,7 @@
  *
  * Loopback: any user can create connections between any two of 2^24 addresses.
  * Such a connection keeps no state worth remembering. If there are too many,
- * idle ones make room.
+ * idle ones make room, also for connections of peers.
  *
  * With a wire, peers can make connections. A connection that no socket of this
  * host has used is destroyed when it is disconnected. The number of such
@@ -122,6 +122,8 @@ bool rds_conn_reap_idle(struct rds_net *rn, kuid_t uid)
 	freed = rds_conn_reap_quiet(rn, uid);
 	if (freed < RDS_REAP_WORTH)
 		rn->rn_reap_at = jiffies + RDS_REAP_INTERVAL;
+	if (freed && rn->rn_waiting)
+		rds_conn_reap_later(rn);
 out:
 	mutex_unlock(&rn->rn_lock);
 	return freed;
@@ -289,16 +291,43 @@ static void rds_conn_evict(struct rds_conn *conn)
 	}
 }
 
+/* Make room for the connections of peers that wait for it. */
+static void rds_conn_make_way(struct rds_net *rn)
+{
+	bool full;
+
+	mutex_lock(&rn->rn_lock);
+	full = rn->rn_waiting && rds_conn_is_full(rn);
+	mutex_unlock(&rn->rn_lock);
+	if (full)
+		rds_conn_reap_idle(rn, INVALID_UID);
+}
+
+/* Returns the transport that is to be told that there is room, or NULL. */
+static const struct rds_transport *rds_conn_take_waiting(struct rds_net *rn)
+	__must_hold(&rn->rn_lock)
+{
+	const struct rds_transport *waiting = rn->rn_waiting;
+
+	lockdep_assert_held(&rn->rn_lock);
+	if (rds_conn_is_full(rn))
+		return NULL;
+	rn->rn_waiting = NULL;
+	return waiting;
+}
+
 /* Destroy the connections that are no longer needed. */
 static void rds_conn_reap_work(struct work_struct *work)
 {
 	struct rds_net *rn = container_of(to_delayed_work(work),
 					  struct rds_net, rn_reap);
+	const struct rds_transport *waiting;
 	const struct rds_conn_ops *ops;
 	struct rds_conn *conn, *next;
 	LIST_HEAD(reapable);
 	bool unborn = false;
 
+	rds_conn_make_way(rn);
 	mutex_lock(&rn->rn_lock);
 	list_for_each_entry_safe(conn, next, &rn->rn_conn_list, c_item) {
 		if (rds_conn_take_reapable(conn))
@@ -308,6 +337,7 @@ static void rds_conn_reap_work(struct work_struct *work)
 		else if (rds_conn_was_never_up(conn))
 			unborn = true;
 	}
+	waiting = rds_conn_take_waiting(rn);
 	mutex_unlock(&rn->rn_lock);
 	if (unborn)
 		rds_conn_sweep_later(rn);
@@ -320,6 +350,8 @@ static void rds_conn_reap_work(struct work_struct *work)
 		if (ops->accept_again)
 			ops->accept_again(rn->rn_net);
 	}
+	if (waiting)
+		waiting->conn->accept_again(rn->rn_net);
 }
 
 /**

@@ -16,6 +16,8 @@
 
 #include "stats.h"
 
+struct rds_transport;
+
 /**
  * struct rds_sysctl - values of /proc/sys/net/rds
  * @reconnect_min_ms: smallest ceiling of the reconnect delay, in ms
@@ -60,6 +62,8 @@ struct rds_sysctl {
  *	by @rn_lock
  * @rn_reap_at: earliest time to look for idle loopback connections again, in
  *	jiffies; guarded by @rn_lock
+ * @rn_waiting: a transport with peers that wait for room for a connection, or
+ *	NULL; guarded by @rn_lock
  * @rn_reap: the reaper of connections with a wire; see conn_reap.c
  * @rn_gen: generation number; distinguishes this incarnation of the namespace
  *	from others
@@ -92,6 +96,7 @@ struct rds_net {
 	unsigned int		rn_nr_conns;
 	DECLARE_HASHTABLE(rn_conn_users, 6);
 	unsigned long		rn_reap_at;
+	const struct rds_transport *rn_waiting;
 	struct delayed_work	rn_reap;
 	u32			rn_gen;
 	bool			rn_exiting;

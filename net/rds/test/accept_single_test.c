@@ -30,6 +30,14 @@ static void offer_while_up(struct kunit *test)
 			RDS_DROP_PEER_RESET);
 }
 
+/* An offer takes rn_lock. When idle loopback paths make room, that is taken
+ * before the lock of this kind. It is not for this path.
+ */
+static void hold_shutdown(struct rds_cpath *cp)
+{
+	mutex_lock_nested(&cp->cp_xmit_lock, SINGLE_DEPTH_NESTING);
+}
+
 /* The offer is taken at once, even if this end would not dial. */
 static void offer_while_shutting_down(struct kunit *test)
 {
@@ -37,7 +45,7 @@ static void offer_while_shutting_down(struct kunit *test)
 
 	single_up(test);
 	cp = rig_nth_cpath(test, 0);
-	mutex_lock(&cp->cp_xmit_lock);
+	hold_shutdown(cp);
 	rds_path_drop(&cp->cp_pub, RDS_DROP_PEER_CLOSED);
 	KUNIT_EXPECT_EQ(test, 0, rig_offer_only(test, 0, paths_offers + 1));
 	mutex_unlock(&cp->cp_xmit_lock);
@@ -55,7 +63,7 @@ static void offer_withdrawn(struct kunit *test)
 
 	single_up(test);
 	cp = rig_nth_cpath(test, 0);
-	mutex_lock(&cp->cp_xmit_lock);
+	hold_shutdown(cp);
 	rds_path_drop(&cp->cp_pub, RDS_DROP_PEER_CLOSED);
 	KUNIT_EXPECT_EQ(test, 0, rig_offer_only(test, 0, paths_offers + 1));
 	KUNIT_EXPECT_TRUE(test, fake_withdraw(rig_path(test)));
@@ -132,7 +140,7 @@ static void dial_succeeds_too_late(struct kunit *test)
 	struct rds_cpath *cp = dialing(test);
 	enum rds_path_state state;
 
-	mutex_lock(&cp->cp_xmit_lock);
+	hold_shutdown(cp);
 	KUNIT_EXPECT_EQ(test, 0, rig_offer_only(test, 0, paths_offers));
 	read_poll_timeout(rds_cpath_state, state, state != RDS_PATH_CONNECTING,
 			  1000, 120 * USEC_PER_SEC, false, cp);

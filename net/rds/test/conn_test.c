@@ -192,6 +192,39 @@ static void peers_leave_room_for_users(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conns(), 3U);
 }
 
+/* A peer that waits is told when there is room. */
+static void idle_loopback_makes_room_for_peers(struct kunit *test)
+{
+	atomic_t *calls = &rig_fake(test)->again_calls;
+	struct socket *sock;
+	static int offer;
+	unsigned int i;
+	int before;
+
+	rig_fake(test)->trans.caps = RDS_CAP_LOOPBACK;
+	rig_sysctl()->max_conns = 4;
+	sock = rig_socket(test, RIG_PORT);
+	for (i = 0; i < 3; i++) {
+		rig_of(test)->peer = OTHER_PEER + i;
+		rig_send(test, sock, 1);
+		fake_settle(rig_fake(test));
+		rds_path_ack(rig_path(test), 1);
+	}
+	rig_close(test, sock);
+	KUNIT_EXPECT_EQ(test, conns(), 3U);
+
+	rig_fake(test)->trans.caps = RDS_CAP_LOWER_DIALS | RDS_CAP_HANDSHAKE |
+				     RDS_CAP_MULTIPATH;
+	rig_of(test)->peer = RIG_LOWER;
+	before = atomic_read(calls);
+	KUNIT_EXPECT_EQ(test, rig_offer(test, 0, &offer), -EAGAIN);
+	wait_event_timeout(rig_fake(test)->wait, atomic_read(calls) > before,
+			   5 * HZ);
+	KUNIT_EXPECT_GT(test, atomic_read(calls), before);
+	KUNIT_EXPECT_EQ(test, conns(), 0U);
+	KUNIT_EXPECT_EQ(test, rig_offer(test, 0, &offer), 0);
+}
+
 /* A user without CAP_NET_ADMIN over the namespace has a limit as well. */
 static void user_has_a_limit(struct kunit *test)
 {
@@ -250,6 +283,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(peer_is_forgotten),
 	KUNIT_CASE(namespace_has_a_limit),
 	KUNIT_CASE(peers_leave_room_for_users),
+	KUNIT_CASE(idle_loopback_makes_room_for_peers),
 	KUNIT_CASE(user_has_a_limit),
 	KUNIT_CASE(transport_may_be_gone),
 	{}
