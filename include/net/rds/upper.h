@@ -191,7 +191,7 @@ void rds_upper_kick(struct rds_conn *conn, __be16 sport, __be16 dport);
 void rds_upper_push_small(struct rds_conn *conn, __be16 sport, __be16 dport);
 bool rds_upper_cancel(struct rds_message *msg);
 void rds_upper_reply(struct rds_conn *conn, __be16 sport, __be16 dport,
-		     const u8 *exthdr);
+		     const u8 *exthdr, bool own);
 void rds_upper_incoming_put(struct rds_incoming *inc);
 struct sock *rds_upper_account(struct net *net);
 void rds_upper_charge(struct sock *account, struct rds_incoming *inc);

@@ -321,18 +321,19 @@ EXPORT_SYMBOL_GPL(rds_upper_cancel);
  * @sport: sending port
  * @dport: receiving port
  * @exthdr: RDS_EXTHDR_SPACE bytes: its extension header
+ * @own: a user of this host has caused it; otherwise it answers the peer
  *
  * The path's work item sends it. It counts as a pong (pong.c), so the peer
  * decides how many there are only up to a limit; beyond it, and without memory,
- * the frame is not sent.
+ * the frame is not sent. Answers do not take the room for @own.
  *
  * Context: Any context.
  */
 void rds_upper_reply(struct rds_conn *conn, __be16 sport, __be16 dport,
-		     const u8 *exthdr)
+		     const u8 *exthdr, bool own)
 {
 	struct rds_cpath *cp = rds_mp_pick(conn, sport, dport);
-	struct rds_message *msg = rds_pong_new(cp);
+	struct rds_message *msg = rds_pong_new(cp, own);
 
 	if (!msg)
 		return;
@@ -361,7 +362,7 @@ void rds_upper_refuse(struct rds_cpath *cp, const struct rds_incoming *inc)
 	    rds_frame_answer(&frame, RDS_FRAME_RST, RDS_STREAM_NO_STREAMS,
 			     exthdr))
 		rds_upper_reply(cp->cp_conn, inc->i_dport, inc->i_sport,
-				exthdr);
+				exthdr, false);
 }
 
 /**

@@ -57,7 +57,7 @@ static void rds_stream_start_over(struct socket *sock)
 	if (READ_ONCE(st->st_state) == RDS_STREAM_LISTEN)
 		rds_stream_stop_listening(st);
 	else
-		rds_stream_end(st, 0, 0, true);
+		rds_stream_end(st, 0, 0, RDS_STREAM_TELL);
 	rds_stream_purge(st);
 	rds_stream_unmap_all(st);
 	spin_lock_bh(&st->st_lock);
@@ -99,7 +99,7 @@ int rds_stream_shutdown(struct socket *sock, int how)
 		if (how & RCV_SHUTDOWN)
 			rds_stream_start_over(sock);
 	} else if (rds_stream_is_connecting(READ_ONCE(st->st_state))) {
-		rds_stream_end(st, ECONNABORTED, 0, true);
+		rds_stream_end(st, ECONNABORTED, 0, RDS_STREAM_TELL);
 		sock->state = SS_UNCONNECTED;
 		ret = 0;
 	} else {
@@ -188,7 +188,7 @@ static void rds_stream_let_go(struct rds_stream *st)
 static void rds_stream_close_connected(struct rds_stream *st)
 {
 	if (rds_stream_must_reset(st)) {
-		rds_stream_end(st, 0, 0, true);
+		rds_stream_end(st, 0, 0, RDS_STREAM_TELL);
 		return;
 	}
 	rds_stream_let_go(st);

@@ -88,7 +88,8 @@ void rds_stream_ask(struct rds_stream *st)
 	spin_unlock_bh(&st->st_lock);
 
 	if (peer == RDS_PEER_OTHER)
-		rds_stream_end(st, ECONNREFUSED, RDS_STREAM_NO_STREAMS, false);
+		rds_stream_end(st, ECONNREFUSED, RDS_STREAM_NO_STREAMS,
+			       RDS_STREAM_SILENT);
 }
 
 /**
@@ -277,7 +278,7 @@ static int rds_stream_begin(struct rds_stream *st,
 		return ret;
 	ret = rds_stream_open(st, peer);
 	if (!ret && rds_upper_is_gone(st->st_conn))
-		rds_stream_end(st, ENETDOWN, 0, false);
+		rds_stream_end(st, ENETDOWN, 0, RDS_STREAM_SILENT);
 	else if (!ret)
 		rds_stream_ask(st);
 	return ret;

@@ -90,7 +90,7 @@ static void rds_stream_found_second(const struct rds_stream *st)
 	lockdep_assert_held(&st->st_lock);
 	if (st->st_state == RDS_STREAM_OPEN &&
 	    (st->st_flags & RDS_STREAM_F_PEER_DEAF))
-		rds_stream_tell_reset(st);
+		rds_stream_tell_reset(st, false);
 }
 
 static int rds_stream_take_response(struct rds_stream *st,
@@ -226,7 +226,7 @@ static void rds_stream_found(struct rds_stream *st, struct rds_incoming *inc,
 	if (ret)
 		rds_upper_incoming_put(inc);
 	if (ret < 0) {
-		rds_stream_end(st, ECONNRESET, 0, true);
+		rds_stream_end(st, ECONNRESET, 0, RDS_STREAM_ANSWER);
 		return;
 	}
 	if (after.changed)
@@ -246,7 +246,7 @@ static void rds_stream_found_put(struct rds_stream *st,
 				 const struct rds_frame *frame)
 {
 	if (rds_stream_take_put(st, inc, frame))
-		rds_stream_end(st, ECONNRESET, 0, true);
+		rds_stream_end(st, ECONNRESET, 0, RDS_STREAM_ANSWER);
 }
 
 /* The peer has forgotten the stream. This is no failure if all that the peer
@@ -262,7 +262,7 @@ static void rds_stream_end_forgotten(struct rds_stream *st)
 		  ((st->st_flags & RDS_STREAM_F_PEER_DEAF) ||
 		   rds_stream_has_told_all(st));
 	spin_unlock_bh(&st->st_lock);
-	rds_stream_end(st, orderly ? 0 : ECONNRESET, 0, false);
+	rds_stream_end(st, orderly ? 0 : ECONNRESET, 0, RDS_STREAM_SILENT);
 }
 
 /* The peer has no such stream, or gives it up. */
@@ -276,7 +276,7 @@ static void rds_stream_found_rst(struct rds_stream *st,
 	if (state == RDS_STREAM_OPEN)
 		rds_stream_end_forgotten(st);
 	else if (state == RDS_STREAM_REQUESTED)
-		rds_stream_end(st, ECONNREFUSED, refused, false);
+		rds_stream_end(st, ECONNREFUSED, refused, RDS_STREAM_SILENT);
 }
 
 /* Credit for a stream that has just ended is no reason to tell the peer. */
@@ -288,7 +288,8 @@ static void rds_stream_unknown(struct rds_conn *conn,
 
 	if (frame->op != RDS_FRAME_CREDIT_UPDATE &&
 	    rds_frame_answer(frame, RDS_FRAME_RST, 0, exthdr))
-		rds_stream_reply(conn, inc->i_dport, inc->i_sport, exthdr);
+		rds_stream_reply(conn, inc->i_dport, inc->i_sport, exthdr,
+				 false);
 }
 
 static bool rds_stream_is_request(const struct rds_frame *frame)

@@ -155,7 +155,7 @@ void rds_stream_wake_all(struct rds_stream *st)
 }
 
 static void rds_stream_end_if(struct rds_stream *st, unsigned int states,
-			      int err, int refused, bool tell)
+			      int err, int refused, enum rds_stream_tell tell)
 {
 	LIST_HEAD(frames);
 
@@ -164,8 +164,8 @@ static void rds_stream_end_if(struct rds_stream *st, unsigned int states,
 		spin_unlock_bh(&st->st_lock);
 		return;
 	}
-	if (tell && st->st_state != RDS_STREAM_ASKING)
-		rds_stream_tell_reset(st);
+	if (tell != RDS_STREAM_SILENT && st->st_state != RDS_STREAM_ASKING)
+		rds_stream_tell_reset(st, tell == RDS_STREAM_TELL);
 	st->st_refused = refused;
 	if (err)
 		WRITE_ONCE(st->st_sk.sk_err, err);
@@ -184,12 +184,13 @@ static void rds_stream_end_if(struct rds_stream *st, unsigned int states,
  * @st: the stream; nothing happens unless it is connected or connecting
  * @err: errno for the user, positive; 0 for none
  * @refused: enum rds_stream_refusal, if connect() has failed
- * @tell: tell the peer
+ * @tell: whether the peer is told
  *
  * Context: Any context; the caller holds a reference. No locks of this module
  * but the socket lock.
  */
-void rds_stream_end(struct rds_stream *st, int err, int refused, bool tell)
+void rds_stream_end(struct rds_stream *st, int err, int refused,
+		    enum rds_stream_tell tell)
 {
 	rds_stream_end_if(st, RDS_STREAM_CONNECTING | BIT(RDS_STREAM_OPEN),
 			  err, refused, tell);
@@ -205,7 +206,7 @@ void rds_stream_end(struct rds_stream *st, int err, int refused, bool tell)
 void rds_stream_fail_connect(struct rds_stream *st, int err)
 {
 	rds_stream_end_if(st, RDS_STREAM_CONNECTING, err, RDS_STREAM_NO_RDS,
-			  true);
+			  RDS_STREAM_TELL);
 }
 
 /**

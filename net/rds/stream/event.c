@@ -61,7 +61,7 @@ void rds_stream_frame_done(struct rds_message *msg, void *owner, bool lost)
 	spin_unlock_bh(&st->st_lock);
 
 	if (failed)
-		rds_stream_end(st, ECONNRESET, 0, false);
+		rds_stream_end(st, ECONNRESET, 0, RDS_STREAM_SILENT);
 	else if (freed.over)
 		rds_stream_finish(st);
 	else if (freed.write && !sock_flag(sk, SOCK_DEAD))
@@ -83,7 +83,7 @@ static void rds_stream_peer_event(struct rds_stream *st, int arg)
 	spin_unlock_bh(&st->st_lock);
 
 	if (restarted)
-		rds_stream_end(st, ECONNRESET, 0, false);
+		rds_stream_end(st, ECONNRESET, 0, RDS_STREAM_SILENT);
 	else
 		rds_stream_ask(st);
 }
@@ -96,7 +96,7 @@ static void rds_stream_failed_event(struct rds_stream *st, int err)
 
 static void rds_stream_gone_event(struct rds_stream *st, int arg)
 {
-	rds_stream_end(st, ENETDOWN, 0, false);
+	rds_stream_end(st, ENETDOWN, 0, RDS_STREAM_SILENT);
 }
 
 /**
@@ -260,7 +260,8 @@ void rds_stream_timer(struct timer_list *timer)
 	spin_unlock_bh(&st->st_lock);
 
 	if (over)
-		rds_stream_end(st, ETIMEDOUT, RDS_STREAM_NOT_REFUSED, true);
+		rds_stream_end(st, ETIMEDOUT, RDS_STREAM_NOT_REFUSED,
+			       RDS_STREAM_TELL);
 	else if (due & BIT(RDS_STREAM_T_CONNECT))
 		rds_stream_fail_connect(st, ETIMEDOUT);
 	else if (due & BIT(RDS_STREAM_T_AGAIN))

@@ -369,26 +369,28 @@ void rds_stream_uncork(struct rds_stream *st)
  * @sport: sending port
  * @dport: receiving port
  * @exthdr: RDS_EXTHDR_SPACE bytes: its extension header
+ * @own: see rds_upper_reply()
  *
  * Context: Any context.
  */
 void rds_stream_reply(struct rds_conn *conn, __be16 sport, __be16 dport,
-		      const u8 *exthdr)
+		      const u8 *exthdr, bool own)
 {
 	trace_rds_stream_frame_out(conn, sport, dport, exthdr, 0);
-	rds_upper_reply(conn, sport, dport, exthdr);
+	rds_upper_reply(conn, sport, dport, exthdr, own);
 }
 
 /**
  * rds_stream_tell_reset() - Tell the peer that a stream is no more
  * @st: the stream, connected
+ * @own: see rds_upper_reply()
  *
  * The frame is not waited for. If it is lost, the peer learns of the end when
  * it sends something itself.
  *
  * Context: Any context. st_lock is held.
  */
-void rds_stream_tell_reset(const struct rds_stream *st)
+void rds_stream_tell_reset(const struct rds_stream *st, bool own)
 	__must_hold(&st->st_lock)
 {
 	struct rds_frame frame = {
@@ -401,7 +403,7 @@ void rds_stream_tell_reset(const struct rds_stream *st)
 	lockdep_assert_held(&st->st_lock);
 	rds_frame_write(exthdr, &frame);
 	rds_stream_reply(st->st_conn, st->st_local.port, st->st_peer.port,
-			 exthdr);
+			 exthdr, own);
 }
 
 /**

@@ -128,7 +128,7 @@ static bool rds_stream_respond(struct rds_stream *listener,
 	sock_hold(sk);
 	if (rds_upper_is_gone(st->st_conn) ||
 	    !rds_stream_enqueue(listener, st)) {
-		rds_stream_end(st, 0, 0, false);
+		rds_stream_end(st, 0, 0, RDS_STREAM_SILENT);
 		sock_put(sk);
 		sock_put(sk);
 		return false;
@@ -154,7 +154,8 @@ static void rds_stream_answer(struct rds_conn *conn,
 	u8 exthdr[RDS_EXTHDR_SPACE];
 
 	if (rds_frame_answer(frame, op, RDS_STREAM_NO_LISTENER, exthdr))
-		rds_stream_reply(conn, inc->i_dport, inc->i_sport, exthdr);
+		rds_stream_reply(conn, inc->i_dport, inc->i_sport, exthdr,
+				 false);
 }
 
 static void rds_stream_is_busy(struct rds_conn *conn,
@@ -337,7 +338,7 @@ static void rds_stream_drop_queue(struct rds_stream *st)
 
 	while ((child = rds_stream_dequeue(st))) {
 		sock_set_flag(&child->st_sk, SOCK_DEAD);
-		rds_stream_end(child, 0, 0, true);
+		rds_stream_end(child, 0, 0, RDS_STREAM_TELL);
 		sock_put(&child->st_sk);
 	}
 }

@@ -171,6 +171,18 @@ static inline struct rds_stream *rds_stream(const struct sock *sk)
 	return (struct rds_stream *)sk;
 }
 
+/**
+ * enum rds_stream_tell - whether the peer is told that a stream ends
+ * @RDS_STREAM_SILENT: no; it knows, or is gone
+ * @RDS_STREAM_ANSWER: yes, as it has broken the rules
+ * @RDS_STREAM_TELL: yes, as a user or a timer of this host has ended it
+ */
+enum rds_stream_tell {
+	RDS_STREAM_SILENT,
+	RDS_STREAM_ANSWER,
+	RDS_STREAM_TELL,
+};
+
 /* Checks whether a stream is ready for something; see rds_stream_wait(). */
 typedef bool rds_stream_ready(struct rds_stream *st, size_t arg);
 
@@ -224,8 +236,8 @@ void rds_stream_push_small(struct rds_stream *st);
 void rds_stream_kick(struct rds_stream *st);
 void rds_stream_uncork(struct rds_stream *st);
 void rds_stream_reply(struct rds_conn *conn, __be16 sport, __be16 dport,
-		      const u8 *exthdr);
-void rds_stream_tell_reset(const struct rds_stream *st);
+		      const u8 *exthdr, bool own);
+void rds_stream_tell_reset(const struct rds_stream *st, bool own);
 void rds_stream_start_counting(struct rds_stream *st);
 bool rds_stream_uncount(struct rds_stream *st, struct rds_message *msg);
 void rds_stream_cancel_request(struct rds_stream *st);
@@ -238,7 +250,8 @@ void rds_stream_change_account(struct rds_stream *st, struct sock *account);
 
 /* end.c */
 void rds_stream_set_state(struct rds_stream *st, enum rds_stream_event event);
-void rds_stream_end(struct rds_stream *st, int err, int refused, bool tell);
+void rds_stream_end(struct rds_stream *st, int err, int refused,
+		    enum rds_stream_tell tell);
 void rds_stream_fail_connect(struct rds_stream *st, int err);
 void rds_stream_finish(struct rds_stream *st);
 void rds_stream_write_space(struct sock *sk);

@@ -371,6 +371,25 @@ def probe_crosses_end(lab):
         lab.end_streams()
 
 
+@test("stream rules: close() resets, however many answers wait")
+def reset_behind_answers(lab):
+    peer, link = meet(lab, rcvbuf=4096)
+    end, sock = serve(lab, peer, link)
+    end.send(Op.RW, b"unread")
+    link.write(b"".join(wire.Frame(
+        1000 + number, PORT, seq=peer.next_seq(0),
+        ext=wire.stream(Op.CREDIT_REQUEST, 0, number)).encode()
+        for number in range(10000)))
+    within(10, "all of it has arrived", link.is_acked)
+    sock.close()
+    frames = [wire.parse_stream(frame.ext)
+              for frame in all_that_comes(peer, link)]
+    same("what comes", {Op.RST}, {frame[0] for frame in frames})
+    same("resets of the stream", 1,
+         [frame[3] for frame in frames].count(end.ident))
+    say(f"one of {len(frames)} frames")
+
+
 @test("stream rules: a peer that forgets a stream before its end resets it")
 def forgets_before_end(lab):
     for last in (b"", b"text"):
