@@ -99,7 +99,7 @@ int rds_stream_shutdown(struct socket *sock, int how)
 		if (how & RCV_SHUTDOWN)
 			rds_stream_start_over(sock);
 	} else if (rds_stream_is_connecting(READ_ONCE(st->st_state))) {
-		rds_stream_end(st, ECONNABORTED, 0, RDS_STREAM_TELL);
+		rds_stream_end(st, ECONNRESET, 0, RDS_STREAM_TELL);
 		sock->state = SS_UNCONNECTED;
 		ret = 0;
 	} else {

@@ -502,6 +502,30 @@ TEST_F(wire, read_while_connecting)
 	close(fd);
 }
 
+/* As with TCP, shutdown() of any half ends the attempt. */
+TEST_F(wire, shutdown_while_connecting)
+{
+	int fd = stream_socket(variant->a), how;
+	struct rds_task task;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, wire_cut(variant));
+	for (how = SHUT_RD; how <= SHUT_RDWR; how++) {
+		ASSERT_EQ(0, stream_nonblocking(fd, true));
+		EXPECT_EQ(-EINPROGRESS, ERR(rds_connect(fd, self->name)));
+		EXPECT_EQ(0, ERR(shutdown(fd, how)));
+		EXPECT_EQ(ECONNRESET, rds_get(fd, SOL_SOCKET, SO_ERROR));
+		ASSERT_EQ(0, stream_nonblocking(fd, false));
+		ASSERT_EQ(0, rds_task_connect(&task, fd, &self->name));
+		EXPECT_TRUE(rds_task_blocked(&task));
+		EXPECT_EQ(0, ERR(shutdown(fd, how)));
+		EXPECT_EQ(-ECONNRESET, rds_task_join(&task));
+	}
+	ASSERT_EQ(0, wire_mend(variant));
+	EXPECT_EQ(0, ERR(rds_connect(fd, self->name)));
+	close(fd);
+}
+
 /* close() waits no longer than it was told to. */
 TEST_F(wire, linger_times_out)
 {
