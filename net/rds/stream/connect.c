@@ -284,7 +284,15 @@ static int rds_stream_begin(struct rds_stream *st,
 	return ret;
 }
 
-static bool rds_stream_has_connected(struct rds_stream *st, size_t arg)
+/**
+ * rds_stream_has_connected() - Check whether connect() has ended
+ * @st: the stream
+ * @arg: not used; see rds_stream_wait()
+ *
+ * Context: Any context.
+ * Return: true if the stream is not connecting.
+ */
+bool rds_stream_has_connected(struct rds_stream *st, size_t arg)
 {
 	return !rds_stream_is_connecting(READ_ONCE(st->st_state));
 }

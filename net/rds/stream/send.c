@@ -217,8 +217,14 @@ static int rds_stream_write(struct rds_stream *st, struct msghdr *msg,
 {
 	long timeo = sock_sndtimeo(&st->st_sk, msg->msg_flags & MSG_DONTWAIT);
 	size_t done = 0;
-	int ret;
+	int ret = 0;
 
+	/* As TCP, also if there is nothing to write. */
+	if (!len)
+		ret = rds_stream_wait(st, rds_stream_has_connected, 0, &timeo,
+				      -EAGAIN);
+	if (ret)
+		return ret;
 	while (done < len) {
 		ret = rds_stream_wait_write(st, to->places, &timeo);
 		if (!ret)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What streams carry: the calls that send and receive, and their flags */
 #include "stream_pair.h"
+#include "stream_wire.h"
 
 #include <limits.h>
 #include <sys/syscall.h>
@@ -508,6 +509,32 @@ TEST_F(stream, accepted_stream_inherits_zerocopy)
 	EXPECT_TRUE(stream_await(b, POLLERR) & POLLERR);
 	close(a);
 	close(b);
+}
+
+/* As with TCP, a write of no bytes waits until the stream is connected. */
+TEST_F(wire, nothing_to_send_while_connecting)
+{
+	int fd = stream_socket(variant->a);
+	struct rds_name none = {};
+	struct rds_task task;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, stream_catch_sigpipe());
+	ASSERT_EQ(0, wire_cut(variant));
+	ASSERT_EQ(0, stream_nonblocking(fd, true));
+	EXPECT_EQ(-EINPROGRESS, ERR(rds_connect(fd, self->name)));
+	EXPECT_EQ(-EAGAIN, ERR(send(fd, buf, 0, 0)));
+	EXPECT_EQ(-EAGAIN, ERR(write(fd, buf, 0)));
+	ASSERT_EQ(0, stream_nonblocking(fd, false));
+	ASSERT_EQ(0, rds_set_timeout(fd, SO_SNDTIMEO, 300));
+	EXPECT_EQ(-EAGAIN, ERR(send(fd, buf, 0, 0)));
+	ASSERT_EQ(0, rds_set_timeout(fd, SO_SNDTIMEO, 0));
+	ASSERT_EQ(0, rds_task_send(&task, fd, buf, 0, &none));
+	EXPECT_TRUE(rds_task_blocked(&task));
+	ASSERT_EQ(0, wire_mend(variant));
+	EXPECT_EQ(0, rds_task_join(&task));
+	EXPECT_EQ(0, stream_sigpipes());
+	close(fd);
 }
 
 TEST_HARNESS_MAIN
