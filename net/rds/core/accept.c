@@ -132,14 +132,16 @@ static bool rds_accept_is_free(const struct rds_cpath *cp)
 /* A peer that makes another connection has either lost the existing one, or
  * wants one more. A handshake frame that arrived before the request does not
  * tell which, and a frame of the same jiffy may have arrived before it. If the
- * existing connection is alive, another frame follows on it.
+ * existing connection is alive, another frame follows on it. The last frame may
+ * be so old that jiffies have wrapped.
  */
 static bool rds_accept_is_alive(const struct rds_cpath *cp,
 				const struct rds_conn_request *peer)
 {
 	return rds_cpath_state(cp) == RDS_PATH_UP &&
 	       READ_ONCE(cp->cp_hs.ph_has_frame) &&
-	       time_after(READ_ONCE(cp->cp_hs.ph_at), peer->since);
+	       time_in_range(READ_ONCE(cp->cp_hs.ph_at), peer->since + 1,
+			     jiffies);
 }
 
 /* The path may be in use only from our point of view. Probe the peer. */

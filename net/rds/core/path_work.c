@@ -271,6 +271,19 @@ static void rds_path_remind(struct rds_cpath *cp)
 	rds_probe_soon(rds_conn_path(cp->cp_conn, 0));
 }
 
+/* Return how long to wait with the planned attempt. A path may have been UP, or
+ * may have had to wait for another one, for so long that jiffies have wrapped
+ * since it was planned.
+ */
+static long rds_path_connect_delay(const struct rds_cpath *cp)
+{
+	const struct rds_sysctl *ctl = &cp->cp_conn->c_rn->rn_sysctl;
+	long most = msecs_to_jiffies(READ_ONCE(ctl->reconnect_max_ms));
+	long left = READ_ONCE(cp->cp_dial.pd_connect_at) - jiffies;
+
+	return left <= most ? max(left, 0L) : 0;
+}
+
 /* A connection made by the peer is taken without back-off. But a path that has
  * stopped reading waits until local sockets have read: each new connection
  * would bring more data.
@@ -283,8 +296,7 @@ static bool rds_path_connect_due(const struct rds_cpath *cp)
 	if (rds_cpath_has_offer(cp))
 		return true;
 	return test_bit(RDS_PF_CONNECT, &cp->cp_flags) &&
-	       rds_path_may_dial(cp) &&
-	       time_after_eq(jiffies, READ_ONCE(cp->cp_dial.pd_connect_at));
+	       rds_path_may_dial(cp) && !rds_path_connect_delay(cp);
 }
 
 static void rds_path_connect(struct rds_cpath *cp)
@@ -327,7 +339,7 @@ static void rds_path_rearm(struct rds_cpath *cp)
 	if (test_bit(RDS_PF_CONNECT, &cp->cp_flags) &&
 	    !test_bit(RDS_PF_RX_STOPPED, &cp->cp_flags) &&
 	    rds_path_may_dial(cp) && rds_cpath_state(cp) == RDS_PATH_DOWN)
-		delay = (long)(READ_ONCE(cp->cp_dial.pd_connect_at) - jiffies);
+		delay = rds_path_connect_delay(cp);
 	if (rds_path_is_overdue(cp))
 		delay = min(delay, rds_path_remind_delay(cp));
 	delay = min(delay, rds_gate_delay(cp));

@@ -63,6 +63,7 @@ enum since {
 	JUST_NOW,
 	WITH_THE_HANDSHAKE,
 	LONG_AGO,
+	BEFORE_A_WRAP,
 };
 
 /* A second connection of a peer with one path. The peer may have lost the first
@@ -95,6 +96,8 @@ static const struct second_row seconds[] = {
 	 * offer. It does not prove that the connection is alive.
 	 */
 	{ "same_jiffy",	&rig_old_1, 3, 6, WITH_THE_HANDSHAKE, "3p", 1 },
+	/* The frame is so old that it seems to lie ahead. */
+	{ "wrapped",	&rig_ours_1, 0, 0, BEFORE_A_WRAP, "0p", 0 },
 };
 
 static void second_desc(const struct second_row *row, char *desc)
@@ -106,6 +109,8 @@ KUNIT_ARRAY_PARAM(seconds, seconds, second_desc);
 
 static unsigned long time_of(struct kunit *test, enum since since)
 {
+	struct rds_cpath *cp;
+
 	switch (since) {
 	case JUST_NOW:
 		return 0;
@@ -113,6 +118,11 @@ static unsigned long time_of(struct kunit *test, enum since since)
 		return rig_nth_cpath(test, 0)->cp_hs.ph_at;
 	case LONG_AGO:
 		return jiffies - 3600 * HZ;
+	case BEFORE_A_WRAP:
+		cp = rig_nth_cpath(test, 0);
+		WRITE_ONCE(cp->cp_hs.ph_at,
+			   jiffies - (ULONG_MAX / 2 + 60 * HZ));
+		break;
 	}
 	return 0;
 }

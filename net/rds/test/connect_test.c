@@ -352,6 +352,24 @@ static void attempt_planned_while_up(struct kunit *test)
 	rig_expect_ops(test, "sCMX");
 }
 
+/* The plan may be so old that it seems to lie ahead. */
+static void attempt_planned_before_a_wrap(struct kunit *test)
+{
+	struct rds_cpath *cp;
+	struct socket *sock;
+
+	rig_fake(test)->trans.caps = RDS_CAP_LOOPBACK;
+	sock = rig_up(test);
+	cp = rig_cpath(test);
+	WRITE_ONCE(cp->cp_dial.pd_connect_at,
+		   jiffies - (ULONG_MAX / 2 + 60 * HZ));
+	set_bit(RDS_PF_CONNECT, &cp->cp_flags);
+	rds_path_shut_down_idle(cp);
+	rig_send(test, sock, 1);
+	rig_await(test, FAKE_SENT, 1);
+	KUNIT_EXPECT_EQ(test, rds_cpath_state(cp), RDS_PATH_UP);
+}
+
 struct dial_row {
 	const char	*name;
 	unsigned int	caps;
@@ -430,6 +448,7 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(drop_while_shutting_down),
 	KUNIT_CASE(send_while_idle_path_is_shut_down),
 	KUNIT_CASE(attempt_planned_while_up),
+	KUNIT_CASE(attempt_planned_before_a_wrap),
 	KUNIT_CASE(shutdown_may_take_long),
 	KUNIT_CASE(shutdown_has_a_limit),
 	KUNIT_CASE(drop_does_not_restart_shutdown),
