@@ -55,7 +55,8 @@ enum rds_wire_flag {
  * @h_dport: port of the receiving socket
  * @h_flags: bits of enum rds_wire_flag
  * @h_credit: receive credits granted (RDMA devices only)
- * @h_padding: zero
+ * @h_padding: zero; over RDMA devices between two ends that run our
+ *	implementation, the number of the SEND
  * @h_csum: Internet checksum of the header, or 0 if there is none
  * @h_exthdr: extension headers, see enum rds_exthdr_type
  */

@@ -149,7 +149,7 @@ static int rds_ib_ack_post(struct rds_ib_conn *ic, u8 news)
 	memset(hdr, 0, sizeof(*hdr));
 	hdr->h_ack = cpu_to_be64(rds_ib_ack_value(ic));
 	hdr->h_credit = news;
-	rds_header_set_csum(hdr);
+	rds_ib_tx_seal(ic, hdr);
 	ib_dma_sync_single_for_device(ic->ic_dev->dv_dev, sge.addr,
 				      sizeof(*hdr), DMA_TO_DEVICE);
 	return ib_post_send(ic->ic_id->qp, &wr, NULL);

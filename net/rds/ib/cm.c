@@ -8,8 +8,9 @@
  * The end that dials sets up its queues when the route is known. The end that
  * accepts does so when the path takes the offer. Both post receive buffers
  * before they send REQ or REP, so the first message finds a buffer. The end
- * that dials holds deliveries back until it has read the REP: only the REP
- * shows whether the peer's sequence numbers start again.
+ * that dials processes nothing that arrives until it has read the REP: only the
+ * REP shows whether the peer's sequence numbers start again, and whether the
+ * peer numbers its SENDs.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -93,6 +94,7 @@ static void rds_ib_priv_fill(struct rds_ib_conn *ic, void *buf,
 		.tos		= path->tos,
 		.ours		= true,
 		.streams	= true,
+		.numbers	= true,
 		.ack_seq	= rds_ib_received_seq(ic),
 		.credits	= ic->ic_credits_told,
 		.epoch		= path->epoch,
@@ -167,7 +169,7 @@ static void rds_ib_cm_request(struct rds_ib_conn *ic)
 
 	if (rdma_protocol_ib(id->device, id->port_num) && tos)
 		id->route.path_rec->sl = tos & 0xf;
-	ic->ic_rx.rx_stopped = true;
+	ic->ic_rx.rx_early = true;
 	if (rds_ib_conn_set_up(ic))
 		goto failed;
 

@@ -93,7 +93,7 @@ struct rds_ib_watchdog {
  * @ic_completed: number of completions that have arrived
  * @ic_dropped: the connection is over or refused, and further drops have no
  *	effect; changed under dv_lock once @ic_dev is set
- * @ic_tx_lock: guards @ic_ack, @ic_credits, and posting an ack
+ * @ic_tx_lock: guards @ic_ack, @ic_credits, and posting a SEND
  * @ic_closing: nothing is posted any more; changed under @ic_rx_lock and
  *	@ic_tx_lock
  * @ic_ack: acks that are sent on their own
@@ -132,7 +132,7 @@ struct rds_ib_conn {
 	atomic_t		ic_completed;
 	bool			ic_dropped;
 
-	spinlock_t		ic_tx_lock;	/* acks and credits */
+	spinlock_t		ic_tx_lock;	/* acks, credits, posting */
 	bool			ic_closing;
 	struct rds_ib_ack	ic_ack;
 	struct rds_ib_credits	ic_credits;

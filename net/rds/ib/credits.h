@@ -94,7 +94,7 @@ static inline void rds_ib_credits_grant(struct rds_ib_credits *cr, u32 nr)
 
 /**
  * rds_ib_credits_offered() - Record what the peer advertises while connecting
- * @cr: the credits; a header may have granted some before
+ * @cr: the credits
  * @given: number of buffers; 0 if the peer advertises none
  * @ours: the peer runs our implementation
  *

@@ -4,8 +4,14 @@
  *
  * A message is one SEND, or several in a row. Each is a header and as much
  * payload as a fragment holds; the last one has the rest. The headers differ
- * only in ack, credits and checksum. An ack that is sent alone is a header
- * without ports and payload. It may arrive between fragments.
+ * only in ack, credits, number and checksum. An ack that is sent alone is a
+ * header without ports and payload. It may arrive between fragments.
+ *
+ * No device should deliver a SEND twice, but soft-RoCE does when its
+ * acknowledgments are late. Within a message, the copy of a fragment looks like
+ * the next one, and the credits of any SEND would be granted again. So between
+ * two ends of ours, all SENDs of a connection are numbered, from 1, in the
+ * order in which they are posted. The number is in h_padding. It wraps.
  *
  * This file checks headers and lengths. It moves no payload.
  */
@@ -78,6 +84,37 @@ static inline bool rds_ib_frag_same(const struct rds_header *a,
 	       a->h_sport == b->h_sport && a->h_dport == b->h_dport &&
 	       a->h_flags == b->h_flags &&
 	       !memcmp(a->h_exthdr, b->h_exthdr, sizeof(a->h_exthdr));
+}
+
+/**
+ * rds_ib_number_set() - Write the number of a SEND to its header
+ * @hdr: the header; its checksum has to be computed after this
+ * @number: the number
+ *
+ * Context: Any context.
+ */
+static inline void rds_ib_number_set(struct rds_header *hdr, u32 number)
+{
+	__be32 padding = cpu_to_be32(number);
+
+	memcpy(hdr->h_padding, &padding, sizeof(padding));
+}
+
+/**
+ * rds_ib_number_ahead() - Compare the number of a SEND with the expected one
+ * @hdr: its header
+ * @last: number of the last SEND that has arrived; 0 if none has
+ *
+ * Context: Any context.
+ * Return: 0 if the SEND is the next one; a negative number if it has arrived
+ * before; otherwise the number of SENDs that are missing in between.
+ */
+static inline s32 rds_ib_number_ahead(const struct rds_header *hdr, u32 last)
+{
+	__be32 padding;
+
+	memcpy(&padding, hdr->h_padding, sizeof(padding));
+	return (s32)(be32_to_cpu(padding) - last - 1);
 }
 
 /**

@@ -11,9 +11,9 @@
  * that both run this implementation: a mark in the reserved byte, and, in the
  * last four bytes, capabilities and the epoch of the sender's sequence numbers.
  * When the epoch of a peer has changed, its sequence numbers start again. The
- * capabilities are in the upper byte, which is 0 in epochs. A peer that does
- * not know them takes them for a part of the epoch, which does no harm, as they
- * do not change.
+ * capabilities are in the upper byte, which is 0 in epochs. We ignore those
+ * that we do not know. Older builds take them for a part of the epoch, which
+ * does no harm, as they do not change.
  */
 #ifndef _RDS_IB_PRIVDATA_H
 #define _RDS_IB_PRIVDATA_H
@@ -41,8 +41,14 @@
 /* In the reserved byte: the sender runs this implementation */
 #define RDS_IB_MARK_OURS		0xa1
 
-/* In the word of the epoch: the sender knows frames of streams */
+/* In the word of the epoch: the epoch itself */
+#define RDS_IB_EPOCH			0x00ffffff
+
+/* The same: the sender knows frames of streams */
 #define RDS_IB_EPOCH_STREAMS		BIT(24)
+
+/* The same: the sender numbers its SENDs to a peer that also sets this bit */
+#define RDS_IB_EPOCH_NUMBERS		BIT(25)
 
 /* Reason of a reject: the only one that other implementations know. A peer that
  * receives it tries again after a while.
@@ -102,6 +108,7 @@ static_assert(offsetof(struct rds_ib_priv_v6, tail.credits) == 48);
  * @credits: receive buffers that the sender offers; 0 if it does not count them
  * @epoch: epoch of the sender's sequence numbers if @ours, otherwise 0
  * @streams: the sender knows frames of streams
+ * @numbers: the sender numbers its SENDs, see frag.h
  */
 struct rds_ib_priv {
 	struct in6_addr	saddr;
@@ -115,7 +122,21 @@ struct rds_ib_priv {
 	u32		credits;
 	u32		epoch;
 	bool		streams;
+	bool		numbers;
 };
+
+static inline u32 rds_ib_priv_word(const struct rds_ib_priv *priv)
+{
+	u32 word = priv->epoch & RDS_IB_EPOCH;
+
+	if (!priv->ours)
+		return 0;
+	if (priv->streams)
+		word |= RDS_IB_EPOCH_STREAMS;
+	if (priv->numbers)
+		word |= RDS_IB_EPOCH_NUMBERS;
+	return word;
+}
 
 static inline void rds_ib_priv_put_tail(struct rds_ib_priv_tail *tail,
 					const struct rds_ib_priv *priv)
@@ -128,24 +149,25 @@ static inline void rds_ib_priv_put_tail(struct rds_ib_priv_tail *tail,
 	tail->frag_size = cpu_to_be16(priv->frag_size);
 	tail->ack_seq = cpu_to_be64(priv->ack_seq);
 	tail->credits = cpu_to_be32(priv->credits);
-	tail->epoch = cpu_to_be32(priv->ours ? priv->epoch |
-				  (priv->streams ? RDS_IB_EPOCH_STREAMS : 0) :
-				  0);
+	tail->epoch = cpu_to_be32(rds_ib_priv_word(priv));
 }
 
 static inline void rds_ib_priv_get_tail(const struct rds_ib_priv_tail *tail,
 					struct rds_ib_priv *priv)
 {
+	u32 word;
+
 	priv->version = RDS_IB_VERSION(tail->major, tail->minor);
 	priv->minors = be16_to_cpu(tail->minors);
 	priv->tos = tail->tos;
 	priv->ours = tail->mark == RDS_IB_MARK_OURS;
+	word = priv->ours ? be32_to_cpu(tail->epoch) : 0;
 	priv->frag_size = be16_to_cpu(tail->frag_size);
 	priv->ack_seq = be64_to_cpu(tail->ack_seq);
 	priv->credits = be32_to_cpu(tail->credits);
-	priv->epoch = priv->ours ? be32_to_cpu(tail->epoch) : 0;
-	priv->streams = priv->epoch & RDS_IB_EPOCH_STREAMS;
-	priv->epoch &= ~RDS_IB_EPOCH_STREAMS;
+	priv->epoch = word & RDS_IB_EPOCH;
+	priv->streams = word & RDS_IB_EPOCH_STREAMS;
+	priv->numbers = word & RDS_IB_EPOCH_NUMBERS;
 }
 
 static inline void rds_ib_priv_map(struct in6_addr *to, __be32 from)

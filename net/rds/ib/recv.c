@@ -2,11 +2,16 @@
 /*
  * Receiving.
  *
- * Completions run in softirq, in order. The ack and the credits of a header are
- * processed at once. The rest is reassembled in order, and delivered, under
- * ic_rx_lock. If core stops the path, or there is no memory, buffers stay in
- * the backlog until rx_resume(). When the spare slots are used up, no others
- * are posted in their place, and the peer has to wait.
+ * Completions run in softirq, in order. A SEND that has arrived before is
+ * dropped at once, if the peer numbers its SENDs. The ack and the credits of
+ * any other are processed at once, too. The rest is reassembled in order, and
+ * delivered, under ic_rx_lock. If core stops the path, or there is no memory,
+ * buffers stay in the backlog until rx_resume(). When the spare slots are used
+ * up, no others are posted in their place, and the peer has to wait.
+ *
+ * Until the end that dials has read the peer's reply, it does not know whether
+ * the peer numbers its SENDs. So they all wait in the backlog, acks and credits
+ * included. This delays nothing, as nothing can be sent before.
  *
  * A violation of the protocol ends the connection. Everything after it is
  * ignored.
@@ -23,12 +28,41 @@ static void rds_ib_recv_broken(struct rds_ib_conn *ic,
 	rds_ib_drop(ic, reason);
 }
 
-/* Process the ack and the credits of a header. */
-static void rds_ib_recv_header(struct rds_ib_conn *ic,
+/* Check whether a SEND is the next one. The peer has not counted the buffer of
+ * one that has arrived before, so it must not be given another one for it.
+ */
+static bool rds_ib_recv_is_next(struct rds_ib_conn *ic,
+				const struct rds_header *hdr)
+{
+	struct rds_ib_rx *rx = &ic->ic_rx;
+	s32 ahead;
+
+	if (!ic->ic_priv.numbers)
+		return true;
+	ahead = rds_ib_number_ahead(hdr, rx->rx_number);
+	if (likely(!ahead)) {
+		rx->rx_number++;
+		return true;
+	}
+	if (ahead > 0) {
+		rds_ib_recv_broken(ic, RDS_DROP_PROTOCOL);
+	} else {
+		rds_ib_stat_inc(ib_rx_repeated);
+		rx->rx_untold++;
+	}
+	return false;
+}
+
+/* Process the number, the ack and the credits of a header. Returns false if the
+ * SEND is to be ignored.
+ */
+static bool rds_ib_recv_header(struct rds_ib_conn *ic,
 			       const struct rds_header *hdr)
 {
 	u64 ack = be64_to_cpu(hdr->h_ack);
 
+	if (unlikely(!rds_ib_recv_is_next(ic, hdr)))
+		return false;
 	if (hdr->h_credit) {
 		spin_lock(&ic->ic_tx_lock);
 		rds_ib_credits_grant(&ic->ic_credits, hdr->h_credit);
@@ -39,6 +73,7 @@ static void rds_ib_recv_header(struct rds_ib_conn *ic,
 	}
 	if (ack > ic->ic_rx.rx_acked && rds_path_ack(ic->ic_ip->ip_path, ack))
 		ic->ic_rx.rx_acked = ack;
+	return true;
 }
 
 /* A map of a wrong length is reassembled like any other, but discarded. */
@@ -68,8 +103,8 @@ static int rds_ib_recv_map(struct rds_ib_conn *ic, const void *data, u32 bytes,
 /* Check whether a message has arrived twice on this connection. Core allows a
  * peer to start its sequence numbers over, but over IB the peer does so on
  * another connection only. So a message whose number is not above the last one
- * is a duplicate, whatever its flags are. No device should cause that, but
- * soft-RoCE does when its acknowledgments are late.
+ * is a duplicate, whatever its flags are. This is all that can be checked if
+ * the peer does not number its SENDs.
  */
 static bool rds_ib_recv_is_repeated(const struct rds_ib_rx *rx, u64 seq)
 {
@@ -187,6 +222,23 @@ static void rds_ib_recv_backlog(struct rds_ib_conn *ic)
 	}
 }
 
+/* Process the headers of what has arrived before the peer's reply was read. */
+static void rds_ib_recv_early(struct rds_ib_conn *ic)
+{
+	struct rds_ib_rx *rx = &ic->ic_rx;
+	struct rds_ib_rx_slot *slot, *next;
+
+	rx->rx_early = false;
+	list_for_each_entry_safe(slot, next, &rx->rx_backlog, rb_item) {
+		if (rx->rx_broken)
+			return;
+		if (!rds_ib_recv_header(ic, slot->rb_hdr)) {
+			list_del(&slot->rb_item);
+			rds_ib_rx_give_back(ic, slot);
+		}
+	}
+}
+
 static void rds_ib_recv_good(struct rds_ib_conn *ic,
 			     struct rds_ib_rx_slot *slot, u32 bytes)
 {
@@ -205,7 +257,14 @@ static void rds_ib_recv_good(struct rds_ib_conn *ic,
 	}
 
 	slot->rb_bytes = bytes;
-	rds_ib_recv_header(ic, slot->rb_hdr);
+	if (rx->rx_early) {
+		list_add_tail(&slot->rb_item, &rx->rx_backlog);
+		return;
+	}
+	if (!rds_ib_recv_header(ic, slot->rb_hdr)) {
+		rds_ib_rx_give_back(ic, slot);
+		return;
+	}
 	if (list_empty(&rx->rx_backlog) && !rx->rx_stopped &&
 	    !rds_ib_recv_take(ic, slot)) {
 		rds_ib_rx_give_back(ic, slot);
@@ -276,6 +335,8 @@ void rds_ib_rx_go_on(struct rds_ib_conn *ic)
 	spin_lock_bh(&ic->ic_rx_lock);
 	ic->ic_rx.rx_stopped = false;
 	if (!ic->ic_closing) {
+		if (ic->ic_rx.rx_early)
+			rds_ib_recv_early(ic);
 		rds_ib_recv_backlog(ic);
 		rds_ib_rx_refill(ic, GFP_ATOMIC);
 	}

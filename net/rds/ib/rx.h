@@ -71,8 +71,14 @@ struct rds_ib_rx_chunk {
  * @rx_peak: the most buffers used up in a tick since @rx_since
  * @rx_since: when lowering @rx_target was last considered
  * @rx_stopped: buffers go to the backlog: core has stopped the path until
- *	rx_resume(), or the peer's reply to our REQ has not been read yet
+ *	rx_resume()
+ * @rx_early: buffers go to the backlog, and nothing of them is processed: the
+ *	peer's reply to our REQ has not been read yet
  * @rx_broken: the peer has violated the protocol: ignore what follows
+ * @rx_number: number of the last SEND that has arrived, if the peer numbers
+ *	them
+ * @rx_untold: buffers used up by SENDs that had arrived before: as many new
+ *	ones must not be advertised
  * @rx_reasm: the message that is being reassembled
  * @rx_inc: memory of the message that is being reassembled; NULL between
  *	messages
@@ -80,7 +86,8 @@ struct rds_ib_rx_chunk {
  * @rx_acked: the last ack of the peer. Needs no lock: completions write it, and
  *	read it when they take back slots of the send ring. All are of one
  *	completion queue, and run one after the other. rds_ib_tx_release() reads
- *	it after the last one
+ *	it after the last one. The acks that have arrived before the peer's
+ *	reply was read are processed before any slot is in use
  * @rx_seq: sequence number of the last message that has arrived on this
  *	connection, duplicate or not; 0 if none has. Written with ic_rx_lock
  *	held, by deliveries; atomic for the sender of an ack, which reads it
@@ -101,7 +108,10 @@ struct rds_ib_rx {
 	u32			rx_peak;
 	unsigned long		rx_since;
 	bool			rx_stopped;
+	bool			rx_early;
 	bool			rx_broken;
+	u32			rx_number;
+	u32			rx_untold;
 	struct rds_ib_reasm	rx_reasm;
 	struct rds_ib_incoming	*rx_inc;
 	u8			*rx_map;

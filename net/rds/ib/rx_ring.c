@@ -219,8 +219,11 @@ static int rds_ib_rx_add(struct rds_ib_conn *ic, u32 nr, gfp_t gfp)
 static void rds_ib_rx_advertise(struct rds_ib_conn *ic, u32 posted)
 {
 	const struct rds_ib_credits *cr = &ic->ic_credits;
+	u32 untold = min(posted, ic->ic_rx.rx_untold);
 	bool last;
 
+	ic->ic_rx.rx_untold -= untold;
+	posted -= untold;
 	if (!ic->ic_credits_told || !posted)
 		return;
 	spin_lock(&ic->ic_tx_lock);

@@ -4,7 +4,7 @@
  *
  * Each fragment is one work request. Work requests are batched until the batch
  * is full, or core indicates that no other message follows. Then all of them
- * are posted together.
+ * are numbered, if the peer expects it, and posted together.
  *
  * If the device supports inline data, it copies a short fragment while the
  * fragment is posted. After that nothing has to be kept for the fragment, and
@@ -98,9 +98,6 @@ static int rds_ib_tx_map(struct rds_ib_conn *ic, struct ib_sge *sge,
 	unsigned int i;
 	u64 dma;
 
-	ib_dma_sync_single_for_device(dev, sge[0].addr,
-				      sizeof(struct rds_header),
-				      DMA_TO_DEVICE);
 	for (i = 0; i < cg->cg_nr; i++) {
 		dma = rds_ib_tx_map_piece(dev, &cg->cg_piece[i]);
 		if (ib_dma_mapping_error(dev, dma)) {
@@ -297,7 +294,6 @@ static int rds_ib_tx_fragment(struct rds_ib_conn *ic, struct rds_message *msg,
 	last = tx->tx_frag + 1 == frags;
 	rds_message_header(msg, rds_ib_ack_value(ic), &hdr);
 	hdr.h_credit = news;
-	rds_header_set_csum(&hdr);
 	rds_ib_tx_cargo(tx, &msg->m_payload, &cargo);
 	wr = &tx->tx_wr[tx->tx_nr];
 	slot = rds_ib_tx_add(ic, &hdr, &cargo, last);
@@ -387,7 +383,6 @@ static int rds_ib_tx_map_fragment(struct rds_ib_conn *ic)
 	if (ret)
 		return ret;
 	hdr.h_credit = news;
-	rds_header_set_csum(&hdr);
 	slot = rds_ib_tx_add(ic, &hdr, &cargo, last);
 	if (IS_ERR(slot))
 		return rds_ib_tx_not_added(ic, news, PTR_ERR(slot));

@@ -74,6 +74,8 @@ struct rds_ib_tx_slot {
  *	transmit lock, completions take them back
  * @tx_posted: &rds_ib_ring.rg_head of @tx_ring after the last successful post;
  *	written under the transmit lock
+ * @tx_number: number of the last SEND, if they are numbered; guarded by
+ *	ic_tx_lock
  * @tx_inline: longest SEND, header included, that the device copies
  * @tx_signal: every @tx_signal-th work request is signaled
  * @tx_unsignaled: work requests since the last signaled one
@@ -104,6 +106,7 @@ struct rds_ib_tx {
 	u64			tx_hdrs_dma;
 	struct rds_ib_ring	tx_ring;
 	u32			tx_posted;
+	u32			tx_number;
 	u32			tx_inline;
 	u32			tx_signal;
 	u32			tx_unsignaled;
@@ -160,6 +163,7 @@ int rds_ib_tx_init(struct rds_ib_conn *ic, u32 size);
 void rds_ib_tx_release(struct rds_ib_conn *ic);
 void rds_ib_tx_unmap(struct rds_ib_conn *ic, struct rds_ib_tx_slot *slot);
 void *rds_ib_tx_header(struct rds_ib_conn *ic, u32 slot, u64 *dma);
+void rds_ib_tx_seal(struct rds_ib_conn *ic, struct rds_header *hdr);
 void rds_ib_send_done(struct ib_cq *cq, struct ib_wc *wc);
 bool rds_ib_tx_must_signal(const struct rds_ib_conn *ic);
 void rds_ib_tx_signal(struct rds_ib_tx *tx, struct ib_send_wr *wr);

@@ -5,16 +5,33 @@
 #include "ib.h"
 #include "trace.h"
 
+static void rds_ib_tx_seal_batched(struct rds_ib_conn *ic,
+				   const struct ib_send_wr *wr)
+{
+	struct rds_ib_tx_slot *slot = container_of(wr->wr_cqe,
+						   struct rds_ib_tx_slot,
+						   ts_cqe);
+	struct rds_header *hdr;
+	u64 dma;
+
+	hdr = rds_ib_tx_header(ic, slot - ic->ic_tx.tx_slots, &dma);
+	rds_ib_tx_seal(ic, hdr);
+	if (!(wr->send_flags & IB_SEND_INLINE))
+		ib_dma_sync_single_for_device(ic->ic_dev->dv_dev, dma,
+					      sizeof(*hdr), DMA_TO_DEVICE);
+}
+
 /**
  * rds_ib_tx_post() - Post the batched work requests
  * @ic: the connection
  *
- * Context: Process context. The path's transmit lock is held.
+ * Context: Process context. The path's transmit lock is held. Takes ic_tx_lock.
  * Return: 0; -EIO if the device does not accept them.
  */
 int rds_ib_tx_post(struct rds_ib_conn *ic)
 {
 	struct rds_ib_tx *tx = &ic->ic_tx;
+	const struct ib_send_wr *wr;
 	struct ib_send_wr *last;
 	unsigned int i;
 	int ret;
@@ -33,7 +50,11 @@ int rds_ib_tx_post(struct rds_ib_conn *ic)
 	last->next = NULL;
 	tx->tx_signal_last = false;
 	tx->tx_nr = 0;
-	ret = rds_ib_post(ic->ic_id->qp, tx->tx_wr);
+	spin_lock_bh(&ic->ic_tx_lock);
+	for (wr = tx->tx_wr; wr; wr = wr->next)
+		rds_ib_tx_seal_batched(ic, wr);
+	ret = ib_post_send(ic->ic_id->qp, tx->tx_wr, NULL);
+	spin_unlock_bh(&ic->ic_tx_lock);
 	if (!ret)
 		rds_ib_tx_is_posted(ic);
 	rds_ib_tx_put_lent(ic);

@@ -72,6 +72,24 @@ void *rds_ib_tx_header(struct rds_ib_conn *ic, u32 slot, u64 *dma)
 }
 
 /**
+ * rds_ib_tx_seal() - Finish the header of a SEND: its number and its checksum
+ * @ic: the connection
+ * @hdr: the header, complete otherwise
+ *
+ * A peer that does not expect numbers gets none.
+ *
+ * Context: Softirq or process context. ic_tx_lock is held until the SEND is
+ * posted, so that the order of the numbers is that of the SENDs.
+ */
+void rds_ib_tx_seal(struct rds_ib_conn *ic, struct rds_header *hdr)
+{
+	lockdep_assert_held(&ic->ic_tx_lock);
+	if (ic->ic_priv.numbers)
+		rds_ib_number_set(hdr, ++ic->ic_tx.tx_number);
+	rds_header_set_csum(hdr);
+}
+
+/**
  * rds_ib_tx_unmap() - Unmap the payload of a slot
  * @ic: the connection
  * @slot: the slot; the device has finished with its payload

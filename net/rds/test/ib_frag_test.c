@@ -111,6 +111,7 @@ static void whole_messages(struct kunit *test)
 			/* Change the fields that may differ. */
 			hdr.h_ack = cpu_to_be64(n);
 			hdr.h_credit = n;
+			rds_ib_number_set(&hdr, n);
 			rds_header_set_csum(&hdr);
 			frag = rds_ib_frag_judge(&ra, &hdr, bytes);
 			left -= bytes;
@@ -163,6 +164,7 @@ static void ack_between_parts(struct kunit *test)
 	ra.ra_got = FRAG;
 	ack.h_ack = cpu_to_be64(U64_MAX);
 	ack.h_credit = 255;
+	rds_ib_number_set(&ack, U32_MAX);
 	KUNIT_EXPECT_EQ(test, rds_ib_frag_judge(&ra, &ack, 0),
 			RDS_IB_FRAG_ACK);
 	KUNIT_EXPECT_EQ(test, rds_ib_frag_judge(&ra, &ack, 1),
@@ -180,6 +182,63 @@ static void numbered_is_no_ack(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, rds_ib_frag_judge(&ra, &hdr, 0),
 			RDS_IB_FRAG_LAST);
+}
+
+static void numbers_on_the_wire(struct kunit *test)
+{
+	static const u8 wire[] = { 0x12, 0x34, 0x56, 0x78 };
+	struct rds_header hdr, was;
+
+	fill(&hdr, 100, 0);
+	was = hdr;
+	rds_ib_number_set(&hdr, 0x12345678);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(hdr.h_padding, wire, sizeof(wire)));
+	memcpy(hdr.h_padding, was.h_padding, sizeof(was.h_padding));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(&hdr, &was, sizeof(was)));
+}
+
+struct number_row {
+	const char	*name;
+	u32		last;
+	u32		number;
+	s32		ahead;
+};
+
+static const struct number_row numbers[] = {
+	{ "first", 0, 1, 0 },
+	{ "second", 1, 2, 0 },
+	{ "first_again", 1, 1, -1 },
+	{ "earlier", 100, 1, -100 },
+	{ "zero_at_first", 0, 0, -1 },
+	{ "one_missing", 0, 2, 1 },
+	{ "many_missing", 100, 301, 200 },
+	{ "up_to_the_wrap", U32_MAX - 1, U32_MAX, 0 },
+	{ "wraps", U32_MAX, 0, 0 },
+	{ "after_the_wrap", 0, 1, 0 },
+	{ "again_at_the_wrap", U32_MAX, U32_MAX, -1 },
+	{ "again_across_the_wrap", 2, U32_MAX, -4 },
+	{ "missing_across_the_wrap", U32_MAX - 1, 1, 2 },
+	{ "farthest_ahead", 0, 0x80000000, S32_MAX },
+	{ "farthest_behind", 0, 0x80000001, -S32_MAX - 1 },
+	{ "farthest_across_the_wrap", U32_MAX, 0x80000000, -S32_MAX - 1 },
+};
+
+static void number_desc(const struct number_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(numbers, numbers, number_desc);
+
+static void number(struct kunit *test)
+{
+	const struct number_row *row = test->param_value;
+	struct rds_header hdr;
+
+	fill(&hdr, 100, 0);
+	rds_ib_number_set(&hdr, row->number);
+	KUNIT_EXPECT_EQ(test, rds_ib_number_ahead(&hdr, row->last),
+			row->ahead);
 }
 
 /* Whatever the peer sends, no message gets more bytes than it may have. */
@@ -220,6 +279,8 @@ static struct kunit_case ib_frag_cases[] = {
 	KUNIT_CASE(changed_on_the_way),
 	KUNIT_CASE(ack_between_parts),
 	KUNIT_CASE(numbered_is_no_ack),
+	KUNIT_CASE(numbers_on_the_wire),
+	KUNIT_CASE_PARAM(number, numbers_gen_params),
 	KUNIT_CASE(noise),
 	{}
 };

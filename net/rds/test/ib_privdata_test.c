@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Private data byte by byte, and versions: net/rds/ib/privdata.h. */
 #include <kunit/test.h>
+#include <linux/limits.h>
 #include <linux/random.h>
 
 #include "../ib/privdata.h"
@@ -11,7 +12,7 @@ static const u8 wire_v4[32] = {
 	0x21, 0xa1, 0x40, 0x00,
 	1, 2, 3, 4, 5, 6, 7, 8,
 	0, 1, 0xe2, 0x40,
-	0xdf, 0xad, 0xbe, 0xef,
+	0x03, 0xad, 0xbe, 0xef,
 };
 
 static const u8 wire_v6[56] = {
@@ -21,7 +22,7 @@ static const u8 wire_v6[56] = {
 	0x21, 0xa1, 0x40, 0x00,
 	1, 2, 3, 4, 5, 6, 7, 8,
 	0, 1, 0xe2, 0x40,
-	0xdf, 0xad, 0xbe, 0xef,
+	0x03, 0xad, 0xbe, 0xef,
 };
 
 static struct rds_ib_priv sample(bool v6)
@@ -34,8 +35,9 @@ static struct rds_ib_priv sample(bool v6)
 		.frag_size	= 0x4000,
 		.ack_seq	= 0x0102030405060708ULL,
 		.credits	= 123456,
-		.epoch		= 0xdeadbeef,
+		.epoch		= 0xadbeef,
 		.streams	= true,
+		.numbers	= true,
 	};
 
 	if (v6) {
@@ -62,6 +64,7 @@ static void expect_same(struct kunit *test, const struct rds_ib_priv *a,
 	KUNIT_EXPECT_EQ(test, a->credits, b->credits);
 	KUNIT_EXPECT_EQ(test, a->epoch, b->epoch);
 	KUNIT_EXPECT_EQ(test, a->streams, b->streams);
+	KUNIT_EXPECT_EQ(test, a->numbers, b->numbers);
 }
 
 static void bytes_of(struct kunit *test, bool v6, const u8 *wire, size_t size)
@@ -123,11 +126,33 @@ static void epoch_of_others(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, rds_ib_priv_decode(buf, 32, false, &back));
 	KUNIT_EXPECT_FALSE(test, back.ours);
 	KUNIT_EXPECT_EQ(test, back.epoch, 0U);
+	KUNIT_EXPECT_FALSE(test, back.streams);
+	KUNIT_EXPECT_FALSE(test, back.numbers);
 
 	priv.ours = false;
 	rds_ib_priv_encode(buf, &priv, false);
 	KUNIT_EXPECT_EQ(test, buf[13], 0);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(buf + 28, "\0\0\0\0", 4));
+}
+
+/* Each capability has its bit. Other bits of the upper byte may be capabilities
+ * of later builds: they are no part of the epoch.
+ */
+static void capabilities(struct kunit *test)
+{
+	struct rds_ib_priv back;
+	u8 buf[RDS_IB_PRIV_MAX];
+	unsigned int upper;
+
+	memcpy(buf, wire_v4, sizeof(wire_v4));
+	for (upper = 0; upper <= U8_MAX; upper++) {
+		buf[28] = upper;
+		KUNIT_ASSERT_TRUE(test,
+				  rds_ib_priv_decode(buf, 32, false, &back));
+		KUNIT_EXPECT_EQ(test, back.epoch, 0xadbeefU);
+		KUNIT_EXPECT_EQ(test, back.streams, (bool)(upper & 1));
+		KUNIT_EXPECT_EQ(test, back.numbers, (bool)(upper & 2));
+	}
 }
 
 static void honesty(struct kunit *test)
@@ -173,8 +198,9 @@ static void round_trips(struct kunit *test)
 		priv.frag_size = get_random_u32();
 		priv.ack_seq = get_random_u64();
 		priv.credits = get_random_u32();
-		priv.epoch = get_random_u32() & ~RDS_IB_EPOCH_STREAMS;
+		priv.epoch = get_random_u32() & RDS_IB_EPOCH;
 		priv.streams = get_random_u32() & 1;
+		priv.numbers = get_random_u32() & 1;
 		rds_ib_priv_encode(buf, &priv, i & 1);
 		KUNIT_ASSERT_TRUE(test,
 				  rds_ib_priv_decode(buf, sizeof(buf), i & 1,
@@ -237,6 +263,7 @@ static struct kunit_case ib_privdata_cases[] = {
 	KUNIT_CASE(bytes_v6),
 	KUNIT_CASE(lengths),
 	KUNIT_CASE(epoch_of_others),
+	KUNIT_CASE(capabilities),
 	KUNIT_CASE(honesty),
 	KUNIT_CASE(round_trips),
 	KUNIT_CASE_PARAM(version, versions_gen_params),

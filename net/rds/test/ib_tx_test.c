@@ -36,11 +36,13 @@
  * @cqe: its completion
  * @flags: its flags
  * @opcode: its opcode
+ * @hdr: the header of a SEND
  */
 struct ib_tx_posted {
 	struct ib_cqe		*cqe;
 	int			flags;
 	enum ib_wr_opcode	opcode;
+	struct rds_header	hdr;
 };
 
 /**
@@ -176,6 +178,11 @@ static int ib_tx_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 		posted->cqe = wr->wr_cqe;
 		posted->flags = wr->send_flags;
 		posted->opcode = wr->opcode;
+		/* This device has no DMA addresses of its own. */
+		if (wr->opcode == IB_WR_SEND)
+			memcpy(&posted->hdr,
+			       (void *)(uintptr_t)wr->sg_list[0].addr,
+			       sizeof(posted->hdr));
 	}
 	return 0;
 }
@@ -525,6 +532,40 @@ static void atomics_that_a_driver_refuses_are_known(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, check_atomic(RDS_OP_FADD), -EOPNOTSUPP);
 }
 
+/* Post SENDs of all kinds. The ack passes a message that is only batched. */
+static void expect_numbers(struct kunit *test, u32 first, u32 step)
+{
+	static const u8 map[RDS_CONG_MAP_BYTES];
+	const struct rds_header *hdr;
+	__be32 number;
+	int i;
+
+	rig->nr = 0;
+	expect_sent(test, 0, LONG, true);
+	rds_ib_ack_wanted(&rig->ic);
+	KUNIT_EXPECT_EQ(test, rig->nr, 1);
+	expect_sent(test, 1, SHORT, false);
+	KUNIT_EXPECT_EQ(test, (int)RDS_XMIT_SENT,
+			rds_ib_xmit_cong_map(&rig->path, map));
+	KUNIT_ASSERT_EQ(test, rig->nr, 1 + 2 + 2);
+	for (i = 0; i < rig->nr; i++) {
+		hdr = &rig->posted[i].hdr;
+		memcpy(&number, hdr->h_padding, sizeof(number));
+		KUNIT_EXPECT_EQ(test, ntohl(number), first + i * step);
+		KUNIT_EXPECT_TRUE(test, hdr->h_csum && rds_header_csum_ok(hdr));
+	}
+	complete_nth(0, IB_WC_SUCCESS);
+	complete_nth(rig->nr - 1, IB_WC_SUCCESS);
+}
+
+static void sends_are_numbered_if_the_peer_expects_it(struct kunit *test)
+{
+	expect_numbers(test, 0, 0);
+	rig->ic.ic_priv.numbers = true;
+	expect_numbers(test, 1, 1);
+	expect_numbers(test, 6, 1);
+}
+
 static struct kunit_case ib_tx_cases[] = {
 	KUNIT_CASE(others_are_asked_now_and_then),
 	KUNIT_CASE(soft_iwarp_is_asked_of_all_that_is_mapped),
@@ -540,6 +581,7 @@ static struct kunit_case ib_tx_cases[] = {
 	KUNIT_CASE(without_memory_a_map_holds_nothing_up),
 	KUNIT_CASE(an_ack_lets_go_what_went_before),
 	KUNIT_CASE(an_ack_that_fails_does_not),
+	KUNIT_CASE(sends_are_numbered_if_the_peer_expects_it),
 	KUNIT_CASE(an_op_that_is_refused_is_given_up),
 	KUNIT_CASE(an_op_that_is_half_refused_is_not_over),
 	KUNIT_CASE(atomics_that_a_driver_refuses_are_known),

@@ -25,6 +25,9 @@
 /* In the reserved byte: an epoch follows */
 #define HANDSHAKE_OURS	0xa1
 
+/* In the word of the epoch: the sender numbers its SENDs */
+#define HANDSHAKE_NUMBERS	(1U << 25)
+
 struct frame {
 	uint64_t seq;
 	uint64_t ack;

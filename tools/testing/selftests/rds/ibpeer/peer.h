@@ -100,7 +100,9 @@ bool peer_await_request(struct peer *listener, struct peer *peer);
 bool peer_next_request(struct peer *listener, struct peer *peer,
 		       unsigned int ms);
 
-/* Accept the request, and do not wait for what becomes of it. */
+/* Accept the request, as peer_accept() does, but do not wait: what is sent now
+ * may arrive before the kernel has read the reply.
+ */
 bool peer_reply(struct peer *peer, const void *handshake, unsigned int len,
 		bool no_buffers, bool halfway);
 
