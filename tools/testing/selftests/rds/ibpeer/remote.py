@@ -10,7 +10,6 @@ import wire
 from players import Player
 
 SLOT = wire.HEADER_BYTES + 2 * 4096
-FRAGMENT = 4096
 DIAL_MS = 300
 
 
@@ -31,12 +30,19 @@ def library(path):
 
 
 def fragments(data):
-    """Return the SENDs of a frame: each has the header, and a part of the
-    payload."""
-    header, payload = data[:wire.HEADER_BYTES], data[wire.HEADER_BYTES:]
-    parts = [payload[at:at + FRAGMENT]
-             for at in range(0, len(payload), FRAGMENT)]
-    return [header + part for part in parts or [b""]]
+    """Return the SENDs of a frame: each has the header, with a number of its
+    own if there is one, and a part of the payload."""
+    if len(data) < wire.HEADER_BYTES:
+        return [data]
+    frame, payload = wire.Frame.decode(data), data[wire.HEADER_BYTES:]
+    number = int.from_bytes(frame.padding, "big")
+    sends = []
+    for at in range(0, max(1, len(payload)), wire.FRAGMENT):
+        if number:
+            frame.padding = (number + len(sends) & 0xffffffff).to_bytes(
+                4, "big")
+        sends.append(frame.header() + payload[at:at + wire.FRAGMENT])
+    return sends
 
 
 class IbPlayer(Player):

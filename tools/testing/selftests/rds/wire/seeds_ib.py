@@ -61,6 +61,24 @@ def sealed():
     return script
 
 
+def numbered():
+    """Each SEND has its number: the header of a frame has that of the first of
+    its SENDs, from which remote.py counts on."""
+    script = messages(session.private(
+        credits=8, epoch=session.STREAMS | session.NUMBERS | 1), 8)
+    steps, number = [], 1
+    for step in script.steps:
+        if step[0] == "write":
+            frame = wire.Frame.decode(step[2])
+            frame.padding = number.to_bytes(4, "big")
+            frame.payload = step[2][wire.HEADER_BYTES:]
+            step = step[:2] + (frame.encode(),)
+            number += max(1, -(-len(frame.payload) // wire.FRAGMENT))
+        steps.append(step)
+    script.steps = steps
+    return script
+
+
 def again():
     """The connection ends, and what was not acknowledged is sent again; then
     the peer has restarted."""
@@ -127,7 +145,7 @@ def placement():
 def sessions(where):
     """Return all of them; WHERE is the key and address of memory."""
     scripts = [messages(LEGACY), messages(session.private()),
-               messages(session.private(credits=8), 8), sealed(), again(),
-               duel(), congestion(), large(), memory(*where), served(),
+               messages(session.private(credits=8), 8), sealed(), numbered(),
+               again(), duel(), congestion(), large(), memory(*where), served(),
                placement()]
     return [script.steps for script in scripts]

@@ -29,6 +29,7 @@ FROM = b"FROM"
 DEST = b"DEST"
 OURS = 0xa1		# the mark
 STREAMS = 1 << 24	# in the epoch
+NUMBERS = 1 << 25
 
 MAX_STEPS = 40
 MAX_WRITE = 1 << 17

@@ -10,6 +10,7 @@ import struct
 TCP_PORT = 16385
 PATHS = 8
 MAX_MESSAGE = 1 << 20
+FRAGMENT = 4096		# bytes of payload in a SEND (RDMA)
 MAP_BYTES = 8192
 
 PORT_PING = 0		# to it: a ping; from it: a pong, or a reply
