@@ -15,8 +15,8 @@
 struct faulty_run {
 	long place;	/* 0: none is to fail */
 	bool begun;
+	bool ended;	/* by itself; otherwise the rest is not known */
 	long left;	/* places that were left before the failure */
-	bool has_failed;
 	bool passed;
 	bool skipped;
 };

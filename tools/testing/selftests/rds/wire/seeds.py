@@ -99,13 +99,37 @@ def restart():
     return script.step("fin", 1).hello(LEGACY).data(link=2).drain(2)
 
 
-def congestion():
-    script = Script().hello(congested=(THEIRS,))
+def congestion(script):
+    """As the next two, of peers over RDMA, too (seeds_ib.py): SCRIPT is empty,
+    and says how frames are sent."""
+    script.hello(congested=(THEIRS,))
     script.do("send-large", "send", "congest").drain()
     script.step("write", 0, wire.cong_frame(1, 2, 3).encode()).drain()
     for _ in range(4):
         script.data(payload=bytes(30000))
     return script.do("congest", "recv", "recv").drain()
+
+
+def served(script):
+    """A stream for which the peer asks."""
+    script.hello().stream(Op.REQUEST, reason=4).do("accept")
+    script.drain().stream(Op.RW, b"some bytes").stream(Op.RW, bytes(20000))
+    script.do("stream-recv", "stream-send", "stream-recv").drain()
+    script.stream(Op.CREDIT_REQUEST).stream(Op.CREDIT_UPDATE, consumed=300)
+    script.do("stream-shut").stream(Op.SHUTDOWN, flags=NO_MORE, consumed=300)
+    return script.drain().do("stream-recv", "stream-close").stream(
+        Op.SHUTDOWN, flags=NO_MORE | NO_READ, consumed=300).drain()
+
+
+def placement(script):
+    script.hello().stream(Op.REQUEST, reason=4).do("accept")
+    script.stream(Op.MAP, wire.mapping(0, 4096, 1))
+    script.stream(Op.MAP, wire.mapping(8192, 100, 2)).drain()
+    script.do("stream-put", "stream-map", "stream-put").drain()
+    script.stream(Op.PUT, b"placed", consumed=0, credit=1)
+    script.stream(Op.PUT, bytes(4096), consumed=4096, credit=1)
+    script.stream(Op.MAP, wire.mapping(0, 0, 1))
+    return script.do("stream-close").drain()
 
 
 def large():
@@ -137,17 +161,6 @@ def operations():
     return script.do("rdma", "atomic").drain().do("atomic").drain()
 
 
-def served():
-    """A stream for which the peer asks."""
-    script = Script().hello().stream(Op.REQUEST, reason=4).do("accept")
-    script.drain().stream(Op.RW, b"some bytes").stream(Op.RW, bytes(20000))
-    script.do("stream-recv", "stream-send", "stream-recv").drain()
-    script.stream(Op.CREDIT_REQUEST).stream(Op.CREDIT_UPDATE, consumed=300)
-    script.do("stream-shut").stream(Op.SHUTDOWN, flags=NO_MORE, consumed=300)
-    return script.drain().do("stream-recv", "stream-close").stream(
-        Op.SHUTDOWN, flags=NO_MORE | NO_READ, consumed=300).drain()
-
-
 def asked():
     """A stream for which the kernel asks; drain answers."""
     script = Script().hello().data().do("recv", "connect").drain()
@@ -163,20 +176,10 @@ def refused():
     return script.do("accept").drain()
 
 
-def placement():
-    script = Script().hello().stream(Op.REQUEST, reason=4).do("accept")
-    script.stream(Op.MAP, wire.mapping(0, 4096, 1))
-    script.stream(Op.MAP, wire.mapping(8192, 100, 2)).drain()
-    script.do("stream-put", "stream-map", "stream-put").drain()
-    script.stream(Op.PUT, b"placed", consumed=0, credit=1)
-    script.stream(Op.PUT, bytes(4096), consumed=4096, credit=1)
-    script.stream(Op.MAP, wire.mapping(0, 0, 1))
-    return script.do("stream-close").drain()
-
-
 def sessions(where):
     """Return all of them; WHERE is the key and address of memory."""
     scripts = [messages(LEGACY), messages(MODERN), messages(ALL), paths(),
-               restart(), congestion(), large(), memory(*where), operations(),
-               served(), asked(), refused(), placement()]
+               restart(), congestion(Script()), large(), memory(*where),
+               operations(), served(Script()), asked(), refused(),
+               placement(Script())]
     return [script.steps for script in scripts]

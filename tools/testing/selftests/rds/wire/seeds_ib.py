@@ -9,7 +9,7 @@ import struct
 import seeds
 import session
 import wire
-from seeds import NO_MORE, PORT, THEIRS
+from seeds import PORT, THEIRS
 
 LEGACY = session.private(mark=0, epoch=0)
 
@@ -97,15 +97,6 @@ def duel():
     return script.do("send", "recv").drain().drain(1).data().drain()
 
 
-def congestion():
-    script = Script().hello(congested=(THEIRS,))
-    script.do("send-large", "send", "congest").drain()
-    script.step("write", 0, wire.cong_frame(1, 2, 3).encode()).drain()
-    for _ in range(3):
-        script.data(payload=bytes(30000))
-    return script.do("congest", "recv", "recv").drain()
-
-
 def large():
     """Messages of many fragments, both ways."""
     script = Script().hello().data(payload=bytes(100000)).credit(20)
@@ -121,31 +112,11 @@ def memory(key, addr):
     return script.do("recv", "rdma", "atomic").drain().data().drain()
 
 
-def served():
-    """A stream for which the peer asks."""
-    script = Script().hello().stream(wire.Op.REQUEST, reason=4).do("accept")
-    script.drain().stream(wire.Op.RW, b"some bytes")
-    script.stream(wire.Op.RW, bytes(20000))
-    script.do("stream-recv", "stream-send", "stream-recv").drain()
-    script.stream(wire.Op.CREDIT_REQUEST)
-    script.stream(wire.Op.CREDIT_UPDATE, consumed=300).do("stream-shut")
-    script.stream(wire.Op.SHUTDOWN, flags=NO_MORE, consumed=300).drain()
-    return script.do("stream-recv", "stream-close").drain()
-
-
-def placement():
-    script = Script().hello().stream(wire.Op.REQUEST, reason=4).do("accept")
-    script.stream(wire.Op.MAP, wire.mapping(0, 4096, 1)).drain()
-    script.do("stream-put", "stream-map", "stream-put").drain()
-    script.stream(wire.Op.PUT, b"placed", consumed=0, credit=1)
-    script.stream(wire.Op.PUT, bytes(4096), consumed=4096, credit=1)
-    return script.do("stream-close").drain()
-
-
 def sessions(where):
     """Return all of them; WHERE is the key and address of memory."""
     scripts = [messages(LEGACY), messages(session.private()),
                messages(session.private(credits=8), 8), sealed(), numbered(),
-               again(), duel(), congestion(), large(), memory(*where), served(),
-               placement()]
+               again(), duel(), seeds.congestion(Script()), large(),
+               memory(*where), seeds.served(Script()),
+               seeds.placement(Script())]
     return [script.steps for script in scripts]
