@@ -9,8 +9,8 @@
  * accepts does so when the path takes the offer. Both post receive buffers
  * before they send REQ or REP, so the first message finds a buffer. The end
  * that dials processes nothing that arrives until it has read the REP: only the
- * REP shows whether the peer's sequence numbers start again, and whether the
- * peer numbers its SENDs.
+ * REP shows whether the peer's sequence numbers start again, whether the peer
+ * numbers its SENDs, and how it splits large messages.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -95,6 +95,7 @@ static void rds_ib_priv_fill(struct rds_ib_conn *ic, void *buf,
 		.ours		= true,
 		.streams	= true,
 		.numbers	= true,
+		.aligned	= true,
 		.ack_seq	= rds_ib_received_seq(ic),
 		.credits	= ic->ic_credits_told,
 		.epoch		= path->epoch,

@@ -7,6 +7,11 @@
  * only in ack, credits, number and checksum. An ack that is sent alone is a
  * header without ports and payload. It may arrive between fragments.
  *
+ * With its header, a fragment of RDS_FRAG_SIZE needs one packet more than
+ * without, whatever the MTU is. So between two ends of ours, the fragments of a
+ * message that needs several are aligned: header and payload together are
+ * RDS_FRAG_SIZE. They need no other buffers.
+ *
  * No device should deliver a SEND twice, but soft-RoCE does when its
  * acknowledgments are late. Within a message, the copy of a fragment looks like
  * the next one, and the credits of any SEND would be granted again. So between
@@ -19,6 +24,9 @@
 #define _RDS_IB_FRAG_H
 
 #include <net/rds/wire.h>
+
+/* Bytes of payload of an aligned fragment */
+#define RDS_IB_FRAG_ALIGNED	(RDS_FRAG_SIZE - (u32)sizeof(struct rds_header))
 
 /**
  * enum rds_ib_frag - type of a received SEND
@@ -45,15 +53,30 @@ struct rds_ib_reasm {
 };
 
 /**
+ * rds_ib_frag_size() - Compute the size of the fragments of a message
+ * @len: bytes of payload
+ * @aligned: the fragments of large messages are aligned
+ *
+ * Context: Any context.
+ * Return: the bytes of payload of each fragment but the last.
+ */
+static inline u32 rds_ib_frag_size(u32 len, bool aligned)
+{
+	return aligned && len > RDS_FRAG_SIZE ? RDS_IB_FRAG_ALIGNED :
+						RDS_FRAG_SIZE;
+}
+
+/**
  * rds_ib_frags() - Compute the number of fragments of a message
  * @len: bytes of payload
+ * @aligned: the fragments of large messages are aligned
  *
  * Context: Any context.
  * Return: the number, at least 1.
  */
-static inline u32 rds_ib_frags(u32 len)
+static inline u32 rds_ib_frags(u32 len, bool aligned)
 {
-	return len ? DIV_ROUND_UP(len, RDS_FRAG_SIZE) : 1;
+	return len ? DIV_ROUND_UP(len, rds_ib_frag_size(len, aligned)) : 1;
 }
 
 /**
@@ -136,13 +159,15 @@ static inline bool rds_ib_frag_has_header(const struct rds_header *hdr,
  * @ra: the message that is being reassembled; not changed
  * @hdr: the header received
  * @bytes: bytes of payload received behind the header
+ * @aligned: the fragments of large messages are aligned; those of congestion
+ *	maps never are
  *
  * Context: Any context.
  * Return: the type of the SEND.
  */
 static inline enum rds_ib_frag
 rds_ib_frag_judge(const struct rds_ib_reasm *ra, const struct rds_header *hdr,
-		  u32 bytes)
+		  u32 bytes, bool aligned)
 {
 	u32 len, want;
 
@@ -154,7 +179,8 @@ rds_ib_frag_judge(const struct rds_ib_reasm *ra, const struct rds_header *hdr,
 	    (ra->ra_got && !rds_ib_frag_same(&ra->ra_hdr, hdr)))
 		return RDS_IB_FRAG_BAD;
 
-	want = min(len - ra->ra_got, (u32)RDS_FRAG_SIZE);
+	want = rds_ib_frag_size(len, aligned && !rds_header_is_cong_map(hdr));
+	want = min(len - ra->ra_got, want);
 	if (bytes != want)
 		return RDS_IB_FRAG_BAD;
 	return ra->ra_got + bytes == len ? RDS_IB_FRAG_LAST :

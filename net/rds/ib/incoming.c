@@ -20,12 +20,14 @@
  * struct rds_ib_incoming - a received message
  * @ii_inc: core's part
  * @ii_got: received so far: bytes of a small message, pages of a large one
+ * @ii_frag: bytes of payload in each page of a large message but the last
  * @ii_data: payload of a small message
- * @ii_pages: pages of a large message; all but the last are full
+ * @ii_pages: pages of a large message
  */
 struct rds_ib_incoming {
 	struct rds_incoming	ii_inc;
 	u32			ii_got;
+	u32			ii_frag;
 	union {
 		DECLARE_FLEX_ARRAY(u8, ii_data);
 		DECLARE_FLEX_ARRAY(struct page *, ii_pages);
@@ -64,10 +66,10 @@ static int rds_ib_incoming_copy(struct rds_incoming *inc, u32 offset, u32 len,
 		return copy_to_iter(ii->ii_data + offset, len, to) == len ?
 		       0 : -EFAULT;
 
-	i = offset / RDS_FRAG_SIZE;
-	offset %= RDS_FRAG_SIZE;
+	i = offset / ii->ii_frag;
+	offset %= ii->ii_frag;
 	for (; len; i++) {
-		bytes = min_t(u32, len, RDS_FRAG_SIZE - offset);
+		bytes = min(len, ii->ii_frag - offset);
 		if (rds_copy_page_to_iter(ii->ii_pages[i], offset, bytes, to) !=
 		    bytes)
 			return -EFAULT;
@@ -95,13 +97,15 @@ static const struct rds_incoming_ops rds_ib_incoming_ops = {
 /**
  * rds_ib_incoming_alloc() - Allocate a message that begins to arrive
  * @hdr: its header; it announces RDS_MAX_MSG_SIZE at most
+ * @aligned: its fragments are aligned, if it is large
  *
  * Context: Deliver context.
  * Return: the message, without payload yet; NULL if there is no memory.
  */
-struct rds_ib_incoming *rds_ib_incoming_alloc(const struct rds_header *hdr)
+struct rds_ib_incoming *rds_ib_incoming_alloc(const struct rds_header *hdr,
+					      bool aligned)
 {
-	u32 len = be32_to_cpu(hdr->h_len);
+	u32 len = be32_to_cpu(hdr->h_len), frags = rds_ib_frags(len, aligned);
 	struct rds_ib_incoming *ii;
 	size_t size, pages = 0;
 	u64 now;
@@ -109,8 +113,8 @@ struct rds_ib_incoming *rds_ib_incoming_alloc(const struct rds_header *hdr)
 	if (rds_ib_incoming_is_small(len)) {
 		size = sizeof(*ii) + len;
 	} else {
-		size = sizeof(*ii) + rds_ib_frags(len) * sizeof(struct page *);
-		pages = rds_ib_frags(len) * PAGE_SIZE;
+		size = sizeof(*ii) + frags * sizeof(struct page *);
+		pages = frags * PAGE_SIZE;
 	}
 	size = kmalloc_size_roundup(size);
 
@@ -121,6 +125,7 @@ struct rds_ib_incoming *rds_ib_incoming_alloc(const struct rds_header *hdr)
 	rds_incoming_init(&ii->ii_inc, &rds_ib_incoming_ops, hdr,
 			  max_t(size_t, size + pages, RDS_IB_MIN_TRUESIZE));
 	ii->ii_got = 0;
+	ii->ii_frag = rds_ib_frag_size(len, aligned);
 	if (pages) {
 		now = local_clock();
 		ii->ii_inc.i_stamps[RDS_RX_STAMP_HDR] = now;

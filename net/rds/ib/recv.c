@@ -148,7 +148,8 @@ static int rds_ib_recv_data(struct rds_ib_conn *ic,
 	u32 len = be32_to_cpu(slot->rb_hdr->h_len);
 
 	if (!rx->rx_inc)
-		rx->rx_inc = rds_ib_incoming_alloc(slot->rb_hdr);
+		rx->rx_inc = rds_ib_incoming_alloc(slot->rb_hdr,
+						   ic->ic_priv.aligned);
 	if (!rx->rx_inc)
 		return -ENOMEM;
 
@@ -174,7 +175,8 @@ static int rds_ib_recv_take(struct rds_ib_conn *ic,
 	bool last, map;
 	int ret;
 
-	frag = rds_ib_frag_judge(&rx->rx_reasm, hdr, bytes);
+	frag = rds_ib_frag_judge(&rx->rx_reasm, hdr, bytes,
+				 ic->ic_priv.aligned);
 	if (frag == RDS_IB_FRAG_BAD) {
 		rds_ib_recv_broken(ic, RDS_DROP_PROTOCOL);
 		return 0;

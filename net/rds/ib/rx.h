@@ -128,7 +128,8 @@ void rds_ib_pages_exit(void);
 
 /* incoming.c */
 bool rds_ib_incoming_is_small(u32 len);
-struct rds_ib_incoming *rds_ib_incoming_alloc(const struct rds_header *hdr);
+struct rds_ib_incoming *rds_ib_incoming_alloc(const struct rds_header *hdr,
+					      bool aligned);
 void rds_ib_incoming_copy_in(struct rds_ib_incoming *ii, const void *from,
 			     u32 len);
 void rds_ib_incoming_add_page(struct rds_ib_incoming *ii, struct page *page);

@@ -185,14 +185,14 @@ static bool rds_ib_tx_has_pages(const struct rds_payload *payload)
  * fragment is in two pages at most.
  */
 static void rds_ib_tx_cargo(const struct rds_ib_tx *tx,
-			    const struct rds_payload *payload,
+			    const struct rds_payload *payload, u32 size,
 			    struct rds_ib_cargo *cg)
 {
-	u32 off = tx->tx_frag * RDS_FRAG_SIZE, skip = tx->tx_bvec_off, left;
+	u32 off = tx->tx_frag * size, skip = tx->tx_bvec_off, left;
 	const struct bio_vec *bv = &payload->bvec[tx->tx_bvec];
 	struct rds_ib_piece *p = cg->cg_piece;
 
-	left = min_t(u32, payload->len - off, RDS_FRAG_SIZE);
+	left = min(payload->len - off, size);
 	cg->cg_len = left;
 	cg->cg_nr = 0;
 	if (!left)
@@ -278,6 +278,7 @@ static int rds_ib_tx_not_added(struct rds_ib_conn *ic, u8 news, int err)
 static int rds_ib_tx_fragment(struct rds_ib_conn *ic, struct rds_message *msg,
 			      u32 frags)
 {
+	u32 size = rds_ib_frag_size(msg->m_payload.len, ic->ic_priv.aligned);
 	struct rds_ib_tx *tx = &ic->ic_tx;
 	struct rds_ib_tx_slot *slot;
 	struct rds_ib_cargo cargo;
@@ -294,7 +295,7 @@ static int rds_ib_tx_fragment(struct rds_ib_conn *ic, struct rds_message *msg,
 	last = tx->tx_frag + 1 == frags;
 	rds_message_header(msg, rds_ib_ack_value(ic), &hdr);
 	hdr.h_credit = news;
-	rds_ib_tx_cargo(tx, &msg->m_payload, &cargo);
+	rds_ib_tx_cargo(tx, &msg->m_payload, size, &cargo);
 	wr = &tx->tx_wr[tx->tx_nr];
 	slot = rds_ib_tx_add(ic, &hdr, &cargo, last);
 	if (IS_ERR(slot))
@@ -319,7 +320,7 @@ static int rds_ib_tx_fragment(struct rds_ib_conn *ic, struct rds_message *msg,
 int rds_ib_xmit(struct rds_path *path, struct rds_message *msg, bool more)
 {
 	struct rds_ib_conn *ic = rds_ib_tx_conn(path);
-	u32 frags = rds_ib_frags(msg->m_payload.len);
+	u32 frags = rds_ib_frags(msg->m_payload.len, ic->ic_priv.aligned);
 	struct rds_ib_tx *tx = &ic->ic_tx;
 	int ret, result = RDS_XMIT_SENT;
 

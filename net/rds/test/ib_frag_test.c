@@ -21,11 +21,24 @@ static void fill(struct rds_header *hdr, u32 len, u8 flags)
 
 static void counts(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, rds_ib_frags(0), 1U);
-	KUNIT_EXPECT_EQ(test, rds_ib_frags(1), 1U);
-	KUNIT_EXPECT_EQ(test, rds_ib_frags(FRAG), 1U);
-	KUNIT_EXPECT_EQ(test, rds_ib_frags(FRAG + 1), 2U);
-	KUNIT_EXPECT_EQ(test, rds_ib_frags(RDS_MAX_MSG_SIZE), 256U);
+	KUNIT_EXPECT_EQ(test, rds_ib_frags(0, false), 1U);
+	KUNIT_EXPECT_EQ(test, rds_ib_frags(1, false), 1U);
+	KUNIT_EXPECT_EQ(test, rds_ib_frags(FRAG, false), 1U);
+	KUNIT_EXPECT_EQ(test, rds_ib_frags(FRAG + 1, false), 2U);
+	KUNIT_EXPECT_EQ(test, rds_ib_frags(RDS_MAX_MSG_SIZE, false), 256U);
+}
+
+/* What fits into one fragment is not split. */
+static void aligned_counts(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, RDS_IB_FRAG_ALIGNED, 4048U);
+	KUNIT_EXPECT_EQ(test, rds_ib_frags(0, true), 1U);
+	KUNIT_EXPECT_EQ(test, rds_ib_frags(4049, true), 1U);
+	KUNIT_EXPECT_EQ(test, rds_ib_frags(FRAG, true), 1U);
+	KUNIT_EXPECT_EQ(test, rds_ib_frags(FRAG + 1, true), 2U);
+	KUNIT_EXPECT_EQ(test, rds_ib_frags(2 * 4048, true), 2U);
+	KUNIT_EXPECT_EQ(test, rds_ib_frags(2 * 4048 + 1, true), 3U);
+	KUNIT_EXPECT_EQ(test, rds_ib_frags(RDS_MAX_MSG_SIZE, true), 260U);
 }
 
 static void header_and_checksum(struct kunit *test)
@@ -54,6 +67,8 @@ struct first_row {
 	u32			len;
 	u32			bytes;
 	enum rds_ib_frag	frag;
+	bool			aligned;
+	u8			flags;
 };
 
 static const struct first_row firsts[] = {
@@ -70,6 +85,20 @@ static const struct first_row firsts[] = {
 	{ "longest", RDS_MAX_MSG_SIZE, FRAG, RDS_IB_FRAG_PART },
 	{ "too_long", RDS_MAX_MSG_SIZE + 1, FRAG, RDS_IB_FRAG_BAD },
 	{ "absurd", U32_MAX, FRAG, RDS_IB_FRAG_BAD },
+	{ "aligned_full", FRAG, FRAG, RDS_IB_FRAG_LAST, true },
+	{ "aligned", FRAG + 1, 4048, RDS_IB_FRAG_PART, true },
+	{ "aligned_too_short", FRAG + 1, 4047, RDS_IB_FRAG_BAD, true },
+	{ "aligned_too_long", FRAG + 1, 4049, RDS_IB_FRAG_BAD, true },
+	{ "not_aligned", FRAG + 1, FRAG, RDS_IB_FRAG_BAD, true },
+	{ "aligned_uninvited", FRAG + 1, 4048, RDS_IB_FRAG_BAD },
+	{ "aligned_longest", RDS_MAX_MSG_SIZE, 4048, RDS_IB_FRAG_PART, true },
+	{ "map_of_a_peer_that_aligns", RDS_CONG_MAP_BYTES, FRAG,
+	  RDS_IB_FRAG_PART, true, RDS_FLAG_CONG_BITMAP },
+	{ "aligned_map", RDS_CONG_MAP_BYTES, 4048, RDS_IB_FRAG_BAD, true,
+	  RDS_FLAG_CONG_BITMAP },
+	{ "aligned_with_two_flags", RDS_CONG_MAP_BYTES, 4048,
+	  RDS_IB_FRAG_PART, true,
+	  RDS_FLAG_CONG_BITMAP | RDS_FLAG_ACK_REQUIRED },
 };
 
 static void first_desc(const struct first_row *row, char *desc)
@@ -85,15 +114,15 @@ static void first(struct kunit *test)
 	struct rds_ib_reasm ra = {};
 	struct rds_header hdr;
 
-	fill(&hdr, row->len, 0);
-	KUNIT_EXPECT_EQ(test, rds_ib_frag_judge(&ra, &hdr, row->bytes),
-			row->frag);
+	fill(&hdr, row->len, row->flags);
+	KUNIT_EXPECT_EQ(test, rds_ib_frag_judge(&ra, &hdr, row->bytes,
+						row->aligned), row->frag);
 }
 
 /* Messages of all lengths are reassembled, from as many fragments as
  * rds_ib_frags() returns.
  */
-static void whole_messages(struct kunit *test)
+static void reassemble(struct kunit *test, bool aligned)
 {
 	static const u32 lens[] = { 0, 1, 4095, 4096, 4097, 8191, 8192, 8193,
 				    65536, 100000, RDS_MAX_MSG_SIZE - 1,
@@ -106,14 +135,14 @@ static void whole_messages(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
 		fill(&hdr, lens[i], 0);
 		left = lens[i];
-		for (n = 0; n < rds_ib_frags(lens[i]); n++) {
-			bytes = min(left, FRAG);
+		for (n = 0; n < rds_ib_frags(lens[i], aligned); n++) {
+			bytes = min(left, rds_ib_frag_size(lens[i], aligned));
 			/* Change the fields that may differ. */
 			hdr.h_ack = cpu_to_be64(n);
 			hdr.h_credit = n;
 			rds_ib_number_set(&hdr, n);
 			rds_header_set_csum(&hdr);
-			frag = rds_ib_frag_judge(&ra, &hdr, bytes);
+			frag = rds_ib_frag_judge(&ra, &hdr, bytes, aligned);
 			left -= bytes;
 			KUNIT_ASSERT_EQ(test, frag, left ? RDS_IB_FRAG_PART :
 							   RDS_IB_FRAG_LAST);
@@ -124,6 +153,12 @@ static void whole_messages(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, left, 0U);
 		KUNIT_ASSERT_EQ(test, ra.ra_got, 0U);
 	}
+}
+
+static void whole_messages(struct kunit *test)
+{
+	reassemble(test, false);
+	reassemble(test, true);
 }
 
 /* Flip each bit of a later header. The fragment is accepted only if that bit
@@ -147,7 +182,8 @@ static void changed_on_the_way(struct kunit *test)
 		       byte < offsetof(struct rds_header, h_exthdr));
 		later = hdr;
 		((u8 *)&later)[byte] ^= 1 << bit % 8;
-		KUNIT_EXPECT_EQ(test, rds_ib_frag_judge(&ra, &later, FRAG),
+		KUNIT_EXPECT_EQ(test,
+				rds_ib_frag_judge(&ra, &later, FRAG, false),
 				may ? RDS_IB_FRAG_PART : RDS_IB_FRAG_BAD);
 	}
 }
@@ -157,7 +193,7 @@ static void ack_between_parts(struct kunit *test)
 	struct rds_ib_reasm ra = {};
 	struct rds_header hdr, ack = {};
 
-	KUNIT_EXPECT_EQ(test, rds_ib_frag_judge(&ra, &ack, 0),
+	KUNIT_EXPECT_EQ(test, rds_ib_frag_judge(&ra, &ack, 0, false),
 			RDS_IB_FRAG_ACK);
 	fill(&hdr, 3 * FRAG, 0);
 	ra.ra_hdr = hdr;
@@ -165,12 +201,12 @@ static void ack_between_parts(struct kunit *test)
 	ack.h_ack = cpu_to_be64(U64_MAX);
 	ack.h_credit = 255;
 	rds_ib_number_set(&ack, U32_MAX);
-	KUNIT_EXPECT_EQ(test, rds_ib_frag_judge(&ra, &ack, 0),
+	KUNIT_EXPECT_EQ(test, rds_ib_frag_judge(&ra, &ack, 0, false),
 			RDS_IB_FRAG_ACK);
-	KUNIT_EXPECT_EQ(test, rds_ib_frag_judge(&ra, &ack, 1),
+	KUNIT_EXPECT_EQ(test, rds_ib_frag_judge(&ra, &ack, 1, false),
 			RDS_IB_FRAG_BAD);
 	ack.h_flags = RDS_FLAG_CONG_BITMAP;
-	KUNIT_EXPECT_EQ(test, rds_ib_frag_judge(&ra, &ack, 0),
+	KUNIT_EXPECT_EQ(test, rds_ib_frag_judge(&ra, &ack, 0, false),
 			RDS_IB_FRAG_BAD);
 }
 
@@ -180,7 +216,7 @@ static void numbered_is_no_ack(struct kunit *test)
 	struct rds_ib_reasm ra = {};
 	struct rds_header hdr = { .h_sequence = cpu_to_be64(1) };
 
-	KUNIT_EXPECT_EQ(test, rds_ib_frag_judge(&ra, &hdr, 0),
+	KUNIT_EXPECT_EQ(test, rds_ib_frag_judge(&ra, &hdr, 0, false),
 			RDS_IB_FRAG_LAST);
 }
 
@@ -248,6 +284,7 @@ static void noise(struct kunit *test)
 	enum rds_ib_frag frag;
 	struct rds_header hdr;
 	u32 i, bytes, len;
+	bool aligned;
 
 	for (i = 0; i < 20000; i++) {
 		if (ra.ra_got && get_random_u32() % 8)
@@ -257,7 +294,10 @@ static void noise(struct kunit *test)
 		if (get_random_u32() % 2)
 			hdr.h_len = cpu_to_be32(get_random_u32() % (4 * FRAG));
 		bytes = get_random_u32() % 2 ? FRAG : get_random_u32() % FRAG;
-		frag = rds_ib_frag_judge(&ra, &hdr, bytes);
+		aligned = get_random_u32() % 2;
+		if (aligned && get_random_u32() % 2)
+			bytes = RDS_IB_FRAG_ALIGNED;
+		frag = rds_ib_frag_judge(&ra, &hdr, bytes, aligned);
 		if (frag != RDS_IB_FRAG_PART && frag != RDS_IB_FRAG_LAST)
 			continue;
 		len = be32_to_cpu(hdr.h_len);
@@ -273,6 +313,7 @@ static void noise(struct kunit *test)
 
 static struct kunit_case ib_frag_cases[] = {
 	KUNIT_CASE(counts),
+	KUNIT_CASE(aligned_counts),
 	KUNIT_CASE(header_and_checksum),
 	KUNIT_CASE_PARAM(first, firsts_gen_params),
 	KUNIT_CASE(whole_messages),

@@ -120,8 +120,10 @@ static void ib_sends(struct input *in)
 	struct rds_ib_reasm ra = {};
 	struct rds_header *hdr;
 	enum rds_ib_frag frag;
+	bool aligned;
 	u32 bytes;
 
+	aligned = take_number(in) & 1;
 	while (in->left) {
 		bytes = take_number(in) % (RDS_FRAG_SIZE + 2);
 		hdr = take(in, sizeof(*hdr));
@@ -129,7 +131,7 @@ static void ib_sends(struct input *in)
 			free(hdr);
 			continue;
 		}
-		frag = rds_ib_frag_judge(&ra, hdr, bytes);
+		frag = rds_ib_frag_judge(&ra, hdr, bytes, aligned);
 		if (frag == RDS_IB_FRAG_PART || frag == RDS_IB_FRAG_LAST) {
 			if (!ra.ra_got)
 				ra.ra_hdr = *hdr;

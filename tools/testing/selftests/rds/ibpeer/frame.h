@@ -15,6 +15,7 @@
 #define FRAME_PORT	18634
 #define FRAME_PORT6	16385
 #define FRAME_PAYLOAD	4096
+#define FRAME_ALIGNED	4048
 #define FRAME_MAP	8192
 #define FRAME_MAX_MSG	(1024 * 1024)
 
@@ -27,6 +28,8 @@
 
 /* In the word of the epoch: the sender numbers its SENDs */
 #define HANDSHAKE_NUMBERS	(1U << 25)
+/* The same: it aligns the fragments of messages beyond FRAME_PAYLOAD */
+#define HANDSHAKE_ALIGNED	(1U << 26)
 
 struct frame {
 	uint64_t seq;

@@ -6,7 +6,6 @@
  */
 #include "test.h"
 
-#define EPOCH	0x123456
 #define LEN	(2 * FRAME_PAYLOAD)
 /* Milliseconds without a SEND of the kernel after which none will come */
 #define STILL	500
@@ -26,24 +25,6 @@ FIXTURE_SETUP(numbers)
 FIXTURE_TEARDOWN(numbers)
 {
 	site_tear_down(&self->site);
-}
-
-/* Connect as a peer that runs our implementation, with these capabilities. */
-static enum peer_fate dial(struct site *site, uint32_t capabilities,
-			   uint32_t credits)
-{
-	struct handshake handshake = handshake_honest(site->address, SITE_NEAR);
-	enum peer_fate fate;
-
-	handshake.tail.reserved = HANDSHAKE_OURS;
-	handshake.tail.credits = htonl(credits);
-	handshake.tail.last = htonl(EPOCH | capabilities);
-	site->drops = site_drops(site);
-	fate = peer_dial(&site->peer, site->address, SITE_NEAR, &handshake,
-			 sizeof(handshake), false, false);
-	if (fate == PEER_UP && !site_await_up(site))
-		return PEER_FAILED;
-	return fate;
 }
 
 static bool say(struct site *site, uint32_t number, struct frame frame,
@@ -108,7 +89,7 @@ FIXTURE_SETUP(order)
 {
 	rds_fill(self->bytes, sizeof(self->bytes), 1);
 	ASSERT_EQ(0, site_set_up(&self->site));
-	ASSERT_EQ(PEER_UP, dial(&self->site, HANDSHAKE_NUMBERS, 0));
+	ASSERT_EQ(PEER_UP, site_dial_ours(&self->site, HANDSHAKE_NUMBERS, 0));
 }
 
 FIXTURE_TEARDOWN(order)
@@ -143,7 +124,7 @@ TEST_F(numbers, of_fragments_of_maps_are_known)
 	struct site *site = &self->site;
 	struct rds_name upper;
 
-	ASSERT_EQ(PEER_UP, dial(site, HANDSHAKE_NUMBERS, 0));
+	ASSERT_EQ(PEER_UP, site_dial_ours(site, HANDSHAKE_NUMBERS, 0));
 	frame.flags = FRAME_CONG;
 	memset(self->bytes, 0, FRAME_PAYLOAD);
 	memset(self->bytes + FRAME_PAYLOAD, 0xff, FRAME_PAYLOAD);
@@ -179,7 +160,7 @@ TEST_F(numbers, of_credits_are_known)
 
 	if (site_is_iwarp())
 		SKIP(return, "the kernel grants credits, too");
-	ASSERT_EQ(PEER_UP, dial(site, HANDSHAKE_NUMBERS, 20));
+	ASSERT_EQ(PEER_UP, site_dial_ours(site, HANDSHAKE_NUMBERS, 20));
 	ASSERT_TRUE(site_send(site, 0, 60));
 	EXPECT_EQ(19, count(site, &credits));
 	ASSERT_TRUE(say_ack(site, 1, 5));
@@ -201,7 +182,7 @@ TEST_F(numbers, that_repeat_grant_no_credits)
 	/* As many buffers as there can be: their number does not rise. */
 	ASSERT_EQ(0, rds_sysctl_set("ib/min_recv_wr", "512"));
 	ASSERT_EQ(0, rds_sysctl_set("ib/flow_control", "1"));
-	EXPECT_EQ(PEER_UP, dial(site, HANDSHAKE_NUMBERS, 0));
+	EXPECT_EQ(PEER_UP, site_dial_ours(site, HANDSHAKE_NUMBERS, 0));
 	EXPECT_EQ(0, rds_sysctl_set("ib/flow_control", "0"));
 	EXPECT_EQ(0, rds_sysctl_set("ib/min_recv_wr", "32"));
 	for (i = 1; i <= 100; i++) {
@@ -229,7 +210,7 @@ FIXTURE_VARIANT_ADD(gap, as_wide_as_can_be) { 0x80000001 };
 FIXTURE_SETUP(gap)
 {
 	ASSERT_EQ(0, site_set_up(&self->site));
-	ASSERT_EQ(PEER_UP, dial(&self->site, HANDSHAKE_NUMBERS, 0));
+	ASSERT_EQ(PEER_UP, site_dial_ours(&self->site, HANDSHAKE_NUMBERS, 0));
 	ASSERT_TRUE(talks(&self->site, 1));
 }
 
@@ -258,7 +239,7 @@ static enum peer_fate dial_again(struct site *site)
 
 	for (;;) {
 		peer_free(&site->peer);
-		fate = dial(site, HANDSHAKE_NUMBERS, 0);
+		fate = site_dial_ours(site, HANDSHAKE_NUMBERS, 0);
 		if (fate != PEER_REFUSED || !--tries)
 			return fate;
 		usleep(100000);
@@ -292,7 +273,7 @@ FIXTURE_VARIANT(junk) {
 FIXTURE_VARIANT_ADD(junk, from_a_stock_peer) { false };
 FIXTURE_VARIANT_ADD(junk, from_an_older_build) { true };
 FIXTURE_VARIANT_ADD(junk, from_one_with_other_capabilities) {
-	true, 0xffU << 24 & ~HANDSHAKE_NUMBERS,
+	true, 0xffU << 24 & ~(HANDSHAKE_NUMBERS | HANDSHAKE_ALIGNED),
 };
 
 FIXTURE_SETUP(junk)
@@ -300,8 +281,9 @@ FIXTURE_SETUP(junk)
 	struct site *site = &self->site;
 
 	ASSERT_EQ(0, site_set_up(site));
-	ASSERT_EQ(PEER_UP, variant->ours ? dial(site, variant->capabilities, 0)
-					 : site_dial(site));
+	ASSERT_EQ(PEER_UP, variant->ours ?
+			   site_dial_ours(site, variant->capabilities, 0) :
+			   site_dial(site));
 }
 
 FIXTURE_TEARDOWN(junk)
@@ -356,7 +338,7 @@ TEST_F(numbers, of_the_kernel_have_no_gap)
 	struct frame frame;
 	uint32_t last = 0;
 
-	ASSERT_EQ(PEER_UP, dial(site, HANDSHAKE_NUMBERS, 0));
+	ASSERT_EQ(PEER_UP, site_dial_ours(site, HANDSHAKE_NUMBERS, 0));
 	for (turn = 0; turn < 10; turn++) {
 		frame = next(site, 10);
 		frame.flags = FRAME_ACK;
@@ -404,7 +386,7 @@ TEST_F(dialed, peer_is_numbered_both_ways)
 	unsigned int i;
 
 	handshake.tail.reserved = HANDSHAKE_OURS;
-	handshake.tail.last = htonl(EPOCH | HANDSHAKE_NUMBERS);
+	handshake.tail.last = htonl(SITE_EPOCH | HANDSHAKE_NUMBERS);
 	ASSERT_TRUE(peer_await_request(&site->listener, &site->peer));
 	memcpy(&stated, site->peer.private_data, sizeof(stated));
 	EXPECT_EQ(HANDSHAKE_OURS, stated.tail.reserved);

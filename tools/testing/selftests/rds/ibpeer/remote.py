@@ -29,19 +29,21 @@ def library(path):
     return lib
 
 
-def fragments(data):
+def fragments(data, aligned):
     """Return the SENDs of a frame: each has the header, with a number of its
     own if there is one, and a part of the payload."""
     if len(data) < wire.HEADER_BYTES:
         return [data]
     frame, payload = wire.Frame.decode(data), data[wire.HEADER_BYTES:]
     number = int.from_bytes(frame.padding, "big")
-    sends = []
-    for at in range(0, max(1, len(payload)), wire.FRAGMENT):
+    sends, size = [], wire.FRAGMENT
+    if aligned and len(payload) > size and not frame.is_map():
+        size -= wire.HEADER_BYTES
+    for at in range(0, max(1, len(payload)), size):
         if number:
             frame.padding = (number + len(sends) & 0xffffffff).to_bytes(
                 4, "big")
-        sends.append(frame.header() + payload[at:at + wire.FRAGMENT])
+        sends.append(frame.header() + payload[at:at + size])
     return sends
 
 
@@ -54,6 +56,7 @@ class IbPlayer(Player):
         self.listener = listeners.get(address)
         self.room = ctypes.create_string_buffer(SLOT)
         self.gone = set()	# connections that have ended at this end
+        self.aligned = set()	# those whose fragments are aligned
 
     def stop(self):
         for link in self.links:
@@ -86,6 +89,8 @@ class IbPlayer(Player):
         if link:
             if not up.value:
                 self.gone.add(len(self.links))
+            if session.aligns(data):
+                self.aligned.add(len(self.links))
             self.links.append(link)
 
     def link(self, number):
@@ -96,7 +101,7 @@ class IbPlayer(Player):
 
     def write(self, number, data):
         link = self.link(number)
-        for part in fragments(data) if link else ():
+        for part in fragments(data, number in self.aligned) if link else ():
             if not self.lib.remote_send(link, part, len(part)):
                 break
 

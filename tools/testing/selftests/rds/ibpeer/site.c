@@ -157,18 +157,35 @@ bool site_await_up(struct site *site)
 	return left;
 }
 
-enum peer_fate site_dial(struct site *site)
+static enum peer_fate dial(struct site *site, const struct handshake *handshake)
 {
-	struct handshake handshake = handshake_honest(site->address, SITE_NEAR);
 	enum peer_fate fate;
 
 	site->drops = site_drops(site);
-	fate = peer_dial(&site->peer, site->address, SITE_NEAR, &handshake,
-			 sizeof(handshake), false, false);
+	fate = peer_dial(&site->peer, site->address, SITE_NEAR, handshake,
+			 sizeof(*handshake), false, false);
 	/* A message may arrive before the event that the connection is up. */
 	if (fate == PEER_UP && !site_await_up(site))
 		return PEER_FAILED;
 	return fate;
+}
+
+enum peer_fate site_dial(struct site *site)
+{
+	struct handshake handshake = handshake_honest(site->address, SITE_NEAR);
+
+	return dial(site, &handshake);
+}
+
+enum peer_fate site_dial_ours(struct site *site, uint32_t capabilities,
+			      uint32_t credits)
+{
+	struct handshake handshake = handshake_honest(site->address, SITE_NEAR);
+
+	handshake.tail.reserved = HANDSHAKE_OURS;
+	handshake.tail.credits = htonl(credits);
+	handshake.tail.last = htonl(SITE_EPOCH | capabilities);
+	return dial(site, &handshake);
 }
 
 bool site_await_none(struct site *site)

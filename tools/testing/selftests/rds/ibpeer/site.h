@@ -19,8 +19,9 @@
 #define SITE_HONEST_PORT 5001
 /* Bytes of a message of site_send() */
 #define SITE_LEN 100
-/* The port of the peer */
+/* The port of the peer, and its epoch if it has one */
 #define SITE_PEER_PORT 6000
+#define SITE_EPOCH 0x123456
 
 struct site {
 	int fd;
@@ -55,6 +56,9 @@ void site_tear_down(struct site *site);
 
 /* Connect with valid private data, and wait until the path is UP. */
 enum peer_fate site_dial(struct site *site);
+/* The same for a peer that runs our implementation, with these capabilities. */
+enum peer_fate site_dial_ours(struct site *site, uint32_t capabilities,
+			      uint32_t credits);
 /* Exchange messages of several sizes between the honest ends, both ways. */
 bool site_honest(struct site *site);
 /* Check whether the kernel has a connection to the peer that is UP. */

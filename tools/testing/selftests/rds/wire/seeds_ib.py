@@ -79,6 +79,15 @@ def numbered():
     return script
 
 
+def aligned():
+    """Large messages both ways, and a map."""
+    script = Script().hello(session.private(
+        epoch=session.STREAMS | session.ALIGNED | 1), congested=())
+    for size in (4096, 4097, 20000):
+        script.data(payload=bytes(size))
+    return script.do("recv", "send", "send-large").drain().data(ack=2).drain()
+
+
 def again():
     """The connection ends, and what was not acknowledged is sent again; then
     the peer has restarted."""
@@ -116,7 +125,7 @@ def sessions(where):
     """Return all of them; WHERE is the key and address of memory."""
     scripts = [messages(LEGACY), messages(session.private()),
                messages(session.private(credits=8), 8), sealed(), numbered(),
-               again(), duel(), seeds.congestion(Script()), large(),
+               aligned(), again(), duel(), seeds.congestion(Script()), large(),
                memory(*where), seeds.served(Script()),
                seeds.placement(Script())]
     return [script.steps for script in scripts]

@@ -30,6 +30,7 @@ DEST = b"DEST"
 OURS = 0xa1		# the mark
 STREAMS = 1 << 24	# in the epoch
 NUMBERS = 1 << 25
+ALIGNED = 1 << 26
 
 MAX_STEPS = 40
 MAX_WRITE = 1 << 17
@@ -85,6 +86,14 @@ def private(major=3, minor=1, minors=3, tos=0, mark=OURS, size=0, ack=0,
             credits=0, epoch=STREAMS | 1):
     return PRIVATE.pack(FROM, DEST, major, minor, minors, tos, mark, size, ack,
                         credits, epoch)
+
+
+def aligns(data):
+    """Return whether a peer with this private data aligns its fragments."""
+    if len(data) != PRIVATE.size:
+        return False
+    *_, mark, _, _, _, epoch = PRIVATE.unpack(data)
+    return mark == OURS and bool(epoch & ALIGNED)
 
 
 def change_private(rng, data):
