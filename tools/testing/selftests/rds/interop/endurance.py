@@ -55,6 +55,7 @@ class Summary:
         self.counts = collections.defaultdict(collections.Counter)
         self.faults = collections.Counter()
         self.recoveries = {}
+        self.lost_devices = 0
         self.complaints = []
         # Of each guest: (hour, sample)
         self.memory = {"a": [], "b": []}
@@ -64,6 +65,7 @@ class Summary:
         for name, counts in judged.counts.items():
             self.counts[name].update(counts)
         self.faults.update(judged.faults)
+        self.lost_devices += judged.lost_devices
         for kind, taken in judged.recoveries.items():
             self.recoveries[kind] = max(taken, self.recoveries.get(kind, 0))
         for guest, sample in judged.memory.items():
@@ -103,6 +105,7 @@ class Summary:
             taken = self.recoveries.get(name)
             text = "-" if taken is None else f"{taken:.2f} s"
             yield f"{name:28}{self.faults[name]:11}{text:>22}"
+        yield f"{'device lost':28}{self.lost_devices:11}"
 
     def memory_lines(self):
         """Print the first and the last sample of each hour and boot."""

@@ -197,27 +197,48 @@ class AddressGone(Fault):
             self.pair.address("add", address)
 
 
-class RdmaAddressGone(AddressGone):
-    """The same for addresses of an RDMA device. The soft-RoCE of Linux 6.1 is
-    notified of an address after the network, and a packet for an IPv6 address
-    that the device does not have yet crashes the kernel. So all such packets
-    are dropped until the device has the addresses.
+class Unreachable(Fault):
+    """There is no way to the other guest for a while. If the connection manager
+    repeats a message then, the soft-RoCE of Linux 6.1 loses the queue pair for
+    such messages: create the device again.
+    """
+
+    LOST = "rdma_rxe: qp#1 Failed"
+
+    def prepare(self):
+        super().prepare()
+        self.log = net.KernelLog()
+
+    def revive(self):
+        if self.LOST in self.log.new():
+            self.pair.rdma("del")
+            self.pair.rdma("add")
+            self.count("device lost")
+
+
+class RdmaAddressGone(AddressGone, Unreachable):
+    """The addresses of an RDMA device are removed. The soft-RoCE of Linux 6.1
+    is notified of an address after the network, and a packet for an IPv6
+    address that the device does not have yet crashes the kernel. So all such
+    packets are dropped until the device has the addresses.
     """
 
     def add(self):
         unsafe = [address for address in self.addresses if ":" in address]
         if not unsafe:
             super().add()
+            self.revive()
             return
         self.pair.refuse_roce()
         super().add()
         for address in unsafe:
             self.pair.await_rdma_knows(address)
         self.pair.admit_roce()
+        self.revive()
 
 
-class RouteGone(Fault):
-    """There is no route to the other guest for a while."""
+class RouteGone(Unreachable):
+    """There is no route to the other guest."""
 
     def run(self, stop):
         time.sleep(0.3)
@@ -225,6 +246,7 @@ class RouteGone(Fault):
         self.count("removed")
         time.sleep(self.down)
         self.pair.add_routes()
+        self.revive()
 
 
 class AddressMoves(Fault):

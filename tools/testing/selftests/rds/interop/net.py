@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Addresses, routes and devices of the guest in which this runs"""
 import ipaddress
+import os
 import pathlib
 import subprocess
 import time
@@ -21,6 +22,28 @@ def run(*args):
 
 def sysctl(name, value):
     (SYSCTL / name).write_text(f"{value}\n")
+
+
+class KernelLog:
+    """What the kernel logs from now on"""
+
+    def __init__(self):
+        self.fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+        os.lseek(self.fd, 0, os.SEEK_END)
+
+    def __del__(self):
+        os.close(self.fd)
+
+    def new(self):
+        """Return the records that have not been returned before."""
+        records = []
+        while True:
+            try:
+                records.append(os.read(self.fd, 8192).decode(errors="replace"))
+            except BlockingIOError:
+                return "".join(records)
+            except BrokenPipeError:	# some were lost
+                continue
 
 
 class Pair:

@@ -239,6 +239,7 @@ class Round:
         self.counts = {}
         self.faults = collections.Counter()
         self.recoveries = {}
+        self.lost_devices = 0
         self.complaints = []
         self.memory = {}
         self.parts = {}
@@ -308,6 +309,7 @@ class Round:
             self.complaints.append(f"guest {guest}: {error}")
         for event in log["events"]:
             self.faults[event["kind"]] += self.new(guest, event)
+            self.lost_devices += event["counts"].get("device lost", 0)
             if not event["counts"] and event["kind"] not in plan.ENDINGS and \
                not event["kind"].endswith(plan.UNCOUNTED):
                 self.complaints.append(f"guest {guest}: {event['kind']} did "
