@@ -14,6 +14,7 @@
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "conn.h"
 #include "message.h"
 #include "op.h"
@@ -187,6 +188,7 @@ struct rds_message *rds_message_alloc_empty(gfp_t gfp)
 	}
 	return msg;
 }
+EXPORT_SYMBOL_RDS_KUNIT(rds_message_alloc_empty);
 
 /**
  * rds_message_put() - Put a reference to a message

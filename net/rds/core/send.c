@@ -53,6 +53,7 @@
  */
 #include <net/ipv6.h>
 
+#include "compat.h"
 #include "conn.h"
 #include "gate.h"
 #include "message.h"
@@ -528,7 +529,7 @@ void rds_send_run_waiting(struct rds_cpath *cp)
  * Context: Process context, may sleep. No locks.
  * Return: 0 if the path has taken over the message with the caller's reference;
  * -ENOTCONN if the path is dead; -EAGAIN if the message has to take another
- * path now.
+ * path now; -ECANCELED if its socket has given it up.
  */
 int rds_send_submit(struct rds_cpath *cp, struct rds_message *msg,
 		    bool want_ack)
@@ -543,3 +544,4 @@ int rds_send_submit(struct rds_cpath *cp, struct rds_message *msg,
 		rds_send_run(cp);
 	return ret;
 }
+EXPORT_SYMBOL_RDS_KUNIT(rds_send_submit);

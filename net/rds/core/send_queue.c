@@ -5,6 +5,7 @@
  */
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "conn.h"
 #include "message.h"
 #include "multipath.h"
@@ -43,6 +44,7 @@ bool rds_send_account(struct rds_sock *rs, struct rds_message *msg)
 	spin_unlock_bh(&rs->rs_lock);
 	return room;
 }
+EXPORT_SYMBOL_RDS_KUNIT(rds_send_account);
 
 /**
  * rds_send_unlink_sock() - Remove a message from its socket's list
@@ -126,6 +128,7 @@ void rds_send_finish(struct rds_message *msg)
 	}
 	rds_message_put(msg);
 }
+EXPORT_SYMBOL_RDS_KUNIT(rds_send_finish);
 
 /**
  * rds_send_finish_all() - Complete several messages
@@ -162,8 +165,9 @@ static bool rds_send_budget_used(struct rds_cpath *cp, u32 len)
 	return true;
 }
 
-/* Check whether the message may take this path. The path may have died, or more
- * paths may have come into use, since the sender chose it.
+/* Check whether the message may take this path. Since the sender chose it, the
+ * path may have died, or more paths may have come into use. And since the
+ * message has been on its socket's list, another task may have canceled it.
  */
 static int rds_send_admit(const struct rds_cpath *cp,
 			  const struct rds_message *msg)
@@ -171,6 +175,8 @@ static int rds_send_admit(const struct rds_cpath *cp,
 {
 	lockdep_assert_held(&cp->cp_lock);
 
+	if (msg->m_canceled)
+		return -ECANCELED;
 	if (cp->cp_dead)
 		return -ENOTCONN;
 	if (rds_cpath_can(cp, RDS_CAP_MULTIPATH) &&
@@ -242,7 +248,8 @@ void rds_send_pick(struct rds_cpath *cp, struct rds_message *msg)
  *
  * Context: Process context. Takes cp_lock.
  * Return: 0 if the path has taken over the message; -ENOTCONN if the path is
- * dead; -EAGAIN if the message has to take another path now.
+ * dead; -EAGAIN if the message has to take another path now; -ECANCELED if its
+ * socket has given it up.
  */
 int rds_send_enqueue(struct rds_cpath *cp, struct rds_message *msg,
 		     bool want_ack, bool pick)

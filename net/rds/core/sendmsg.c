@@ -362,7 +362,7 @@ static int rds_sendmsg_submit(struct rds_sock *rs, struct rds_message *rm,
 	while ((ret = rds_send_submit(cp, rm, want_ack))) {
 		if (ret == -ENOTCONN)
 			ret = rds_sendmsg_renew_conn(rs, rm, dest, conn);
-		else
+		else if (ret == -EAGAIN)
 			ret = 0;
 		if (ret)
 			return ret;

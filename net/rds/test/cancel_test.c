@@ -7,6 +7,8 @@
 #include <linux/in.h>
 #include <linux/poll.h>
 
+#include "../core/message.h"
+#include "../core/send.h"
 #include "rig.h"
 
 static void cancel_all(struct kunit *test, struct socket *sock)
@@ -142,6 +144,31 @@ static void in_hand_ends_with_its_connection(struct kunit *test)
 	rig_expect_sent(test, "3");
 }
 
+/* Another task cancels a message between the two steps of sendmsg(): it is on
+ * its socket's list, and not yet on its path.
+ */
+static void on_its_way_to_the_path(struct kunit *test)
+{
+	struct socket *sock = rig_up(test);
+	struct rds_sock *rs = rds_sk(sock->sk);
+	struct rds_message *msg;
+	int ret;
+
+	msg = rds_message_alloc_empty(GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, msg);
+	msg->m_path = rig_path(test);
+	rds_conn_hold(rig_conn(test));
+	KUNIT_ASSERT_TRUE(test, rds_send_account(rs, msg));
+	cancel_all(test, sock);
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
+	ret = rds_send_submit(to_cpath(rig_path(test)), msg, false);
+	KUNIT_EXPECT_EQ(test, ret, -ECANCELED);
+	if (ret)
+		rds_send_finish(msg);
+	rig_send(test, sock, 10);
+	rig_expect_sent(test, "2");
+}
+
 static void canceling_makes_room(struct kunit *test)
 {
 	struct rig_sender sender = { .test = test, .len = 10 };
@@ -233,6 +260,7 @@ static struct kunit_case cancel_cases[] = {
 	KUNIT_CASE(sent_is_not_sent_again),
 	KUNIT_CASE(in_hand_goes_on_but_does_not_count),
 	KUNIT_CASE(in_hand_ends_with_its_connection),
+	KUNIT_CASE(on_its_way_to_the_path),
 	KUNIT_CASE(canceling_makes_room),
 	KUNIT_CASE(close_gives_up_what_was_sent),
 	KUNIT_CASE(close_and_a_late_ack),
