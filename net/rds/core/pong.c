@@ -32,15 +32,16 @@ static bool rds_pong_has_room(const struct rds_cpath *cp, bool own)
 {
 	const struct rds_net *rn = cp->cp_conn->c_rn;
 	int max = rds_sysctl_limit(rn, pongs_max);
-	int of_path = RDS_MAX_PONGS, left;
+	int of_path = RDS_MAX_PONGS, left, part;
 
 	if (own) {
 		max = min(max, INT_MAX / 2) * 2;
 		of_path *= 2;
 	}
-	left = max - atomic_read(&rn->rn_npongs);
-	return atomic_read(&cp->cp_npongs) <
-	       min(of_path, DIV_ROUND_UP(left, RDS_PONGS_PART));
+	left = max(max - atomic_read(&rn->rn_npongs), 0);
+	/* The limit may be INT_MAX. */
+	part = left / RDS_PONGS_PART + !!(left % RDS_PONGS_PART);
+	return atomic_read(&cp->cp_npongs) < min(of_path, part);
 }
 
 /**

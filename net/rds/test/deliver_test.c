@@ -356,6 +356,18 @@ static void pongs_of_all_are_bounded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(pongs), 0);
 }
 
+/* All values that the sysctl may have are limits. */
+static void highest_limit_of_pongs(struct kunit *test)
+{
+	u64 pongs = rig_stat(send_pong);
+
+	rig_sysctl()->pongs_max = INT_MAX;
+	rig_up(test);
+	rig_deliver(test, 1, 4321, RDS_PORT_PING, 0, 0);
+	fake_settle(rig_fake(test));
+	KUNIT_EXPECT_EQ(test, rig_stat(send_pong), pongs + 1);
+}
+
 static struct kunit_case deliver_cases[] = {
 	KUNIT_CASE(message_is_read),
 	KUNIT_CASE(empty_message_is_read),
@@ -375,6 +387,7 @@ static struct kunit_case deliver_cases[] = {
 	KUNIT_CASE(pong_is_sent_again_after_a_drop),
 	KUNIT_CASE(pongs_are_bounded),
 	KUNIT_CASE(pongs_of_all_are_bounded),
+	KUNIT_CASE(highest_limit_of_pongs),
 	{}
 };
 
