@@ -167,9 +167,9 @@ static bool rds_stream_is_stuck(struct rds_stream *st)
 }
 
 /* Check whether a stream whose socket is closed has taken too long to deliver
- * what was written: it got nothing acknowledged for a while, or not all in all
- * the time that it has. Otherwise a peer could keep it for ever by an ack now
- * and then.
+ * what was written: since then it got nothing acknowledged for a while, or not
+ * all in all the time that it has. Otherwise a peer could keep it for ever by
+ * an ack now and then.
  */
 static bool rds_stream_closed_too_long(struct rds_stream *st)
 	__must_hold(&st->st_lock)
@@ -179,8 +179,9 @@ static bool rds_stream_closed_too_long(struct rds_stream *st)
 	unsigned long stall, late, next;
 
 	lockdep_assert_held(&st->st_lock);
-	stall = tx->tx_since +
-		msecs_to_jiffies(READ_ONCE(sn->sn_sysctl.close_stall_ms));
+	stall = time_after(tx->tx_since, tx->tx_closed) ? tx->tx_since :
+							  tx->tx_closed;
+	stall += msecs_to_jiffies(READ_ONCE(sn->sn_sysctl.close_stall_ms));
 	late = tx->tx_closed +
 	       msecs_to_jiffies(READ_ONCE(sn->sn_sysctl.close_max_ms));
 	/* The SHUTDOWN may still be owed. */

@@ -106,6 +106,24 @@ TEST_F(wire, closed_stream_that_stalls_is_reset)
 	close(fd);
 }
 
+/* The time begins when the socket is closed, and not when the wire was cut. */
+TEST_F(wire, closed_stream_gets_all_of_its_time)
+{
+	int fd = rds_socket();
+
+	ASSERT_EQ(0, set("close_stall_ms", 2500));
+	ASSERT_EQ(0, wire_cut(variant));
+	ASSERT_TRUE(stream_send(self->a, SEED, 0, 10));
+	poll(NULL, 0, 2600);
+	close(self->a);
+	self->a = -1;
+	poll(NULL, 0, 1600);
+	EXPECT_EQ(0, rds_counter(fd, "stream_closed_stalled"));
+	EXPECT_TRUE(rds_await_counter(fd, "stream_closed_stalled", 1));
+	ASSERT_EQ(0, wire_mend(variant));
+	close(fd);
+}
+
 TEST_F(wire, closed_stream_has_a_limit)
 {
 	int fd = rds_socket();
