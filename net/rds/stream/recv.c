@@ -217,7 +217,9 @@ static int rds_stream_read(struct rds_stream *st, struct msghdr *msg,
 		if (ret < 0)
 			break;
 		done += ret;
-		if (done >= target || done >= size)
+		/* As TCP, wait for a byte even without room for one. */
+		if (done >= target ||
+		    (!size && READ_ONCE(st->st_rx.rx_bytes)))
 			break;
 		if (rds_stream_at_end(st)) {
 			/* An error is for the read that finds no bytes. */

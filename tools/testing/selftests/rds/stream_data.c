@@ -110,6 +110,26 @@ TEST_F(stream, nothing_is_received)
 	EXPECT_TRUE(stream_recv(self->b, SEED, 0, 5));
 }
 
+/* recv() without room shows whether something can be received, as with TCP. */
+TEST_F(stream, receiving_nothing_waits)
+{
+	const int peek = MSG_PEEK | MSG_DONTWAIT;
+	struct rds_task task;
+
+	EXPECT_EQ(-EAGAIN, ERR(recv(self->b, buf, 0, MSG_DONTWAIT)));
+	EXPECT_EQ(-EAGAIN, ERR(recv(self->b, buf, 0, peek)));
+	EXPECT_EQ(0, ERR(read(self->b, buf, 0)));
+	ASSERT_EQ(0, rds_task_recv(&task, self->b, buf + 1000, 0));
+	EXPECT_TRUE(rds_task_blocked(&task));
+	ASSERT_EQ(5, put(self, 0, 5));
+	EXPECT_EQ(0, rds_task_join(&task));
+	EXPECT_EQ(0, ERR(recv(self->b, buf, 0, peek)));
+	EXPECT_TRUE(stream_recv(self->b, SEED, 0, 5));
+	ASSERT_EQ(0, shutdown(self->a, SHUT_WR));
+	ASSERT_TRUE(stream_await(self->b, POLLRDHUP));
+	EXPECT_EQ(0, ERR(recv(self->b, buf, 0, MSG_DONTWAIT)));
+}
+
 TEST_F(stream, receive_waits)
 {
 	struct rds_task task;
