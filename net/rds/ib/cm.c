@@ -68,6 +68,14 @@ static void rds_ib_offer_credits(struct rds_ib_conn *ic)
 	spin_unlock_bh(&ic->ic_tx_lock);
 }
 
+/* Check whether to align the fragments of large messages. An iWARP device cuts
+ * them into segments of TCP, wherever they end.
+ */
+static bool rds_ib_aligns(const struct rds_ib_conn *ic)
+{
+	return ic->ic_dev->dv_dev->node_type != RDMA_NODE_RNIC;
+}
+
 /* Returns the sequence number of the last message that we have received on
  * earlier connections, or 0 if it is not to be sent. A peer that runs our
  * implementation uses it in a REP, but not in a REQ. Other peers must not
@@ -95,7 +103,7 @@ static void rds_ib_priv_fill(struct rds_ib_conn *ic, void *buf,
 		.ours		= true,
 		.streams	= true,
 		.numbers	= true,
-		.aligned	= true,
+		.aligned	= rds_ib_aligns(ic),
 		.ack_seq	= rds_ib_received_seq(ic),
 		.credits	= ic->ic_credits_told,
 		.epoch		= path->epoch,
@@ -134,6 +142,7 @@ static void rds_ib_priv_apply(struct rds_ib_conn *ic)
 	bool another = rds_ib_peer_is_another(ip, priv);
 	struct rds_path_resume resume = {};
 
+	ic->ic_priv.aligned &= rds_ib_aligns(ic);
 	spin_lock_bh(&ic->ic_tx_lock);
 	rds_ib_credits_offered(&ic->ic_credits, priv->credits, priv->ours);
 	spin_unlock_bh(&ic->ic_tx_lock);

@@ -8,9 +8,9 @@
  * header without ports and payload. It may arrive between fragments.
  *
  * With its header, a fragment of RDS_FRAG_SIZE needs one packet more than
- * without, whatever the MTU is. So between two ends of ours, the fragments of a
- * message that needs several are aligned: header and payload together are
- * RDS_FRAG_SIZE. They need no other buffers.
+ * without, whatever the MTU of IB or RoCE is. So between two ends of ours, the
+ * fragments of a message that needs several are aligned there: header and
+ * payload together are RDS_FRAG_SIZE. They need no other buffers.
  *
  * No device should deliver a SEND twice, but soft-RoCE does when its
  * acknowledgments are late. Within a message, the copy of a fragment looks like

@@ -15,7 +15,7 @@
 
 #include "ib.h"
 
-/* Most pages that a CPU keeps: those of a message of 256 KiB */
+/* Most pages that a CPU keeps: about those of a message of 256 KiB */
 #define RDS_IB_PAGES_KEPT	64
 
 /**

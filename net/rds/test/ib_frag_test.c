@@ -124,9 +124,9 @@ static void first(struct kunit *test)
  */
 static void reassemble(struct kunit *test, bool aligned)
 {
-	static const u32 lens[] = { 0, 1, 4095, 4096, 4097, 8191, 8192, 8193,
-				    65536, 100000, RDS_MAX_MSG_SIZE - 1,
-				    RDS_MAX_MSG_SIZE };
+	static const u32 lens[] = { 0, 1, 4095, 4096, 4097, 8096, 8097, 8191,
+				    8192, 8193, 65536, 100000,
+				    RDS_MAX_MSG_SIZE - 1, RDS_MAX_MSG_SIZE };
 	struct rds_ib_reasm ra = {};
 	enum rds_ib_frag frag;
 	struct rds_header hdr;
@@ -284,7 +284,7 @@ static void noise(struct kunit *test)
 	enum rds_ib_frag frag;
 	struct rds_header hdr;
 	u32 i, bytes, len;
-	bool aligned;
+	bool aligned = false;
 
 	for (i = 0; i < 20000; i++) {
 		if (ra.ra_got && get_random_u32() % 8)
@@ -294,7 +294,8 @@ static void noise(struct kunit *test)
 		if (get_random_u32() % 2)
 			hdr.h_len = cpu_to_be32(get_random_u32() % (4 * FRAG));
 		bytes = get_random_u32() % 2 ? FRAG : get_random_u32() % FRAG;
-		aligned = get_random_u32() % 2;
+		if (!ra.ra_got)
+			aligned = get_random_u32() % 2;
 		if (aligned && get_random_u32() % 2)
 			bytes = RDS_IB_FRAG_ALIGNED;
 		frag = rds_ib_frag_judge(&ra, &hdr, bytes, aligned);

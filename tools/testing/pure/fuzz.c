@@ -160,7 +160,10 @@ static void ib_private_data(struct input *in)
 		assert(rds_ib_priv_decode(buf, sizeof(buf), v6, &again));
 		assert(again.version == priv.version &&
 		       again.credits == priv.credits &&
-		       again.epoch == priv.epoch && again.ours == priv.ours);
+		       again.epoch == priv.epoch && again.ours == priv.ours &&
+		       again.streams == priv.streams &&
+		       again.numbers == priv.numbers &&
+		       again.aligned == priv.aligned);
 		rds_ib_priv_is_honest(&priv, v6, &priv.daddr, &priv.saddr);
 		rds_ib_version_accept(priv.version, priv.minors);
 	}

@@ -89,7 +89,7 @@ class IbPlayer(Player):
         if link:
             if not up.value:
                 self.gone.add(len(self.links))
-            if session.aligns(data):
+            if session.aligns(handshake):
                 self.aligned.add(len(self.links))
             self.links.append(link)
 

@@ -65,7 +65,7 @@ FIXTURE_VARIANT_ADD(reply, with_all_that_is_reserved) {
 };
 
 FIXTURE_VARIANT_ADD(reply, with_a_false_epoch) {
-	.reserved = 0xa1, .last = 0x14345678, .accepted = true,
+	.reserved = 0xa1, .last = 0xf8345678, .accepted = true,
 };
 
 FIXTURE_VARIANT_ADD(reply, with_an_ack_of_the_near_future) {

@@ -89,9 +89,9 @@ def private(major=3, minor=1, minors=3, tos=0, mark=OURS, size=0, ack=0,
 
 
 def aligns(data):
-    """Return whether a peer with this private data aligns its fragments."""
-    if len(data) != PRIVATE.size:
-        return False
+    """Return whether a peer with this private data aligns its fragments. The
+    connection manager pads it."""
+    data = data[:PRIVATE.size].ljust(PRIVATE.size, b"\0")
     *_, mark, _, _, _, epoch = PRIVATE.unpack(data)
     return mark == OURS and bool(epoch & ALIGNED)
 
