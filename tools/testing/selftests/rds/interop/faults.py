@@ -6,6 +6,7 @@ it has changed. Its counts go into the results.
 import os
 import pathlib
 import random
+import re
 import time
 
 import net
@@ -203,14 +204,19 @@ class Unreachable(Fault):
     such messages: create the device again.
     """
 
-    LOST = "rdma_rxe: qp#1 Failed"
+    LOST = re.compile(r"qp#1 .*(Failed allocating skb|Host not reachable)")
+    # The latter is a message for those who debug the device.
+    SHOW = 'format "Host not reachable" +p'
+    CONTROL = pathlib.Path("/proc/dynamic_debug/control")
 
     def prepare(self):
         super().prepare()
+        if self.CONTROL.exists():
+            self.CONTROL.write_text(self.SHOW)
         self.log = net.KernelLog()
 
     def revive(self):
-        if self.LOST in self.log.new():
+        if self.LOST.search(self.log.new()):
             self.pair.rdma("del")
             self.pair.rdma("add")
             self.count("device lost")
