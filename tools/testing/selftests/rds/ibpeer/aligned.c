@@ -96,6 +96,21 @@ static unsigned int hear(struct site *site, unsigned char *payload,
 	return sends;
 }
 
+/* Exchange a message both ways. Return how many SENDs that of the kernel is; 0
+ * if there is an error.
+ */
+static unsigned int exchange(FIXTURE_DATA(message) *self, unsigned int len,
+			     unsigned int size, uint32_t number)
+{
+	struct site *site = &self->site;
+
+	if (!say(site, self->bytes, len, size, SENDS, number) ||
+	    !site_hears(site, self->bytes, len) ||
+	    rds_sendto(site->fd, self->bytes, len, 0, &site->name) != len)
+		return 0;
+	return hear(site, self->payload, self->bytes, len, size);
+}
+
 TEST_F(message, is_aligned_both_ways)
 {
 	unsigned int size = variant->len > 4096 ? FRAME_ALIGNED : FRAME_PAYLOAD;
@@ -104,13 +119,7 @@ TEST_F(message, is_aligned_both_ways)
 	if (site_is_iwarp())
 		SKIP(return, "there the kernel does not align");
 	ASSERT_EQ(PEER_UP, site_dial_ours(site, HANDSHAKE_ALIGNED, 0));
-	ASSERT_TRUE(say(site, self->bytes, variant->len, size, SENDS, 0));
-	EXPECT_TRUE(site_hears(site, self->bytes, variant->len));
-	ASSERT_EQ((ssize_t)variant->len,
-		  rds_sendto(site->fd, self->bytes, variant->len, 0,
-			     &site->name));
-	EXPECT_EQ(variant->aligned, hear(site, self->payload, self->bytes,
-					 variant->len, size));
+	EXPECT_EQ(variant->aligned, exchange(self, variant->len, size, 0));
 	EXPECT_TRUE(site_is_up(site));
 	EXPECT_TRUE(site_honest(site));
 }
@@ -125,13 +134,7 @@ TEST_F(message, is_aligned_and_numbered)
 		SKIP(return, "there the kernel does not align");
 	ASSERT_EQ(PEER_UP, site_dial_ours(site, HANDSHAKE_ALIGNED |
 					  HANDSHAKE_NUMBERS, 0));
-	ASSERT_TRUE(say(site, self->bytes, variant->len, size, SENDS, 1));
-	EXPECT_TRUE(site_hears(site, self->bytes, variant->len));
-	ASSERT_EQ((ssize_t)variant->len,
-		  rds_sendto(site->fd, self->bytes, variant->len, 0,
-			     &site->name));
-	EXPECT_EQ(variant->aligned, hear(site, self->payload, self->bytes,
-					 variant->len, size));
+	EXPECT_EQ(variant->aligned, exchange(self, variant->len, size, 1));
 	EXPECT_TRUE(site_is_up(site));
 }
 
@@ -143,14 +146,8 @@ TEST_F(message, is_plain_for_an_older_build)
 
 	not |= HANDSHAKE_NUMBERS;
 	ASSERT_EQ(PEER_UP, site_dial_ours(site, 0xffU << 24 & ~not, 0));
-	ASSERT_TRUE(say(site, self->bytes, variant->len, FRAME_PAYLOAD, SENDS,
-			0));
-	EXPECT_TRUE(site_hears(site, self->bytes, variant->len));
-	ASSERT_EQ((ssize_t)variant->len,
-		  rds_sendto(site->fd, self->bytes, variant->len, 0,
-			     &site->name));
-	EXPECT_EQ(variant->plain, hear(site, self->payload, self->bytes,
-				       variant->len, FRAME_PAYLOAD));
+	EXPECT_EQ(variant->plain,
+		  exchange(self, variant->len, FRAME_PAYLOAD, 0));
 	EXPECT_TRUE(site_is_up(site));
 }
 
