@@ -132,8 +132,10 @@ struct rds_conn *rds_conn_get_for_peer(struct rds_net *rn,
 	if (conn)
 		return conn;
 	if (!rds_conn_has_room_for_peer(rn, &key->faddr)) {
-		if (key->trans->conn->accept_again)
+		if (key->trans->conn->accept_again) {
 			rn->rn_waiting = key->trans;
+			rn->rn_waiting_at = jiffies;
+		}
 		return ERR_PTR(-EAGAIN);
 	}
 	return rds_conn_create(rn, key, INVALID_UID);

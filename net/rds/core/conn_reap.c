@@ -44,6 +44,10 @@
 #define RDS_REAP_INTERVAL	(HZ / 10)
 #define RDS_REAP_WORTH		64
 
+/* The same if it has not made room and peers wait, and how long they do */
+#define RDS_REAP_AGAIN		(HZ / 2)
+#define RDS_REAP_PATIENCE	(30 * HZ)
+
 static bool rds_conn_is_loop_of(const struct rds_conn *conn, kuid_t uid)
 {
 	return rds_conn_loops(conn) &&
@@ -316,6 +320,19 @@ static const struct rds_transport *rds_conn_take_waiting(struct rds_net *rn)
 	return waiting;
 }
 
+/* A loopback connection that could not be freed now, because a work item or a
+ * message still refers to it, may be idle soon. Nobody tells the reaper.
+ */
+static void rds_conn_reap_again(struct rds_net *rn)
+	__must_hold(&rn->rn_lock)
+{
+	lockdep_assert_held(&rn->rn_lock);
+	if (rn->rn_waiting && rn->rn_loop_conns &&
+	    time_before(jiffies, rn->rn_waiting_at + RDS_REAP_PATIENCE))
+		queue_delayed_work(system_unbound_wq, &rn->rn_reap,
+				   RDS_REAP_AGAIN);
+}
+
 /* Destroy the connections that are no longer needed. */
 static void rds_conn_reap_work(struct work_struct *work)
 {
@@ -338,6 +355,7 @@ static void rds_conn_reap_work(struct work_struct *work)
 			unborn = true;
 	}
 	waiting = rds_conn_take_waiting(rn);
+	rds_conn_reap_again(rn);
 	mutex_unlock(&rn->rn_lock);
 	if (unborn)
 		rds_conn_sweep_later(rn);

@@ -64,6 +64,8 @@ struct rds_sysctl {
  *	jiffies; guarded by @rn_lock
  * @rn_waiting: a transport with peers that wait for room for a connection, or
  *	NULL; guarded by @rn_lock
+ * @rn_waiting_at: when one has begun to wait last, in jiffies; guarded by
+ *	@rn_lock
  * @rn_reap: the reaper of connections with a wire; see conn_reap.c
  * @rn_gen: generation number; distinguishes this incarnation of the namespace
  *	from others
@@ -97,6 +99,7 @@ struct rds_net {
 	DECLARE_HASHTABLE(rn_conn_users, 6);
 	unsigned long		rn_reap_at;
 	const struct rds_transport *rn_waiting;
+	unsigned long		rn_waiting_at;
 	struct delayed_work	rn_reap;
 	u32			rn_gen;
 	bool			rn_exiting;

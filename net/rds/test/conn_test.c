@@ -192,14 +192,31 @@ static void peers_leave_room_for_users(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conns(), 3U);
 }
 
-/* A peer that waits is told when there is room. */
-static void idle_loopback_makes_room_for_peers(struct kunit *test)
+/* Hold the paths of three connections. */
+static void hold_connections(struct rds_path *held[3])
 {
-	atomic_t *calls = &rig_fake(test)->again_calls;
+	struct rds_net *rn = rds_net(&init_net);
+	struct rds_conn *conn;
+	unsigned int i = 0;
+
+	mutex_lock(&rn->rn_lock);
+	list_for_each_entry(conn, &rn->rn_conn_list, c_item) {
+		if (i == 3)
+			break;
+		rds_conn_hold(conn);
+		held[i++] = &conn->c_path.cp_pub;
+	}
+	mutex_unlock(&rn->rn_lock);
+}
+
+/* Fill what peers may use with three idle loopback connections, and have a peer
+ * ask for one more. The paths of the connections are held if @held is not NULL.
+ */
+static void refuse_a_peer(struct kunit *test, int *offer,
+			  struct rds_path *held[3])
+{
 	struct socket *sock;
-	static int offer;
 	unsigned int i;
-	int before;
 
 	rig_fake(test)->trans.caps = RDS_CAP_LOOPBACK;
 	rig_sysctl()->max_conns = 4;
@@ -211,18 +228,48 @@ static void idle_loopback_makes_room_for_peers(struct kunit *test)
 		rds_path_ack(rig_path(test), 1);
 	}
 	rig_close(test, sock);
-	KUNIT_EXPECT_EQ(test, conns(), 3U);
+	KUNIT_ASSERT_EQ(test, conns(), 3U);
+	if (held)
+		hold_connections(held);
 
 	rig_fake(test)->trans.caps = RDS_CAP_LOWER_DIALS | RDS_CAP_HANDSHAKE |
 				     RDS_CAP_MULTIPATH;
 	rig_of(test)->peer = RIG_LOWER;
-	before = atomic_read(calls);
-	KUNIT_EXPECT_EQ(test, rig_offer(test, 0, &offer), -EAGAIN);
-	wait_event_timeout(rig_fake(test)->wait, atomic_read(calls) > before,
-			   5 * HZ);
-	KUNIT_EXPECT_GT(test, atomic_read(calls), before);
+	KUNIT_EXPECT_EQ(test, rig_offer(test, 0, offer), -EAGAIN);
+}
+
+/* The peer is told when there is room. */
+static void expect_peer_to_be_told(struct kunit *test, int *offer)
+{
+	atomic_t *calls = &rig_fake(test)->again_calls;
+
+	wait_event_timeout(rig_fake(test)->wait, atomic_read(calls), 5 * HZ);
+	KUNIT_EXPECT_GT(test, atomic_read(calls), 0);
 	KUNIT_EXPECT_EQ(test, conns(), 0U);
-	KUNIT_EXPECT_EQ(test, rig_offer(test, 0, &offer), 0);
+	KUNIT_EXPECT_EQ(test, rig_offer(test, 0, offer), 0);
+}
+
+static void idle_loopback_makes_room_for_peers(struct kunit *test)
+{
+	static int offer;
+
+	refuse_a_peer(test, &offer, NULL);
+	expect_peer_to_be_told(test, &offer);
+}
+
+/* The reaper finds no connection that is idle when the peer asks. */
+static void loopback_makes_room_when_it_is_idle(struct kunit *test)
+{
+	struct rds_path *held[3];
+	static int offer;
+	unsigned int i;
+
+	refuse_a_peer(test, &offer, held);
+	flush_delayed_work(&rds_net(&init_net)->rn_reap);
+	KUNIT_EXPECT_EQ(test, conns(), 3U);
+	for (i = 0; i < ARRAY_SIZE(held); i++)
+		rds_path_put(held[i]);
+	expect_peer_to_be_told(test, &offer);
 }
 
 /* A user without CAP_NET_ADMIN over the namespace has a limit as well. */
@@ -284,6 +331,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(namespace_has_a_limit),
 	KUNIT_CASE(peers_leave_room_for_users),
 	KUNIT_CASE(idle_loopback_makes_room_for_peers),
+	KUNIT_CASE(loopback_makes_room_when_it_is_idle),
 	KUNIT_CASE(user_has_a_limit),
 	KUNIT_CASE(transport_may_be_gone),
 	{}
