@@ -142,6 +142,7 @@ static void rds_ib_priv_apply(struct rds_ib_conn *ic)
 	bool another = rds_ib_peer_is_another(ip, priv);
 	struct rds_path_resume resume = {};
 
+	/* Fragments are aligned only if both ends have said so. */
 	ic->ic_priv.aligned &= rds_ib_aligns(ic);
 	spin_lock_bh(&ic->ic_tx_lock);
 	rds_ib_credits_offered(&ic->ic_credits, priv->credits, priv->ours);

@@ -26,7 +26,7 @@
 #include <net/rds/wire.h>
 
 /* Bytes of payload of an aligned fragment */
-#define RDS_IB_FRAG_ALIGNED	(RDS_FRAG_SIZE - (u32)sizeof(struct rds_header))
+#define RDS_IB_ALIGNED_SIZE	(RDS_FRAG_SIZE - (u32)sizeof(struct rds_header))
 
 /**
  * enum rds_ib_frag - type of a received SEND
@@ -62,7 +62,7 @@ struct rds_ib_reasm {
  */
 static inline u32 rds_ib_frag_size(u32 len, bool aligned)
 {
-	return aligned && len > RDS_FRAG_SIZE ? RDS_IB_FRAG_ALIGNED :
+	return aligned && len > RDS_FRAG_SIZE ? RDS_IB_ALIGNED_SIZE :
 						RDS_FRAG_SIZE;
 }
 

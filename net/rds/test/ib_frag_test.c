@@ -31,7 +31,7 @@ static void counts(struct kunit *test)
 /* What fits into one fragment is not split. */
 static void aligned_counts(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, RDS_IB_FRAG_ALIGNED, 4048U);
+	KUNIT_EXPECT_EQ(test, RDS_IB_ALIGNED_SIZE, 4048U);
 	KUNIT_EXPECT_EQ(test, rds_ib_frags(0, true), 1U);
 	KUNIT_EXPECT_EQ(test, rds_ib_frags(4049, true), 1U);
 	KUNIT_EXPECT_EQ(test, rds_ib_frags(FRAG, true), 1U);
@@ -297,7 +297,7 @@ static void noise(struct kunit *test)
 		if (!ra.ra_got)
 			aligned = get_random_u32() % 2;
 		if (aligned && get_random_u32() % 2)
-			bytes = RDS_IB_FRAG_ALIGNED;
+			bytes = RDS_IB_ALIGNED_SIZE;
 		frag = rds_ib_frag_judge(&ra, &hdr, bytes, aligned);
 		if (frag != RDS_IB_FRAG_PART && frag != RDS_IB_FRAG_LAST)
 			continue;

@@ -7,10 +7,14 @@ import os
 import pathlib
 import random
 import re
+import sys
 import time
 
 import net
 import paths
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "wire"))
+from klog import KernelLog	# noqa: E402
 
 LINK_DOWN = float(os.environ.get("RDS_LINK_DOWN", 3))
 RESULTS = pathlib.Path(os.environ["RDS_RESULTS"])
@@ -213,10 +217,10 @@ class Unreachable(Fault):
         super().prepare()
         if self.CONTROL.exists():
             self.CONTROL.write_text(self.SHOW)
-        self.log = net.KernelLog()
+        self.log = KernelLog()
 
     def revive(self):
-        if self.LOST.search(self.log.new()):
+        if any(map(self.LOST.search, list(self.log.records()))):
             self.pair.rdma("del")
             self.pair.rdma("add")
             self.count("device lost")
@@ -231,15 +235,13 @@ class RdmaAddressGone(AddressGone, Unreachable):
 
     def add(self):
         unsafe = [address for address in self.addresses if ":" in address]
-        if not unsafe:
-            super().add()
-            self.revive()
-            return
-        self.pair.refuse_roce()
+        if unsafe:
+            self.pair.refuse_roce()
         super().add()
         for address in unsafe:
             self.pair.await_rdma_knows(address)
-        self.pair.admit_roce()
+        if unsafe:
+            self.pair.admit_roce()
         self.revive()
 
 

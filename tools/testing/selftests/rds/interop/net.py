@@ -24,28 +24,6 @@ def sysctl(name, value):
     (SYSCTL / name).write_text(f"{value}\n")
 
 
-class KernelLog:
-    """What the kernel logs from now on"""
-
-    def __init__(self):
-        self.fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
-        os.lseek(self.fd, 0, os.SEEK_END)
-
-    def __del__(self):
-        os.close(self.fd)
-
-    def new(self):
-        """Return the records that have not been returned before."""
-        records = []
-        while True:
-            try:
-                records.append(os.read(self.fd, 8192).decode(errors="replace"))
-            except BlockingIOError:
-                return "".join(records)
-            except BrokenPipeError:	# some were lost
-                continue
-
-
 class Pair:
     """This guest's end of the wire to the other one. The tests use addresses
     of their own, which each guest reaches through the first address of the

@@ -19,6 +19,7 @@ import re
 import time
 
 import session
+from klog import KernelLog
 from peer import Closed
 from tap import Failure, say
 
@@ -28,8 +29,8 @@ HONEST_PATIENCE = 50	# ms for an answer to what nobody has changed
 PATIENCE = 4		# ms for an answer to what was changed
 RENEW_EVERY = 50
 COVER = "/sys/kernel/debug/rds_cover"
-COMPLAINT = re.compile(rb"WARNING:|BUG:|KASAN|UBSAN|Oops|INFO: task|"
-                       rb"possible |refcount_t")
+COMPLAINT = re.compile(r"WARNING:|BUG:|KASAN|UBSAN|Oops|INFO: task|"
+                       r"possible |refcount_t")
 
 
 class Cover:
@@ -57,34 +58,12 @@ class Cover:
         return self.seen.bit_count()
 
 
-class Log:
-    """The kernel's log: what it complains about from now on."""
-
-    def __init__(self):
-        self.fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
-        os.lseek(self.fd, 0, os.SEEK_END)
-
-    def complaint(self):
-        """Return the first line that is one, or None."""
-        found = None
-        while True:
-            try:
-                line = os.read(self.fd, 8192)
-            except BlockingIOError:
-                return found
-            except BrokenPipeError:	# lines were lost
-                continue
-            if not found and COMPLAINT.search(line):
-                found = line.split(b";", 1)[-1].split(b"\n")[0].decode(
-                    errors="replace")
-
-
 class Fuzzer:
     def __init__(self, scene, args):
         self.args = args
         self.scene = scene
         self.rng = random.Random(args.seed)
-        self.log = Log()
+        self.log = KernelLog()
         self.cover = Cover(args.guided)
         self.honest = scene.sessions()
         self.corpus = list(self.honest)
@@ -112,9 +91,10 @@ class Fuzzer:
         self.played += 1
         if self.played % RENEW_EVERY == 0:
             self.scene.renew()
-        complaint = self.log.complaint()
-        if complaint:
-            raise Failure(f"the kernel complains: {complaint}")
+        for record in self.log.records():
+            if COMPLAINT.search(record):
+                line = record.split(";", 1)[-1].split("\n")[0]
+                raise Failure(f"the kernel complains: {line}")
         if self.played % HONEST_EVERY == 0:
             self.scene.check()
         return heard
