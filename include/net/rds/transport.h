@@ -145,9 +145,10 @@ struct rds_conn_ops {
 	 * The op must cope with a half-built connection, and with being called
 	 * again.
 	 *
-	 * Without @abort, shut down in good order: deliver the data that the
-	 * peer has sent and we have acknowledged, and wait for acks that are
-	 * under way, for a bounded time. With @abort, shut down at once.
+	 * Without @abort, shut down in good order: wait for acks that are under
+	 * way, for a bounded time, and deliver the data that the peer has sent
+	 * and we have acknowledged, when there is memory for it. With @abort,
+	 * shut down at once.
 	 *
 	 * Do not wait for the peer inside this op, because other paths need the
 	 * thread. Instead, return how long core is to wait. The path then stays

@@ -411,7 +411,7 @@ static u32 rds_tcp_add_packet(struct rds_tcp_incoming *ti,
 /* Check whether the message may refer to the memory of a packet. */
 static bool rds_tcp_may_refer(const struct sk_buff *skb)
 {
-	return !skb_has_frag_list(skb) && rds_tcp_skb_readable(skb) &&
+	return !skb_has_frag_list(skb) &&
 	       skb->truesize <= RDS_TCP_TRUESIZE_MAX * skb->len;
 }
 
@@ -424,8 +424,8 @@ static bool rds_tcp_may_refer(const struct sk_buff *skb)
  *
  * Context: Deliver context.
  * Return: the number of bytes added. For a large message this is less than
- * @len, and may be 0, if there is no memory or the packet cannot be read.
- * -EFAULT if the packet cannot be read and the message is small.
+ * @len, and may be 0, if there is no memory. -EFAULT if the packet cannot be
+ * read.
  */
 int rds_tcp_incoming_add(struct rds_tcp_incoming *ti, const struct sk_buff *skb,
 			 u32 offset, u32 len)
@@ -436,6 +436,8 @@ int rds_tcp_incoming_add(struct rds_tcp_incoming *ti, const struct sk_buff *skb,
 		if (skb_copy_bits(skb, offset, ti->ti_data + ti->ti_got, len))
 			return -EFAULT;
 		added = len;
+	} else if (!rds_tcp_skb_readable(skb)) {
+		return -EFAULT;
 	} else if (rds_tcp_may_refer(skb)) {
 		added = rds_tcp_add_packet(ti, skb, offset, len);
 	} else {

@@ -14,7 +14,8 @@
  * 2. Send our FIN.
  * 3. Read on until the peer's FIN arrives. RDS_TCP_FIN_TIMEOUT limits the steps
  *    up to here.
- * 4. Read the last data.
+ * 4. Read the last data, however long there is no memory for it: TCP has
+ *    acknowledged it, so the peer does not send it again.
  * 5. Release the socket. If the connection is not closed yet, reset it.
  *
  * No thread sleeps while the peer does its part. path_shutdown() returns how
@@ -37,10 +38,8 @@
 /* Time for the peer's acks and FIN in an orderly shutdown, in jiffies */
 #define RDS_TCP_FIN_TIMEOUT	(2 * HZ)
 
-/* Time to wait after that for memory to read the rest, and the delay between
- * two attempts, in jiffies
+/* Delay between two attempts to read the rest if there is no memory, in jiffies
  */
-#define RDS_TCP_DRAIN_TIMEOUT	HZ
 #define RDS_TCP_DRAIN_DELAY	DIV_ROUND_UP(HZ, 100)
 
 /**
@@ -186,7 +185,7 @@ static void rds_tcp_detach(struct rds_tcp_path *tp, struct sock *sk)
 /**
  * rds_tcp_discard() - Detach the socket of a path and release it
  * @tp: the path; if it has no socket, nothing happens
- * @late: do so even if there is no memory to read the data that TCP has
+ * @abort: do so even if there is no memory to read the data that TCP has
  *
  * The data that TCP has is read first. If the connection is still open, it is
  * reset.
@@ -196,7 +195,7 @@ static void rds_tcp_detach(struct rds_tcp_path *tp, struct sock *sk)
  * Return: true if the path has no socket now; false if there is no memory, and
  * the socket stays.
  */
-bool rds_tcp_discard(struct rds_tcp_path *tp, bool late)
+bool rds_tcp_discard(struct rds_tcp_path *tp, bool abort)
 {
 	struct socket *sock = tp->tp_sock;
 	struct sock *sk;
@@ -207,7 +206,7 @@ bool rds_tcp_discard(struct rds_tcp_path *tp, bool late)
 	sk = sock->sk;
 	lock_sock(sk);
 	tp->tp_dropped = true;
-	if (!rds_tcp_recv_all(tp, sk) && !late) {
+	if (!rds_tcp_recv_all(tp, sk) && !abort) {
 		release_sock(sk);
 		return false;
 	}
@@ -289,12 +288,6 @@ static unsigned long rds_tcp_finish(struct rds_tcp_path *tp)
 	return over || left <= 0 ? 0 : left;
 }
 
-/* Check whether the additional time to wait for memory is over, too. */
-static bool rds_tcp_is_late(const struct rds_tcp_path *tp)
-{
-	return time_after(jiffies, tp->tp_end.te_at + RDS_TCP_DRAIN_TIMEOUT);
-}
-
 /* Have TCP acknowledge what was read: its ack may be delayed, and the reset
  * that follows is none. As this host may never come back, the peer would keep
  * what has arrived already, and with it streams that were closed.
@@ -333,7 +326,7 @@ unsigned long rds_tcp_path_shutdown(struct rds_path *path, bool abort)
 		return delay;
 	if (abort || READ_ONCE(tp->tp_tn->tn_down))
 		rds_tcp_ack_before_reset(tp);
-	if (rds_tcp_discard(tp, abort || rds_tcp_is_late(tp)))
+	if (rds_tcp_discard(tp, abort))
 		return 0;
 	return RDS_TCP_DRAIN_DELAY;
 }

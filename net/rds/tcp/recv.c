@@ -216,7 +216,9 @@ static void rds_tcp_rx_error(struct rds_tcp_path *tp, struct sock *sk, int err)
 		return;
 	case -ENOMEM:
 		rds_tcp_rx_pause(tp, sk, err);
-		rds_path_kick(tp->tp_path, RDS_KICK_RX_LATER);
+		/* path_shutdown() tries again by itself. */
+		if (!tp->tp_rx.tr_draining)
+			rds_path_kick(tp->tp_path, RDS_KICK_RX_LATER);
 		return;
 	case -EMSGSIZE:
 		tp->tp_rx.tr_broken = true;

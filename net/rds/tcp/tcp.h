@@ -257,7 +257,7 @@ void rds_tcp_path_free(struct rds_path *path);
 int rds_tcp_path_offer(struct rds_path *path, void *offer);
 unsigned long rds_tcp_path_shutdown(struct rds_path *path, bool abort);
 void rds_tcp_attach(struct rds_tcp_path *tp, struct socket *sock, bool dialed);
-bool rds_tcp_discard(struct rds_tcp_path *tp, bool late);
+bool rds_tcp_discard(struct rds_tcp_path *tp, bool abort);
 bool rds_tcp_established(struct rds_tcp_path *tp, struct sock *sk);
 enum rds_drop_reason rds_tcp_reason(const struct sock *sk, bool was_up);
 

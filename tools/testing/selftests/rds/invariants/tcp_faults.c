@@ -77,24 +77,41 @@ TEST_F(wire, i16_receive_without_memory)
 	EXPECT_TRUE(rds_silent(self->b));
 }
 
+/* All messages arrive after their connection was lost, and there has been no
+ * memory for them for @ms milliseconds since.
+ */
+static void lose_connection(struct __test_metadata *_metadata,
+			    FIXTURE_DATA(wire) *self, const struct step *step,
+			    unsigned int ms)
+{
+	unsigned int i;
+
+	ASSERT_TRUE(fail_at(step, MANY));
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		send_one(_metadata, self, i);
+	EXPECT_TRUE(rds_await_acked(self->a));
+	EXPECT_EQ(0, reset_here());
+	usleep(1000 * ms);
+	EXPECT_GT(MANY, times_left()) TH_LOG("%s", step->function);
+	EXPECT_TRUE(fail_no_more());
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		receive_one(_metadata, self, i);
+	EXPECT_TRUE(rds_silent(self->b));
+	EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
+}
+
 TEST_F(wire, i16_connection_lost_while_there_is_no_memory)
 {
-	unsigned int i, j;
+	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(steps); i++) {
-		ASSERT_TRUE(fail_at(&steps[i], MANY));
-		for (j = 0; j < ARRAY_SIZE(sizes); j++)
-			send_one(_metadata, self, j);
-		EXPECT_TRUE(rds_await_acked(self->a));
-		EXPECT_EQ(0, reset_here());
-		usleep(100000);
-		EXPECT_GT(MANY, times_left()) TH_LOG("%s", steps[i].function);
-		EXPECT_TRUE(fail_no_more());
-		for (j = 0; j < ARRAY_SIZE(sizes); j++)
-			receive_one(_metadata, self, j);
-		EXPECT_TRUE(rds_silent(self->b));
-		EXPECT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
-	}
+	for (i = 0; i < ARRAY_SIZE(steps); i++)
+		lose_connection(_metadata, self, &steps[i], 100);
+}
+
+/* However long that is */
+TEST_F(wire, i16_connection_lost_and_no_memory_for_long)
+{
+	lose_connection(_metadata, self, &steps[0], 5000);
 }
 
 TEST_F(wire, receiver_without_memory_is_traced)
