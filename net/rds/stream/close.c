@@ -8,7 +8,8 @@
  * stream, so that the peer learns of it, as TCP does.
  *
  * The number of streams without a socket is limited for each namespace, by
- * net.rds.stream.closed_max; beyond the limit, close() resets.
+ * net.rds.stream.closed_max, and for each peer, see quota.h; beyond the limit,
+ * close() resets.
  */
 #include "stream.h"
 
@@ -154,8 +155,8 @@ static bool rds_stream_must_reset(struct rds_stream *st)
 	    READ_ONCE(st->st_rx.rx_bytes) ||
 	    (sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime))
 		return true;
-	if (atomic_read(&sn->sn_closed) <
-	    READ_ONCE(sn->sn_sysctl.closed_max))
+	if (rds_stream_quota_has_room(&sn->sn_closed, &st->st_peer.ip,
+				      rds_stream_closed_max(sn)))
 		return false;
 	rds_stream_stat_inc(sn, stream_closed_limited);
 	return true;
@@ -168,7 +169,7 @@ static void rds_stream_let_go(struct rds_stream *st)
 
 	spin_lock_bh(&st->st_lock);
 	if (st->st_state == RDS_STREAM_OPEN) {
-		atomic_inc(&sn->sn_closed);
+		rds_stream_quota_add(&sn->sn_closed, &st->st_peer.ip);
 		st->st_tx.tx_closed = jiffies;
 		WRITE_ONCE(st->st_flags, st->st_flags | RDS_STREAM_F_CLOSED |
 			   RDS_STREAM_F_WR_SHUT | RDS_STREAM_F_RD_SHUT);

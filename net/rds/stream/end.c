@@ -98,6 +98,8 @@ static void rds_stream_leave(struct rds_stream *st,
 			     struct list_head *frames)
 	__must_hold(&st->st_lock)
 {
+	struct rds_stream_net *sn = rds_stream_net(sock_net(&st->st_sk));
+
 	lockdep_assert_held(&st->st_lock);
 	rds_stream_set_state(st, event);
 	rds_stream_disarm_all(st);
@@ -105,7 +107,7 @@ static void rds_stream_leave(struct rds_stream *st,
 	rds_stream_take_frames(st, frames);
 	rds_stream_unlist(st);
 	if (st->st_flags & RDS_STREAM_F_CLOSED)
-		atomic_dec(&rds_stream_net(sock_net(&st->st_sk))->sn_closed);
+		rds_stream_quota_sub(&sn->sn_closed, &st->st_peer.ip);
 }
 
 /**

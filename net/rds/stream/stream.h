@@ -33,18 +33,16 @@
 #ifndef _RDS_STREAM_STREAM_H
 #define _RDS_STREAM_STREAM_H
 
-#include <linux/hashtable.h>
 #include <linux/mutex.h>
-#include <net/netns/generic.h>
 #include <net/rds/frame.h>
 #include <net/rds/upper.h>
 #include <net/sock.h>
 
 #include "maps.h"
 #include "name.h"
+#include "net.h"
 #include "parts.h"
 #include "state.h"
-#include "stats.h"
 
 /* Send and receive buffers that a new socket has, in bytes */
 #define RDS_STREAM_BUFFER	SZ_1M
@@ -125,47 +123,6 @@ struct rds_stream {
 	struct list_head	st_accept_item;
 };
 
-/**
- * struct rds_stream_sysctl - values of /proc/sys/net/rds/stream
- * @closed_max: streams whose socket is closed
- * @close_stall_ms: how long such a stream may get nothing acknowledged
- * @close_max_ms: how long such a stream may exist
- * @unaccepted_credit: credit of a stream that waits for accept(), in bytes
- */
-struct rds_stream_sysctl {
-	int	closed_max;
-	int	close_stall_ms;
-	int	close_max_ms;
-	int	unaccepted_credit;
-};
-
-/**
- * struct rds_stream_net - streams of one namespace
- * @sn_lock: guards @sn_binds
- * @sn_binds: bound sockets, by port
- * @sn_closed: streams whose socket is closed
- * @sn_sysctl: values of sysctls
- * @sn_sysctl_hdr: their registration
- * @sn_stats: counters
- */
-struct rds_stream_net {
-	spinlock_t		sn_lock;	/* guards sn_binds */
-	DECLARE_HASHTABLE(sn_binds, 8);
-	atomic_t		sn_closed;
-	struct rds_stream_sysctl sn_sysctl;
-	struct ctl_table_header	*sn_sysctl_hdr;
-	struct rds_stream_stats	sn_stats;
-};
-
-extern unsigned int rds_stream_net_id;
-
-static inline struct rds_stream_net *rds_stream_net(const struct net *net)
-{
-	return net_generic(net, rds_stream_net_id);
-}
-
-#define rds_stream_stat_inc(sn, name)	atomic64_inc(&(sn)->sn_stats.name)
-
 static inline struct rds_stream *rds_stream(const struct sock *sk)
 {
 	return (struct rds_stream *)sk;
@@ -185,9 +142,6 @@ enum rds_stream_tell {
 
 /* Checks whether a stream is ready for something; see rds_stream_wait(). */
 typedef bool rds_stream_ready(struct rds_stream *st, size_t arg);
-
-/* net.c */
-void rds_stream_net_init(struct rds_stream_net *sn);
 
 /* sysctl.c */
 int rds_stream_sysctl_net_init(struct net *net);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The pure parts of streams: states, names and frames. */
+/* The pure parts of streams: states, names, frames and quotas. */
 #include <kunit/test.h>
 #include <net/ipv6.h>
 #include <net/rds/frame.h>
 
 /* They have no exports. */
 #include "../stream/name.c"
+#include "../stream/quota.h"
 #include "../stream/state.c"
 
 struct transition {
@@ -217,6 +218,75 @@ static void answers(struct kunit *test)
 						  exthdr));
 }
 
+/* Any two of these have counters of their own. */
+static struct in6_addr quota_peer(unsigned int i)
+{
+	struct rds_stream_quota quota = {};
+	struct in6_addr peer;
+	u32 ip = 0;
+
+	do {
+		ipv6_addr_set_v4mapped(htonl(0x0a000000 + ip++), &peer);
+	} while (rds_stream_quota_of(&quota, &peer) != &quota.sq_of[i]);
+	return peer;
+}
+
+/* Take places until there are no more. Returns how many there were. */
+static int quota_fill(struct rds_stream_quota *quota,
+		      const struct in6_addr *peer, int max)
+{
+	int taken = 0;
+
+	while (rds_stream_quota_has_room(quota, peer, max)) {
+		rds_stream_quota_add(quota, peer);
+		taken++;
+	}
+	return taken;
+}
+
+/* A peer leaves twice as much as it has itself. */
+static void quota_is_shared(struct kunit *test)
+{
+	struct in6_addr greedy = quota_peer(0), other = quota_peer(1);
+	struct rds_stream_quota quota = {};
+	int i;
+
+	KUNIT_EXPECT_EQ(test, quota_fill(&quota, &greedy, 300), 100);
+	KUNIT_EXPECT_EQ(test, quota_fill(&quota, &other, 300), 67);
+	for (i = 0; i < 67; i++)
+		rds_stream_quota_sub(&quota, &other);
+	KUNIT_EXPECT_EQ(test, quota_fill(&quota, &greedy, 300), 0);
+	rds_stream_quota_sub(&quota, &greedy);
+	KUNIT_EXPECT_EQ(test, quota_fill(&quota, &greedy, 300), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&quota.sq_all), 100);
+}
+
+static void quota_has_ends(struct kunit *test)
+{
+	struct rds_stream_quota quota = {};
+	struct in6_addr peer = quota_peer(0);
+
+	KUNIT_EXPECT_FALSE(test, rds_stream_quota_has_room(&quota, &peer, 0));
+	KUNIT_EXPECT_EQ(test, quota_fill(&quota, &peer, 1), 1);
+	KUNIT_EXPECT_TRUE(test, rds_stream_quota_has_room(&quota, &peer,
+							  INT_MAX));
+	/* The limit may fall below what there is. */
+	KUNIT_EXPECT_FALSE(test, rds_stream_quota_has_room(&quota, &peer, 0));
+	rds_stream_quota_sub(&quota, &peer);
+	KUNIT_EXPECT_EQ(test, atomic_read(&quota.sq_all), 0);
+}
+
+/* Addresses of one IPv6 network share a counter. */
+static void quota_of_a_network(struct kunit *test)
+{
+	struct in6_addr one = { .s6_addr = { 0xfd, 1, [15] = 1 } };
+	struct in6_addr two = { .s6_addr = { 0xfd, 1, [15] = 2 } };
+	struct rds_stream_quota quota = {};
+
+	KUNIT_EXPECT_PTR_EQ(test, rds_stream_quota_of(&quota, &one),
+			    rds_stream_quota_of(&quota, &two));
+}
+
 static struct kunit_case stream_parts_cases[] = {
 	KUNIT_CASE(every_pair),
 	KUNIT_CASE(name_of_ipv4),
@@ -225,6 +295,9 @@ static struct kunit_case stream_parts_cases[] = {
 	KUNIT_CASE(frame_bytes),
 	KUNIT_CASE(map_bytes),
 	KUNIT_CASE(answers),
+	KUNIT_CASE(quota_is_shared),
+	KUNIT_CASE(quota_has_ends),
+	KUNIT_CASE(quota_of_a_network),
 	{}
 };
 
