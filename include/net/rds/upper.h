@@ -37,6 +37,7 @@
 #include <net/rds/info.h>
 #include <net/rds/message.h>
 
+struct in6_addr;
 struct module;
 struct net;
 struct rds_conn;
@@ -190,8 +191,10 @@ void rds_upper_push(struct rds_conn *conn, __be16 sport, __be16 dport);
 void rds_upper_kick(struct rds_conn *conn, __be16 sport, __be16 dport);
 void rds_upper_push_small(struct rds_conn *conn, __be16 sport, __be16 dport);
 bool rds_upper_cancel(struct rds_message *msg);
+bool rds_upper_was_sent(struct rds_message *msg);
+const struct in6_addr *rds_upper_faddr(const struct rds_message *msg);
 void rds_upper_reply(struct rds_conn *conn, __be16 sport, __be16 dport,
-		     const u8 *exthdr, bool own);
+		     const u8 *exthdr);
 void rds_upper_incoming_put(struct rds_incoming *inc);
 struct sock *rds_upper_account(struct net *net);
 void rds_upper_charge(struct sock *account, struct rds_incoming *inc);

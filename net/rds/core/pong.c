@@ -8,9 +8,7 @@
  * each namespace and each path, so a peer that floods us with pings only loses
  * pongs.
  *
- * Replies about streams count as pongs. What a user of this host has to say by
- * such a frame may go beyond the limit by as much again, so that a peer that
- * leaves pongs unread does not keep it from being said.
+ * Replies about streams count as pongs.
  */
 #include "compat.h"
 #include "cong.h"
@@ -28,20 +26,16 @@
  */
 #define RDS_PONGS_PART	4
 
-static bool rds_pong_has_room(const struct rds_cpath *cp, bool own)
+static bool rds_pong_has_room(const struct rds_cpath *cp)
 {
 	const struct rds_net *rn = cp->cp_conn->c_rn;
 	int max = rds_sysctl_limit(rn, pongs_max);
-	int of_path = RDS_MAX_PONGS, left, part;
+	int left, part;
 
-	if (own) {
-		max = min(max, INT_MAX / 2) * 2;
-		of_path *= 2;
-	}
 	left = max(max - atomic_read(&rn->rn_npongs), 0);
-	/* The limit may be INT_MAX. */
+	/* The limit may be INT_MAX, with which DIV_ROUND_UP() overflows. */
 	part = left / RDS_PONGS_PART + !!(left % RDS_PONGS_PART);
-	return atomic_read(&cp->cp_npongs) < min(of_path, part);
+	return atomic_read(&cp->cp_npongs) < min(RDS_MAX_PONGS, part);
 }
 
 /**
@@ -67,17 +61,16 @@ void rds_pong_drop(struct rds_cpath *cp)
 /**
  * rds_pong_new() - Allocate a pong, or another reply that is limited like pongs
  * @cp: the path that is to carry it
- * @own: a user of this host has caused it, not the peer
  *
  * Context: Any context.
  * Return: the pong, to be passed to rds_pong_push(); NULL if there are too many
  * already, or there is no memory.
  */
-struct rds_message *rds_pong_new(struct rds_cpath *cp, bool own)
+struct rds_message *rds_pong_new(struct rds_cpath *cp)
 {
 	struct rds_message *msg;
 
-	if (!rds_pong_has_room(cp, own))
+	if (!rds_pong_has_room(cp))
 		return NULL;
 	msg = rds_message_alloc_empty(GFP_ATOMIC | __GFP_NOWARN);
 	if (msg)
@@ -124,7 +117,7 @@ bool rds_pong_add(struct rds_cpath *cp, __be16 port)
 
 	if (rds_cong_test(cp->cp_conn->c_fcong, port))
 		return false;
-	msg = rds_pong_new(cp, false);
+	msg = rds_pong_new(cp);
 	if (!msg)
 		return false;
 

@@ -5,7 +5,7 @@
 
 #include "path.h"
 
-struct rds_message *rds_pong_new(struct rds_cpath *cp, bool own);
+struct rds_message *rds_pong_new(struct rds_cpath *cp);
 void rds_pong_push(struct rds_cpath *cp, struct rds_message *msg);
 bool rds_pong_add(struct rds_cpath *cp, __be16 port);
 void rds_pong_queue(struct rds_cpath *cp);

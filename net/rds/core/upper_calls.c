@@ -166,7 +166,8 @@ EXPORT_SYMBOL_GPL(rds_upper_fill);
  * @conn: the connection
  * @msg: the frame, new, with ports and extension header; on success the
  *	reference is taken over
- * @owner: passed to &rds_upper.done; pins the module
+ * @owner: passed to &rds_upper.done. The frame pins the module, with its owner
+ *	or by itself
  * @epoch: the peer's incarnation that the frame is meant for; see
  *	rds_upper_peer()
  * @how: bits of enum rds_upper_how
@@ -316,24 +317,55 @@ bool rds_upper_cancel(struct rds_message *msg)
 EXPORT_SYMBOL_GPL(rds_upper_cancel);
 
 /**
+ * rds_upper_was_sent() - Check whether the peer may have received a frame
+ * @msg: the frame, submitted
+ *
+ * Context: Any context. Takes cp_lock.
+ * Return: false if core has not begun to send it.
+ */
+bool rds_upper_was_sent(struct rds_message *msg)
+{
+	struct rds_cpath *cp = to_cpath(msg->m_path);
+	bool sent;
+
+	spin_lock_bh(&cp->cp_lock);
+	sent = msg->m_seq;
+	spin_unlock_bh(&cp->cp_lock);
+	return sent;
+}
+EXPORT_SYMBOL_GPL(rds_upper_was_sent);
+
+/**
+ * rds_upper_faddr() - Get the address of the peer that a frame is for
+ * @msg: the frame, submitted
+ *
+ * Context: Any context.
+ * Return: the address, which is valid as long as the frame.
+ */
+const struct in6_addr *rds_upper_faddr(const struct rds_message *msg)
+{
+	return &msg->m_path->faddr;
+}
+EXPORT_SYMBOL_GPL(rds_upper_faddr);
+
+/**
  * rds_upper_reply() - Send a frame that nobody waits for
  * @conn: the connection
  * @sport: sending port
  * @dport: receiving port
  * @exthdr: RDS_EXTHDR_SPACE bytes: its extension header
- * @own: a user of this host has caused it; otherwise it answers the peer
  *
  * The path's work item sends it. It counts as a pong (pong.c), so the peer
- * decides how many there are only up to a limit; beyond it, and without memory,
- * the frame is not sent. Answers do not take the room for @own.
+ * decides how many there are only up to a limit. Beyond the limit, without
+ * memory, and while the path is down, the frame is not sent.
  *
  * Context: Any context.
  */
 void rds_upper_reply(struct rds_conn *conn, __be16 sport, __be16 dport,
-		     const u8 *exthdr, bool own)
+		     const u8 *exthdr)
 {
 	struct rds_cpath *cp = rds_mp_pick(conn, sport, dport);
-	struct rds_message *msg = rds_pong_new(cp, own);
+	struct rds_message *msg = rds_pong_new(cp);
 
 	if (!msg)
 		return;
@@ -362,7 +394,7 @@ void rds_upper_refuse(struct rds_cpath *cp, const struct rds_incoming *inc)
 	    rds_frame_answer(&frame, RDS_FRAME_RST, RDS_STREAM_NO_STREAMS,
 			     exthdr))
 		rds_upper_reply(cp->cp_conn, inc->i_dport, inc->i_sport,
-				exthdr, false);
+				exthdr);
 }
 
 /**

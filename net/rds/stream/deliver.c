@@ -90,7 +90,7 @@ static void rds_stream_found_second(const struct rds_stream *st)
 	lockdep_assert_held(&st->st_lock);
 	if (st->st_state == RDS_STREAM_OPEN &&
 	    (st->st_flags & RDS_STREAM_F_PEER_DEAF))
-		rds_stream_tell_reset(st, false);
+		rds_stream_tell_reset(st, RDS_STREAM_ANSWER);
 }
 
 static int rds_stream_take_response(struct rds_stream *st,
@@ -288,8 +288,7 @@ static void rds_stream_unknown(struct rds_conn *conn,
 
 	if (frame->op != RDS_FRAME_CREDIT_UPDATE &&
 	    rds_frame_answer(frame, RDS_FRAME_RST, 0, exthdr))
-		rds_stream_reply(conn, inc->i_dport, inc->i_sport, exthdr,
-				 false);
+		rds_stream_reply(conn, inc->i_dport, inc->i_sport, exthdr);
 }
 
 static bool rds_stream_is_request(const struct rds_frame *frame)

@@ -156,6 +156,22 @@ void rds_stream_wake_all(struct rds_stream *st)
 		sk_error_report(sk);
 }
 
+/* Check whether the peer may know of the stream. If it has only been asked for,
+ * a RESPONSE that comes after all will be answered by RST.
+ */
+static bool rds_stream_peer_may_know(const struct rds_stream *st)
+	__must_hold(&st->st_lock)
+{
+	const struct rds_stream_tx *tx = &st->st_tx;
+
+	lockdep_assert_held(&st->st_lock);
+	if (st->st_state != RDS_STREAM_REQUESTED)
+		return st->st_state == RDS_STREAM_OPEN;
+	if (tx->tx_control)
+		return rds_upper_was_sent(tx->tx_control);
+	return !(tx->tx_owed & BIT(RDS_FRAME_REQUEST));
+}
+
 static void rds_stream_end_if(struct rds_stream *st, unsigned int states,
 			      int err, int refused, enum rds_stream_tell tell)
 {
@@ -166,8 +182,8 @@ static void rds_stream_end_if(struct rds_stream *st, unsigned int states,
 		spin_unlock_bh(&st->st_lock);
 		return;
 	}
-	if (tell != RDS_STREAM_SILENT && st->st_state != RDS_STREAM_ASKING)
-		rds_stream_tell_reset(st, tell == RDS_STREAM_TELL);
+	if (tell != RDS_STREAM_SILENT && rds_stream_peer_may_know(st))
+		rds_stream_tell_reset(st, tell);
 	st->st_refused = refused;
 	if (err)
 		WRITE_ONCE(st->st_sk.sk_err, err);

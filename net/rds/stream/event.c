@@ -33,18 +33,11 @@ static void rds_stream_acked(struct rds_stream *st,
 		       rds_stream_may_write(st, places);
 }
 
-/**
- * rds_stream_frame_done() - Finish with a frame that core has finished with
- * @msg: the frame
- * @owner: the stream
- * @lost: the peer has not received it, and will not
- *
- * Context: Any context; locks of the transport may be held.
- */
-void rds_stream_frame_done(struct rds_message *msg, void *owner, bool lost)
+/* Finish with a frame of a stream that may exist. */
+static void rds_stream_finish_frame(struct rds_stream *st,
+				    struct rds_message *msg, bool lost)
 {
 	struct rds_stream_freed freed = {};
-	struct rds_stream *st = owner;
 	struct sock *sk = &st->st_sk;
 	bool failed = false;
 
@@ -67,6 +60,25 @@ void rds_stream_frame_done(struct rds_message *msg, void *owner, bool lost)
 	else if (freed.write && !sock_flag(sk, SOCK_DEAD))
 		sk->sk_write_space(sk);
 	sock_put(sk);
+}
+
+/**
+ * rds_stream_frame_done() - Finish with a frame that core has finished with
+ * @msg: the frame
+ * @owner: the stream; for an RST, the namespace, see reset.c
+ * @lost: the peer has not received it, and will not
+ *
+ * Context: Any context; locks of the transport may be held.
+ */
+void rds_stream_frame_done(struct rds_message *msg, void *owner, bool lost)
+{
+	struct rds_frame frame;
+
+	if (rds_frame_read(msg->m_exthdr, &frame) &&
+	    frame.op == RDS_FRAME_RST)
+		rds_stream_reset_done(msg, owner);
+	else
+		rds_stream_finish_frame(owner, msg, lost);
 }
 
 /* The peer is known, or is another incarnation than before. */

@@ -369,28 +369,26 @@ void rds_stream_uncork(struct rds_stream *st)
  * @sport: sending port
  * @dport: receiving port
  * @exthdr: RDS_EXTHDR_SPACE bytes: its extension header
- * @own: see rds_upper_reply()
  *
  * Context: Any context.
  */
 void rds_stream_reply(struct rds_conn *conn, __be16 sport, __be16 dport,
-		      const u8 *exthdr, bool own)
+		      const u8 *exthdr)
 {
 	trace_rds_stream_frame_out(conn, sport, dport, exthdr, 0);
-	rds_upper_reply(conn, sport, dport, exthdr, own);
+	rds_upper_reply(conn, sport, dport, exthdr);
 }
 
 /**
  * rds_stream_tell_reset() - Tell the peer that a stream is no more
  * @st: the stream, connected
- * @own: see rds_upper_reply()
- *
- * The frame is not waited for. If it is lost, the peer learns of the end when
- * it sends something itself.
+ * @tell: why. If the peer has broken the rules, and the frame is lost, the peer
+ *	learns of the end when it sends something itself
  *
  * Context: Any context. st_lock is held.
  */
-void rds_stream_tell_reset(const struct rds_stream *st, bool own)
+void rds_stream_tell_reset(const struct rds_stream *st,
+			   enum rds_stream_tell tell)
 	__must_hold(&st->st_lock)
 {
 	struct rds_frame frame = {
@@ -402,8 +400,14 @@ void rds_stream_tell_reset(const struct rds_stream *st, bool own)
 
 	lockdep_assert_held(&st->st_lock);
 	rds_frame_write(exthdr, &frame);
+	if (tell == RDS_STREAM_TELL) {
+		if (rds_stream_reset_send(st, exthdr))
+			return;
+		rds_stream_stat_inc(rds_stream_net(sock_net(&st->st_sk)),
+				    stream_untold);
+	}
 	rds_stream_reply(st->st_conn, st->st_local.port, st->st_peer.port,
-			 exthdr, own);
+			 exthdr);
 }
 
 /**

@@ -154,8 +154,7 @@ static void rds_stream_answer(struct rds_conn *conn,
 	u8 exthdr[RDS_EXTHDR_SPACE];
 
 	if (rds_frame_answer(frame, op, RDS_STREAM_NO_LISTENER, exthdr))
-		rds_stream_reply(conn, inc->i_dport, inc->i_sport, exthdr,
-				 false);
+		rds_stream_reply(conn, inc->i_dport, inc->i_sport, exthdr);
 }
 
 static void rds_stream_is_busy(struct rds_conn *conn,

@@ -15,13 +15,22 @@ static const struct rds_upper rds_stream_upper = {
 
 static int __net_init rds_stream_init_net(struct net *net)
 {
-	rds_stream_net_init(rds_stream_net(net));
+	struct rds_stream_net *sn = rds_stream_net(net);
+
+	rds_stream_net_init(sn);
+	rds_stream_reset_net_init(sn);
 	return rds_stream_sysctl_net_init(net);
+}
+
+static void __net_exit rds_stream_exit_net(struct net *net)
+{
+	rds_stream_reset_net_exit(rds_stream_net(net));
+	rds_stream_sysctl_net_exit(net);
 }
 
 static struct pernet_operations rds_stream_net_ops = {
 	.init	= rds_stream_init_net,
-	.exit	= rds_stream_sysctl_net_exit,
+	.exit	= rds_stream_exit_net,
 	.id	= &rds_stream_net_id,
 	.size	= sizeof(struct rds_stream_net),
 };

@@ -5,6 +5,7 @@
 
 #include <linux/hashtable.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include <net/netns/generic.h>
 
 #include "quota.h"
@@ -31,6 +32,10 @@ struct rds_stream_sysctl {
  * @sn_lock: guards @sn_binds
  * @sn_binds: bound sockets, by port
  * @sn_closed: streams whose socket is closed
+ * @sn_resets: RSTs that core has not finished with; see reset.c
+ * @sn_old_resets: those that have waited for longer
+ * @sn_nr_resets: number of both
+ * @sn_reset_work: gives up those that have waited for too long
  * @sn_sysctl: values of sysctls
  * @sn_sysctl_hdr: their registration
  * @sn_stats: counters
@@ -39,6 +44,10 @@ struct rds_stream_net {
 	spinlock_t		sn_lock;	/* guards sn_binds */
 	DECLARE_HASHTABLE(sn_binds, 8);
 	struct rds_stream_quota	sn_closed;
+	struct list_head	sn_resets;
+	struct list_head	sn_old_resets;
+	struct rds_stream_quota	sn_nr_resets;
+	struct delayed_work	sn_reset_work;
 	struct rds_stream_sysctl sn_sysctl;
 	struct ctl_table_header	*sn_sysctl_hdr;
 	struct rds_stream_stats	sn_stats;
@@ -52,7 +61,7 @@ static inline struct rds_stream_net *rds_stream_net(const struct net *net)
 }
 
 /**
- * rds_stream_closed_max() - Get the limit on closed streams
+ * rds_stream_closed_max() - Get the limit on what is left of closed streams
  * @sn: the state of a namespace
  *
  * The owner of a namespace sets its limit, but init_net's limit caps it.

@@ -15,6 +15,7 @@ struct rds_info_ops;
 	X(stream_closed_limited)	\
 	X(stream_closed_stalled)	\
 	X(stream_closed_late)		\
+	X(stream_untold)		\
 	X(stream_busy)
 
 #define RDS_STREAM_STAT_FIELD(name)	atomic64_t name;

@@ -21,14 +21,14 @@
  * - sn_lock: guards the table of bound sockets;
  * - st_lock: guards what deliveries, timers and completions change. It is never
  *   held together with the st_lock of another stream;
- * - rds_stream_table_lock, and cp_lock of core.
+ * - rds_stream_table_lock, rds_stream_reset_lock, and cp_lock of core.
  *
  * Files: state.c has the states, name.c the names, table.c and bind.c the
- * tables, timer.c the timers, frame.c what is sent, queue.c what waits to be
- * read, maps.c direct placement, end.c how a stream ends, wait.c and ready.h
- * what a system call waits for, stream.c the object. connect.c, listen.c,
- * deliver.c and event.c have what happens to a stream; the rest has the system
- * calls.
+ * tables, timer.c the timers, frame.c what is sent, reset.c what is sent when a
+ * stream is no more, queue.c what waits to be read, maps.c direct placement,
+ * end.c how a stream ends, wait.c and ready.h what a system call waits for,
+ * stream.c the object. connect.c, listen.c, deliver.c and event.c have what
+ * happens to a stream; the rest has the system calls.
  */
 #ifndef _RDS_STREAM_STREAM_H
 #define _RDS_STREAM_STREAM_H
@@ -178,6 +178,12 @@ unsigned long rds_stream_user_timeout(const struct rds_stream *st);
 void rds_stream_watch_credit(struct rds_stream *st);
 void rds_stream_keepalive(struct sock *sk, int on);
 
+/* reset.c */
+bool rds_stream_reset_send(const struct rds_stream *st, const u8 *exthdr);
+void rds_stream_reset_done(struct rds_message *msg, struct rds_stream_net *sn);
+void rds_stream_reset_net_init(struct rds_stream_net *sn);
+void rds_stream_reset_net_exit(struct rds_stream_net *sn);
+
 /* frame.c */
 int rds_stream_submit(struct rds_stream *st, struct rds_message *msg,
 		      enum rds_frame_op op, bool kick);
@@ -190,8 +196,9 @@ void rds_stream_push_small(struct rds_stream *st);
 void rds_stream_kick(struct rds_stream *st);
 void rds_stream_uncork(struct rds_stream *st);
 void rds_stream_reply(struct rds_conn *conn, __be16 sport, __be16 dport,
-		      const u8 *exthdr, bool own);
-void rds_stream_tell_reset(const struct rds_stream *st, bool own);
+		      const u8 *exthdr);
+void rds_stream_tell_reset(const struct rds_stream *st,
+			   enum rds_stream_tell tell);
 void rds_stream_start_counting(struct rds_stream *st);
 bool rds_stream_uncount(struct rds_stream *st, struct rds_message *msg);
 void rds_stream_cancel_request(struct rds_stream *st);

@@ -299,27 +299,22 @@ static void replies_are_limited(struct kunit *test)
 	fake_fail(&rig_fake(test)->xmit, -EAGAIN, FAKE_FOR_EVER);
 	for (i = 0; i < 1000; i++)
 		rds_upper_reply(upper.conn, htons(RIG_PORT),
-				htons(RIG_PEER_PORT), exthdr, false);
+				htons(RIG_PEER_PORT), exthdr);
 	fake_settle(rig_fake(test));
 	fake_unblock(rig_fake(test));
 	rig_await(test, FAKE_SENT, 80);
 	/* A path may have a quarter of what is left. */
 	KUNIT_EXPECT_EQ(test, upper_sent(test), 80U);
-	/* What a user has to say does not depend on them. */
-	rds_upper_reply(upper.conn, htons(RIG_PORT), htons(RIG_PEER_PORT),
-			exthdr, true);
-	rig_await(test, FAKE_SENT, 81);
-	KUNIT_EXPECT_EQ(test, upper_sent(test), 81U);
 	/* They count until they are acknowledged. */
 	rds_upper_reply(upper.conn, htons(RIG_PORT), htons(RIG_PEER_PORT),
-			exthdr, false);
+			exthdr);
 	fake_settle(rig_fake(test));
-	KUNIT_EXPECT_EQ(test, upper_sent(test), 81U);
-	rds_path_ack(rig_path(test), 82);
+	KUNIT_EXPECT_EQ(test, upper_sent(test), 80U);
+	rds_path_ack(rig_path(test), 81);
 	rds_upper_reply(upper.conn, htons(RIG_PORT), htons(RIG_PEER_PORT),
-			exthdr, false);
-	rig_await(test, FAKE_SENT, 82);
-	KUNIT_EXPECT_EQ(test, upper_sent(test), 82U);
+			exthdr);
+	rig_await(test, FAKE_SENT, 81);
+	KUNIT_EXPECT_EQ(test, upper_sent(test), 81U);
 	upper_expect(test, 0, 0);
 }
 
@@ -338,7 +333,7 @@ static void replies_do_not_wait(struct kunit *test)
 	fake_settle(rig_fake(test));
 	for (i = 0; i < 10; i++) {
 		rds_upper_reply(upper.conn, htons(RIG_PORT),
-				htons(RIG_PEER_PORT), exthdr, false);
+				htons(RIG_PEER_PORT), exthdr);
 		fake_settle(rig_fake(test));
 	}
 	rig_await(test, FAKE_CONNECTED, 1);
@@ -348,7 +343,7 @@ static void replies_do_not_wait(struct kunit *test)
 	rig_probe(test, 0, 0, &rig_ours_1);
 	KUNIT_EXPECT_EQ(test, upper_sent(test), 0U);
 	rds_upper_reply(upper.conn, htons(RIG_PORT), htons(RIG_PEER_PORT),
-			exthdr, false);
+			exthdr);
 	fake_settle(rig_fake(test));
 	KUNIT_EXPECT_EQ(test, upper_sent(test), 1U);
 }

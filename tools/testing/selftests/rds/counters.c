@@ -28,7 +28,7 @@ static const char *const core_names[] = {
 /* The counters of the stock kernel and, after them, ib_rx_repeated */
 #define IB	40
 #define TCP	6
-#define STREAM	4
+#define STREAM	5
 
 static struct rds_info_counter counters[256];
 static char buf[8192];

@@ -2,6 +2,9 @@
 /* Bounds of streams: /proc/sys/net/rds/stream, and the counters that tell */
 #include "stream_wire.h"
 
+#include <fcntl.h>
+#include <sched.h>
+
 #define SEED	7
 
 static const struct {
@@ -152,6 +155,125 @@ TEST_F(wire, closed_stream_that_delivers_ends)
 	EXPECT_EQ(0, drained(self->b));
 	EXPECT_EQ(0, rds_counter(fd, "stream_closed_late"));
 	EXPECT_EQ(0, rds_counter(fd, "stream_closed_stalled"));
+	close(fd);
+}
+
+/* Drop the path while the wire is cut: it cannot come back until then. */
+static int lose_path(const FIXTURE_VARIANT(wire) *variant)
+{
+	int ret = wire_cut(variant);
+
+	return ret ?: rds_sysctl_set("tcp/rds_tcp_sndbuf", "262144");
+}
+
+/* Reset the near end. */
+static int reset_near(FIXTURE_DATA(wire) *self)
+{
+	struct linger linger = { .l_onoff = 1 };
+	int ret;
+
+	ret = setsockopt(self->a, SOL_SOCKET, SO_LINGER, &linger,
+			 sizeof(linger));
+	close(self->a);
+	self->a = -1;
+	return ret;
+}
+
+/* A peer that only reads has no other way to learn of it. */
+TEST_F(wire, reset_waits_for_the_peer)
+{
+	ASSERT_EQ(0, lose_path(variant));
+	ASSERT_EQ(0, reset_near(self));
+	poll(NULL, 0, 100);
+	ASSERT_EQ(0, wire_mend(variant));
+	EXPECT_EQ(-ECONNRESET, drained(self->b));
+}
+
+TEST_F(wire, resets_that_wait_are_limited)
+{
+	int fd = rds_socket();
+
+	ASSERT_EQ(0, set("closed_max", 0));
+	ASSERT_EQ(0, lose_path(variant));
+	EXPECT_EQ(0, rds_counter(fd, "stream_untold"));
+	ASSERT_EQ(0, reset_near(self));
+	EXPECT_EQ(1, rds_counter(fd, "stream_untold"));
+	close(fd);
+}
+
+TEST_F(wire, reset_does_not_wait_forever)
+{
+	int fd = rds_socket();
+
+	ASSERT_EQ(0, set("close_stall_ms", 1000));
+	ASSERT_EQ(0, lose_path(variant));
+	ASSERT_EQ(0, reset_near(self));
+	poll(NULL, 0, 900);
+	EXPECT_EQ(0, rds_counter(fd, "stream_untold"));
+	EXPECT_TRUE(rds_await_counter(fd, "stream_untold", 1));
+	ASSERT_EQ(0, wire_mend(variant));
+	/* The peer learns of it when it sends something. */
+	EXPECT_NE(-ETIMEDOUT, stream_send_fails(self->b, MSG_NOSIGNAL));
+	EXPECT_EQ(1, rds_counter(fd, "stream_untold"));
+	close(fd);
+}
+
+/* The value of the first namespace caps that of others. */
+static int set_first(const char *name, long value)
+{
+	int here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	int first = open("/proc/1/ns/net", O_RDONLY | O_CLOEXEC);
+	int ret = -1;
+
+	if (!setns(first, CLONE_NEWNET)) {
+		ret = set(name, value);
+		if (setns(here, CLONE_NEWNET))
+			ret = -1;
+	}
+	close(here);
+	close(first);
+	return ret;
+}
+
+TEST_F(wire, first_namespace_limits_the_others)
+{
+	int fd = rds_socket(), ret;
+
+	ASSERT_EQ(0, lose_path(variant));
+	ASSERT_EQ(0, set_first("closed_max", 0));
+	ret = reset_near(self);
+	EXPECT_EQ(0, set_first("closed_max", 8192));
+	EXPECT_EQ(0, ret);
+	EXPECT_EQ(1, rds_counter(fd, "stream_untold"));
+	close(fd);
+}
+
+/* A peer that was never asked for the stream need not be told. */
+TEST_F(wire, stream_that_was_not_asked_for)
+{
+	int fd = rds_socket(), a;
+
+	ASSERT_EQ(0, set("closed_max", 0));
+	ASSERT_EQ(0, lose_path(variant));
+	a = stream_socket(variant->a);
+	ASSERT_LE(0, a);
+	ASSERT_EQ(0, stream_nonblocking(a, true));
+	EXPECT_EQ(-EINPROGRESS, ERR(rds_connect(a, self->name)));
+	close(a);
+	EXPECT_EQ(0, rds_counter(fd, "stream_untold"));
+	close(fd);
+}
+
+/* A reset that is acknowledged is not counted. */
+TEST_F(wire, reset_that_arrives_waits_no_more)
+{
+	int fd = rds_socket();
+
+	ASSERT_EQ(0, set("close_stall_ms", 1000));
+	ASSERT_EQ(0, reset_near(self));
+	EXPECT_EQ(-ECONNRESET, drained(self->b));
+	poll(NULL, 0, 2500);
+	EXPECT_EQ(0, rds_counter(fd, "stream_untold"));
 	close(fd);
 }
 

@@ -15,8 +15,10 @@
 #define SEED	7
 #define PORT	4100
 
-/* net.rds.stream.close_stall_ms, and some more */
-#define CLOSED_LASTS	(60000 + STREAM_PATIENCE)
+/* A closed stream, and then its RST for twice as long: net.rds.stream
+ * .close_stall_ms, and some more
+ */
+#define CLOSED_LASTS	(3 * 60000 + STREAM_PATIENCE)
 
 /* Return the number of users of a module; -1 if it is not loaded. */
 static long users(const char *module)
@@ -275,6 +277,26 @@ TEST_F(wire, namespace_waits_for_what_was_written)
 	veth_forget();
 	EXPECT_FALSE(far_ends(STREAM_A_WHILE));
 	EXPECT_TRUE(far_ends(STREAM_PATIENCE));
+}
+
+/* An RST that cannot be sent keeps neither the namespace nor, with it, the
+ * module.
+ */
+TEST_F(wire, namespace_does_not_wait_for_a_reset)
+{
+	struct linger linger = { .l_onoff = 1 };
+	long before = users("rds_stream");
+
+	ASSERT_EQ(0, wire_cut(variant));
+	ASSERT_EQ(0, setsockopt(self->b, SOL_SOCKET, SO_LINGER, &linger,
+				sizeof(linger)));
+	close(self->b);
+	close(self->listener);
+	self->listener = -1;
+	self->b = -1;
+	veth_forget();
+	EXPECT_TRUE(far_ends(STREAM_PATIENCE));
+	EXPECT_TRUE(users_fall_to("rds_stream", before - 2));
 }
 
 /*
