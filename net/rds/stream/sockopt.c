@@ -14,6 +14,7 @@
 #include <linux/rds.h>
 #include <linux/tcp.h>
 #include <linux/uaccess.h>
+#include <net/inet_ecn.h>
 
 #include "stream.h"
 
@@ -106,6 +107,28 @@ static void rds_stream_user_timeout_changed(struct rds_stream *st)
 	spin_unlock_bh(&st->st_lock);
 }
 
+/* Return the value that TCP or IP would keep for one of these options. */
+static int rds_stream_normalize(const struct rds_stream_option *opt, int val)
+{
+	if (opt->least == 0 && opt->most == 1)
+		return !!val;
+	switch (opt->level) {
+	case SOL_TCP:
+		return opt->name == TCP_MAXSEG && !val ? opt->initial : val;
+	case SOL_IP:
+		/* The lowest bits are for congestion, which TCP marks. */
+		if (opt->name == IP_TOS)
+			return (u8)val & ~INET_ECN_MASK;
+		return opt->name == IP_TTL && val == -1 ? opt->initial : val;
+	case SOL_IPV6:
+		if (opt->name == IPV6_TCLASS && val >= 0)
+			return val & ~INET_ECN_MASK;
+		return opt->least == -1 && val == -1 ? opt->initial : val;
+	default:
+		return val;
+	}
+}
+
 static int rds_stream_set_option(struct rds_stream *st, int level, int name,
 				 int val)
 {
@@ -115,8 +138,7 @@ static int rds_stream_set_option(struct rds_stream *st, int level, int name,
 	if (i < 0)
 		return i;
 	opt = &rds_stream_options[i];
-	if (opt->least == 0 && opt->most == 1)
-		val = !!val;
+	val = rds_stream_normalize(opt, val);
 	if (val < opt->least || val > opt->most ||
 	    (i == RDS_STREAM_V6ONLY && st->st_is_bound))
 		return -EINVAL;
@@ -148,6 +170,23 @@ static int rds_stream_set_generic(struct socket *sock, int optname,
 	return 0;
 }
 
+/* Read a number. Options of IPv4 may also be given as one byte. */
+static int rds_stream_copy_int(int level, sockptr_t optval, unsigned int optlen,
+			       int *val)
+{
+	u8 byte;
+
+	if (level == SOL_IP && optlen && optlen < sizeof(*val)) {
+		if (copy_from_sockptr(&byte, optval, sizeof(byte)))
+			return -EFAULT;
+		*val = byte;
+		return 0;
+	}
+	if (optlen < sizeof(*val))
+		return -EINVAL;
+	return copy_from_sockptr(val, optval, sizeof(*val)) ? -EFAULT : 0;
+}
+
 /**
  * rds_stream_setsockopt() - Implement setsockopt(2)
  * @sock: the socket
@@ -171,10 +210,9 @@ int rds_stream_setsockopt(struct socket *sock, int level, int optname,
 	/* A name of an algorithm: there is nothing to select. */
 	if (level == SOL_TCP && optname == TCP_CONGESTION)
 		return 0;
-	if (optlen < sizeof(val))
-		return -EINVAL;
-	if (copy_from_sockptr(&val, optval, sizeof(val)))
-		return -EFAULT;
+	ret = rds_stream_copy_int(level, optval, optlen, &val);
+	if (ret)
+		return ret;
 
 	mutex_lock(&st->st_mutex);
 	ret = rds_stream_set_option(st, level, optname, val);
@@ -198,6 +236,19 @@ static int rds_stream_get_int(const struct rds_stream *st, int level,
 	return 0;
 }
 
+/* Copy a number to user space, options of IPv4 as one byte if there is no room
+ * for more. Returns the number of bytes.
+ */
+static int rds_stream_put_int(int level, char __user *optval, int len, int val)
+{
+	u8 byte = val;
+
+	if (level == SOL_IP && len && len < sizeof(val) && val == byte)
+		return put_user(byte, (u8 __user *)optval) ? -EFAULT : 1;
+	len = min_t(int, len, sizeof(val));
+	return copy_to_user(optval, &val, len) ? -EFAULT : len;
+}
+
 /* Copy an option of any type to user space. Returns the number of bytes. */
 static int rds_stream_get_option(struct rds_stream *st, int level, int optname,
 				 char __user *optval, int len)
@@ -214,8 +265,7 @@ static int rds_stream_get_option(struct rds_stream *st, int level, int optname,
 	ret = rds_stream_get_int(st, level, optname, &val);
 	if (ret)
 		return ret;
-	len = min_t(int, len, sizeof(val));
-	return copy_to_user(optval, &val, len) ? -EFAULT : len;
+	return rds_stream_put_int(level, optval, len, val);
 }
 
 /**
