@@ -3,10 +3,10 @@
  * The user of connections that stands above core: what core tells it.
  *
  * There is one slot. Core calls an op with the RCU read lock held, or with a
- * reference that pins the module: a frame that has an owner does, by the socket
- * that is its owner, or by itself. So the slot may be emptied at any time, and
- * the module goes after a grace period, when it has no socket and no frame any
- * more.
+ * reference that pins the module: a frame holds its socket, and the socket the
+ * module. The user gives up frames without a socket before it goes. So the slot
+ * may be emptied at any time, and the module goes after a grace period, when it
+ * has no socket any more.
  */
 #include <linux/module.h>
 #include <linux/net.h>
@@ -42,7 +42,8 @@ EXPORT_SYMBOL_GPL(rds_upper_register);
 
 /**
  * rds_upper_unregister() - Unregister the user of connections
- * @upper: the user, registered; none of its sockets exists
+ * @upper: the user, registered; none of its sockets exists, and core has no
+ *	frame of it any more that it would report
  *
  * When this returns, no op is running, and none will be called.
  *
@@ -151,7 +152,7 @@ void rds_upper_done(struct rds_message *msg)
 	msg->m_owner = NULL;
 	rcu_read_lock();
 	upper = rcu_dereference(rds_upper_slot);
-	/* The frame pins the module, so the slot is not empty. */
+	/* The user has no frames any more when the slot is emptied. */
 	if (!WARN_ON_ONCE(!upper))
 		upper->done(msg, owner, msg->m_lost);
 	rcu_read_unlock();

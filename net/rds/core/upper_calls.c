@@ -166,8 +166,8 @@ EXPORT_SYMBOL_GPL(rds_upper_fill);
  * @conn: the connection
  * @msg: the frame, new, with ports and extension header; on success the
  *	reference is taken over
- * @owner: passed to &rds_upper.done. The frame pins the module, with its owner
- *	or by itself
+ * @owner: passed to &rds_upper.done; pins the module, unless that gives up the
+ *	frame before it goes
  * @epoch: the peer's incarnation that the frame is meant for; see
  *	rds_upper_peer()
  * @how: bits of enum rds_upper_how

@@ -59,6 +59,7 @@ err_net:
 
 static void __exit rds_stream_exit(void)
 {
+	rds_stream_reset_exit();
 	rds_upper_unregister(&rds_stream_upper);
 	/* Sockets are freed after a grace period. */
 	rcu_barrier();

@@ -5,9 +5,9 @@
  * the peer, even if that cannot be reached now.
  *
  * Such a frame has no stream any more. It belongs to its namespace: it is on
- * sn_resets until core has finished with it, and pins the module. But it keeps
- * neither the namespace nor the transport, which take it along when they go.
- * The peer learns of that when it is connected to this host again.
+ * sn_resets until core has finished with it. It keeps neither the namespace nor
+ * the transport nor this module, which take it along when they go. The peer
+ * learns of that when it is connected to this host again.
  *
  * The frames are bounded in number, by closed_max, of which each peer has a
  * share (quota.h), and in time: in each interval of close_stall_ms, the work
@@ -19,6 +19,9 @@
  * all namespaces, and m_on_sock of the frames. A frame on a list has a
  * namespace; core may finish with another one when the namespace is no more.
  */
+#include <linux/rtnetlink.h>
+#include <linux/wait_bit.h>
+
 #include "stream.h"
 #include "trace.h"
 
@@ -26,6 +29,15 @@
 #define RDS_STREAM_RESET_BATCH	64
 
 static DEFINE_SPINLOCK(rds_stream_reset_lock);
+
+/* Frames for which core may still call this module */
+static atomic_t rds_stream_resets;
+
+static void rds_stream_reset_over(void)
+{
+	if (atomic_dec_and_test(&rds_stream_resets))
+		wake_up_var(&rds_stream_resets);
+}
 
 static void rds_stream_reset_later(struct rds_stream_net *sn)
 	__must_hold(&rds_stream_reset_lock)
@@ -43,7 +55,7 @@ static void rds_stream_reset_add(struct rds_stream_net *sn,
 	__must_hold(&rds_stream_reset_lock)
 {
 	lockdep_assert_held(&rds_stream_reset_lock);
-	__module_get(THIS_MODULE);
+	atomic_inc(&rds_stream_resets);
 	msg->m_on_sock = true;
 	list_add_tail(&msg->m_sock_item, &sn->sn_resets);
 	rds_stream_quota_add(&sn->sn_nr_resets, peer);
@@ -78,7 +90,7 @@ static bool rds_stream_reset_submit(const struct rds_stream *st,
 			      RDS_UPPER_KICK | RDS_UPPER_ASK))
 		return true;
 	rds_stream_reset_remove(sn, msg, peer);
-	module_put(THIS_MODULE);
+	rds_stream_reset_over();
 	return false;
 }
 
@@ -130,7 +142,7 @@ void rds_stream_reset_done(struct rds_message *msg, struct rds_stream_net *sn)
 	if (msg->m_on_sock)
 		rds_stream_reset_remove(sn, msg, rds_upper_faddr(msg));
 	spin_unlock_bh(&rds_stream_reset_lock);
-	module_put(THIS_MODULE);
+	rds_stream_reset_over();
 }
 
 /* Take some frames of a list out of their namespace, each with a reference. */
@@ -159,7 +171,7 @@ static void rds_stream_reset_cancel(struct list_head *frames)
 	list_for_each_entry_safe(msg, next, frames, m_sock_item) {
 		list_del(&msg->m_sock_item);
 		if (rds_upper_cancel(msg))
-			module_put(THIS_MODULE);
+			rds_stream_reset_over();
 		rds_message_put(msg);
 	}
 }
@@ -219,4 +231,24 @@ void rds_stream_reset_net_exit(struct rds_stream_net *sn)
 	cancel_delayed_work_sync(&sn->sn_reset_work);
 	rds_stream_reset_give_up(sn, &sn->sn_old_resets);
 	rds_stream_reset_give_up(sn, &sn->sn_resets);
+}
+
+/**
+ * rds_stream_reset_exit() - Give up the frames of all namespaces
+ *
+ * When this returns, core calls rds_stream_reset_done() no more, or is about to
+ * return from it under the RCU read lock.
+ *
+ * Context: Process context, may sleep: the exit of the module, when there is no
+ * stream any more.
+ */
+void rds_stream_reset_exit(void)
+{
+	struct net *net;
+
+	down_read(&net_rwsem);
+	for_each_net(net)
+		rds_stream_reset_net_exit(rds_stream_net(net));
+	up_read(&net_rwsem);
+	wait_var_event(&rds_stream_resets, !atomic_read(&rds_stream_resets));
 }

@@ -183,6 +183,7 @@ bool rds_stream_reset_send(const struct rds_stream *st, const u8 *exthdr);
 void rds_stream_reset_done(struct rds_message *msg, struct rds_stream_net *sn);
 void rds_stream_reset_net_init(struct rds_stream_net *sn);
 void rds_stream_reset_net_exit(struct rds_stream_net *sn);
+void rds_stream_reset_exit(void);
 
 /* frame.c */
 int rds_stream_submit(struct rds_stream *st, struct rds_message *msg,

@@ -15,10 +15,8 @@
 #define SEED	7
 #define PORT	4100
 
-/* A closed stream, and then its RST for twice as long: net.rds.stream
- * .close_stall_ms, and some more
- */
-#define CLOSED_LASTS	(3 * 60000 + STREAM_PATIENCE)
+/* net.rds.stream.close_stall_ms, and some more */
+#define CLOSED_LASTS	(60000 + STREAM_PATIENCE)
 
 /* Return the number of users of a module; -1 if it is not loaded. */
 static long users(const char *module)
@@ -277,6 +275,8 @@ TEST_F(wire, namespace_waits_for_what_was_written)
 	veth_forget();
 	EXPECT_FALSE(far_ends(STREAM_A_WHILE));
 	EXPECT_TRUE(far_ends(STREAM_PATIENCE));
+	/* Closed in order, it would stay for a minute. */
+	EXPECT_EQ(0, stream_linger(self->a, true, 0));
 }
 
 /* An RST that cannot be sent keeps neither the namespace nor, with it, the
@@ -284,12 +284,10 @@ TEST_F(wire, namespace_waits_for_what_was_written)
  */
 TEST_F(wire, namespace_does_not_wait_for_a_reset)
 {
-	struct linger linger = { .l_onoff = 1 };
 	long before = users("rds_stream");
 
 	ASSERT_EQ(0, wire_cut(variant));
-	ASSERT_EQ(0, setsockopt(self->b, SOL_SOCKET, SO_LINGER, &linger,
-				sizeof(linger)));
+	ASSERT_EQ(0, stream_linger(self->b, true, 0));
 	close(self->b);
 	close(self->listener);
 	self->listener = -1;
@@ -297,6 +295,20 @@ TEST_F(wire, namespace_does_not_wait_for_a_reset)
 	veth_forget();
 	EXPECT_TRUE(far_ends(STREAM_PATIENCE));
 	EXPECT_TRUE(users_fall_to("rds_stream", before - 2));
+	EXPECT_EQ(0, stream_linger(self->a, true, 0));
+}
+
+/* Nor does it keep the module from being unloaded. */
+TEST_F(wire, module_does_not_wait_for_a_reset)
+{
+	ASSERT_EQ(0, wire_cut(variant));
+	ASSERT_EQ(0, stream_linger(self->a, true, 0));
+	ASSERT_EQ(0, stream_linger(self->b, true, 0));
+	stream_close(&self->a);
+	stream_close(&self->b);
+	stream_close(&self->listener);
+	EXPECT_EQ(0, unload_at_last("rds_stream"));
+	ASSERT_EQ(0, stream_load());
 }
 
 /*
