@@ -56,6 +56,8 @@ static const char usage_text[] =
 "  -n            connections (flags: s sending, c connecting, C connected,\n"
 "                E error)\n"
 "  -p            the paths of connections, what has become of them and why\n"
+"  -S            streams and sockets that listen for them (flags: s this end\n"
+"                accepted it, W writes and R reads no more, w and r: the peer)\n"
 "  -r, -s, -t    messages waiting to be received, sent, acknowledged\n"
 "  -T, -I        TCP sockets, IB connections\n"
 "  -a            IPv6 addresses too (IPv4 ones appear as ::ffff:a.b.c.d)\n"
@@ -90,7 +92,7 @@ static void parse_options(int argc, char **argv)
 	int c;
 
 	options.everything = true;
-	while ((c = getopt_long(argc, argv, "cknprstTIavhV", longs,
+	while ((c = getopt_long(argc, argv, "cknpSrstTIavhV", longs,
 				NULL)) != -1) {
 		if (want_source(c)) {
 			options.everything = false;
@@ -188,6 +190,7 @@ static uint64_t read_unsigned(const struct column *column,
 	switch (column->kind) {
 	case KIND_U8:
 	case KIND_STATE:
+	case KIND_STREAM:
 		return *field;
 	case KIND_PORT:
 		memcpy(&u16, field, sizeof(u16));
@@ -202,24 +205,45 @@ static uint64_t read_unsigned(const struct column *column,
 	}
 }
 
-static void format_flags(char *text, size_t size, unsigned int flags)
+struct letter {
+	unsigned int	flag;
+	char		letter;
+};
+
+/* The last of @letters has no flag. */
+static void format_letters(char *text, unsigned int flags,
+			   const struct letter *letters)
 {
-	static const struct {
-		unsigned int	flag;
-		char		letter;
-	} letters[] = {
+	for (; letters->flag; letters++)
+		*text++ = flags & letters->flag ? letters->letter : '-';
+	*text = '\0';
+}
+
+static void format_flags(char *text, unsigned int flags)
+{
+	static const struct letter letters[] = {
 		{ RDS_INFO_CONNECTION_FLAG_SENDING, 's' },
 		{ RDS_INFO_CONNECTION_FLAG_CONNECTING, 'c' },
 		{ RDS_INFO_CONNECTION_FLAG_CONNECTED, 'C' },
 		{ 0x08, 'E' },		/* only some kernels have this flag */
+		{ }
 	};
-	size_t i, n = sizeof(letters) / sizeof(letters[0]);
 
-	if (n >= size)
-		n = size - 1;
-	for (i = 0; i < n; i++)
-		text[i] = flags & letters[i].flag ? letters[i].letter : '-';
-	text[n] = '\0';
+	format_letters(text, flags, letters);
+}
+
+static void format_halves(char *text, unsigned int flags)
+{
+	static const struct letter letters[] = {
+		{ RDS_INFO_STREAM_FLAG_SERVER, 's' },
+		{ RDS_INFO_STREAM_FLAG_NO_WRITE, 'W' },
+		{ RDS_INFO_STREAM_FLAG_NO_READ, 'R' },
+		{ RDS_INFO_STREAM_FLAG_PEER_NO_WRITE, 'w' },
+		{ RDS_INFO_STREAM_FLAG_PEER_NO_READ, 'r' },
+		{ }
+	};
+
+	format_letters(text, flags, letters);
 }
 
 /* Print at most two units: 17ms, 4.2s, 3m07s, 5h40m, 12d03h. */
@@ -278,6 +302,16 @@ static void format_reason(char *text, size_t size, uint64_t reason)
 		    sizeof(words) / sizeof(words[0]));
 }
 
+static void format_stream(char *text, size_t size, uint64_t state)
+{
+	static const char *const words[] = {
+		"ended", "listening", "connecting", "waiting", "open",
+		"closed",
+	};
+
+	format_word(text, size, state, words, sizeof(words) / sizeof(words[0]));
+}
+
 static void format_field(char *text, size_t size, const struct column *column,
 			 const unsigned char *field)
 {
@@ -296,7 +330,7 @@ static void format_field(char *text, size_t size, const struct column *column,
 			 (const char *)field);
 		break;
 	case KIND_FLAGS:
-		format_flags(text, size, *field);
+		format_flags(text, *field);
 		break;
 	case KIND_AGE:
 		format_age(text, size, read_unsigned(column, field));
@@ -306,6 +340,12 @@ static void format_field(char *text, size_t size, const struct column *column,
 		break;
 	case KIND_REASON:
 		format_reason(text, size, read_unsigned(column, field));
+		break;
+	case KIND_STREAM:
+		format_stream(text, size, read_unsigned(column, field));
+		break;
+	case KIND_HALVES:
+		format_halves(text, *field);
 		break;
 	default:
 		snprintf(text, size, "%" PRIu64, read_unsigned(column, field));
@@ -359,6 +399,8 @@ static void json_field(const struct column *column, const unsigned char *field)
 	case KIND_FLAGS:
 	case KIND_STATE:
 	case KIND_REASON:
+	case KIND_STREAM:
+	case KIND_HALVES:
 		format_field(text, sizeof(text), column, field);
 		json_string(column->key, text);
 		break;

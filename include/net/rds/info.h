@@ -11,6 +11,9 @@
 struct net;
 struct rds_path;
 
+/* Adds a record of @size bytes to a list. Any context. */
+typedef void rds_info_add_t(void *list, const void *record, size_t size);
+
 /* Most counters that a module may have: their sums are on the stack */
 #define RDS_TRANS_STATS_MAX		48
 
@@ -43,6 +46,14 @@ struct rds_info_ops {
 	 * path.
 	 */
 	bool (*record)(struct rds_path *path, int opt, void *record);
+
+	/**
+	 * @list: Optional, for a user of connections that stands above core.
+	 * Pass each record of the list RDS6_INFO_STREAMS to @add, with @list.
+	 *
+	 * Context: Process context, may sleep. No locks.
+	 */
+	void (*list)(struct net *net, rds_info_add_t *add, void *list);
 };
 
 /**

@@ -161,7 +161,7 @@ struct rds_upper {
 	void (*event)(struct rds_conn *conn, enum rds_upper_event event,
 		      int err);
 
-	/** @info: Optional. Counters; of &rds_info_ops the first three. */
+	/** @info: Optional. Counters and the list; no records of paths. */
 	const struct rds_info_ops *info;
 };
 

@@ -98,6 +98,8 @@ typedef __u8 rds_tos_t;
 #define RDS_INFO_LAST			10017
 /* Only in this implementation: one record per path of each connection */
 #define RDS6_INFO_PATHS			10100
+/* The same: one per stream, or socket that listens for streams */
+#define RDS6_INFO_STREAMS		10101
 
 #define TRANSNAMSIZ			16
 
@@ -218,6 +220,36 @@ struct rds6_info_path {
 	__u64		next_tx_seq;
 	__u64		next_rx_seq;
 	__u64		rx_held;
+} __attribute__((packed));
+
+#define RDS_INFO_STREAM_LISTEN			1
+#define RDS_INFO_STREAM_CONNECTING		2
+#define RDS_INFO_STREAM_WAITING			3	/* for accept() */
+#define RDS_INFO_STREAM_OPEN			4
+#define RDS_INFO_STREAM_CLOSED			5	/* delivers the rest */
+
+#define RDS_INFO_STREAM_FLAG_SERVER		0x01	/* this end accepts */
+#define RDS_INFO_STREAM_FLAG_NO_WRITE		0x02	/* this end ... */
+#define RDS_INFO_STREAM_FLAG_NO_READ		0x04
+#define RDS_INFO_STREAM_FLAG_PEER_NO_WRITE	0x08	/* the peer ... */
+#define RDS_INFO_STREAM_FLAG_PEER_NO_READ	0x10
+
+/* Bytes; for a listener, streams: those that wait for accept(), and its
+ * backlog. inum is 0 if the stream has no socket. silent_ms: since the last
+ * frame of the peer, or since it began.
+ */
+struct rds6_info_stream {
+	struct in6_addr	laddr;
+	struct in6_addr	faddr;
+	__be16		lport;
+	__be16		fport;
+	__u8		state;
+	__u8		flags;
+	__u32		recv_queue;
+	__u32		send_queue;
+	__u32		credit;
+	__u64		silent_ms;
+	__u64		inum;
 } __attribute__((packed));
 
 #define RDS_IB_GID_LEN			16

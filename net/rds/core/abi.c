@@ -30,6 +30,7 @@ static_assert(sizeof(struct rds6_info_socket) == 52);
 static_assert(sizeof(struct rds_info_tcp_socket) == 41);
 static_assert(sizeof(struct rds6_info_tcp_socket) == 64);
 static_assert(sizeof(struct rds6_info_path) == 100);
+static_assert(sizeof(struct rds6_info_stream) == 66);
 static_assert(sizeof(struct rds_info_rdma_connection) == 68);
 static_assert(sizeof(struct rds6_info_rdma_connection) == 92);
 static_assert(sizeof(struct rds_rx_trace_so) == 4);

@@ -291,6 +291,24 @@ static void rds_info_paths(struct rds_net *rn,
 	mutex_unlock(&rn->rn_lock);
 }
 
+static void rds_info_add_stream(void *list, const void *record, size_t size)
+{
+	rds_info_add(list, record, size);
+}
+
+static void rds_info_streams(struct rds_net *rn,
+			     const struct rds_info_list *list,
+			     struct rds_info_iter *iter)
+{
+	const struct rds_upper *upper = rds_upper_get();
+
+	if (!upper)
+		return;
+	if (upper->info && upper->info->list)
+		upper->info->list(rn->rn_net, rds_info_add_stream, iter);
+	module_put(upper->owner);
+}
+
 #define RDS_INFO_LIST(_opt, _fill, _record, _v6, _partial)	\
 	[(_opt) - RDS_INFO_FIRST] = {				\
 		.fill = _fill, .size = sizeof(struct _record),	\
@@ -348,7 +366,18 @@ static const struct rds_info_list rds_info_path_list = {
 	.partial = true,
 };
 
-/* The list of a transport exists only while the transport is registered. */
+static const struct rds_info_list rds_info_stream_list = {
+	.fill	= rds_info_streams,
+	.size	= sizeof(struct rds6_info_stream),
+	.opt	= RDS6_INFO_STREAMS,
+	.trans	= RDS_TRANS_SLOTS,
+	.v6	= true,
+	.partial = true,
+};
+
+/* The list of a transport exists only while the transport is registered, and
+ * that of streams while a user above core is.
+ */
 static const struct rds_info_list *rds_info_find(int opt)
 {
 	const struct rds_info_list *list;
@@ -356,6 +385,8 @@ static const struct rds_info_list *rds_info_find(int opt)
 
 	if (opt == RDS6_INFO_PATHS)
 		return &rds_info_path_list;
+	if (opt == RDS6_INFO_STREAMS)
+		return rds_upper_is_registered() ? &rds_info_stream_list : NULL;
 
 	list = &rds_info_lists[opt - RDS_INFO_FIRST];
 	if (!list->fill)

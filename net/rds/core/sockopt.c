@@ -335,7 +335,7 @@ int rds_sock_getsockopt(struct socket *sock, int level, int optname,
 	if (level != SOL_RDS)
 		return -ENOPROTOOPT;
 	if ((optname >= RDS_INFO_FIRST && optname <= RDS_INFO_LAST) ||
-	    optname == RDS6_INFO_PATHS)
+	    optname == RDS6_INFO_PATHS || optname == RDS6_INFO_STREAMS)
 		return rds_info_getsockopt(sock, optname, optval, optlen);
 	if (get_user(len, optlen))
 		return -EFAULT;

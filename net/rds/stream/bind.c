@@ -247,6 +247,55 @@ static u32 rds_stream_hash(const struct rds_stream_name *name)
 				 (__force u16)name->port ^ secret);
 }
 
+/* Get the socket behind @last in a bucket, or the first one. Puts @last. A
+ * socket that was unbound meanwhile ends the bucket.
+ */
+static struct rds_stream *rds_stream_next_bind(struct rds_stream_net *sn,
+					       unsigned int bucket,
+					       struct rds_stream *last)
+{
+	struct hlist_node *node;
+	struct rds_stream *st;
+
+	spin_lock_bh(&sn->sn_lock);
+	node = last ? last->st_bind.next : sn->sn_binds[bucket].first;
+	st = hlist_entry_safe(node, struct rds_stream, st_bind);
+	if (st)
+		sock_hold(&st->st_sk);
+	spin_unlock_bh(&sn->sn_lock);
+	if (last)
+		sock_put(&last->st_sk);
+	return st;
+}
+
+/**
+ * rds_stream_for_binds() - Call a function for each bound socket of a namespace
+ * @net: the namespace
+ * @fn: the function
+ * @add: passed to @fn
+ * @list: passed to @fn
+ *
+ * The lock is not held for longer than it takes to find one socket. So some may
+ * be left out, or come twice, if others are bound or closed meanwhile.
+ *
+ * Context: Process context, may sleep. Takes sn_lock.
+ */
+void rds_stream_for_binds(const struct net *net, rds_stream_lister *fn,
+			  rds_info_add_t *add, void *list)
+{
+	struct rds_stream_net *sn = rds_stream_net(net);
+	struct rds_stream *st;
+	unsigned int i;
+
+	for (i = 0; i < HASH_SIZE(sn->sn_binds); i++) {
+		st = NULL;
+		while ((st = rds_stream_next_bind(sn, i, st))) {
+			fn(st, add, list);
+			cond_resched();
+		}
+	}
+}
+
 /**
  * rds_stream_find_listener() - Find the socket that accepts a stream
  * @net: the namespace

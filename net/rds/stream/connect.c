@@ -141,6 +141,7 @@ bool rds_stream_repeat(struct rds_stream *st)
 void rds_stream_busy(struct rds_stream *st)
 {
 	spin_lock_bh(&st->st_lock);
+	st->st_rx.rx_at = jiffies;
 	rds_stream_again(st);
 	spin_unlock_bh(&st->st_lock);
 }

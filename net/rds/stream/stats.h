@@ -9,7 +9,6 @@
 #include <linux/types.h>
 
 struct net;
-struct rds_info_ops;
 
 #define RDS_STREAM_STATS(X)		\
 	X(stream_closed_limited)	\
@@ -28,6 +27,8 @@ struct rds_stream_stats {
 #define RDS_STREAM_STAT_COUNT	\
 	(sizeof(struct rds_stream_stats) / sizeof(atomic64_t))
 
-extern const struct rds_info_ops rds_stream_info_ops;
+extern const char * const rds_stream_stat_names[RDS_STREAM_STAT_COUNT];
+
+void rds_stream_stats_read(struct net *net, u64 *values);
 
 #endif /* _RDS_STREAM_STATS_H */

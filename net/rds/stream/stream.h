@@ -140,6 +140,10 @@ enum rds_stream_tell {
 	RDS_STREAM_TELL,
 };
 
+/* Adds a record of a stream to a list by @add. Does not sleep. */
+typedef void rds_stream_lister(struct rds_stream *st, rds_info_add_t *add,
+			       void *list);
+
 /* Checks whether a stream is ready for something; see rds_stream_wait(). */
 typedef bool rds_stream_ready(struct rds_stream *st, size_t arg);
 
@@ -154,6 +158,8 @@ struct rds_stream *rds_stream_find(const struct rds_conn *conn, __be16 lport,
 				   __be16 fport, bool server);
 void rds_stream_for_conn(const struct rds_conn *conn,
 			 void (*fn)(struct rds_stream *st, int arg), int arg);
+void rds_stream_for_net(const struct net *net, rds_stream_lister *fn,
+			rds_info_add_t *add, void *list);
 
 /* bind.c */
 int rds_stream_bind_name(struct rds_stream *st,
@@ -167,6 +173,12 @@ int rds_stream_bind_listen(struct rds_stream *st);
 struct rds_stream *rds_stream_find_listener(struct net *net,
 					    const struct rds_stream_name *to,
 					    const struct rds_stream_name *from);
+
+void rds_stream_for_binds(const struct net *net, rds_stream_lister *fn,
+			  rds_info_add_t *add, void *list);
+
+/* info.c */
+extern const struct rds_info_ops rds_stream_info_ops;
 
 /* timer.c */
 void rds_stream_arm(struct rds_stream *st, enum rds_stream_timer which,

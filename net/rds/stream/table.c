@@ -128,6 +128,32 @@ struct rds_stream *rds_stream_find(const struct rds_conn *conn, __be16 lport,
 }
 
 /**
+ * rds_stream_for_net() - Call a function for each stream of a namespace
+ * @net: the namespace
+ * @fn: the function; does not sleep
+ * @add: passed to @fn
+ * @list: passed to @fn
+ *
+ * Context: Process context, may sleep.
+ */
+void rds_stream_for_net(const struct net *net, rds_stream_lister *fn,
+			rds_info_add_t *add, void *list)
+{
+	struct rds_stream *st;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rds_stream_by_ports); i++) {
+		rcu_read_lock();
+		hlist_for_each_entry_rcu(st, &rds_stream_by_ports[i], st_node) {
+			if (net_eq(sock_net(&st->st_sk), net))
+				fn(st, add, list);
+		}
+		rcu_read_unlock();
+		cond_resched();
+	}
+}
+
+/**
  * rds_stream_for_conn() - Call a function for each stream of a connection
  * @conn: the connection
  * @fn: the function; may remove the stream from the table; does not sleep

@@ -109,6 +109,23 @@ static const struct column tcp6_columns[] = {
 	SHOW(rds6_info_path, transport, "Transport", KIND_TEXT, -10), \
 	END_OF_COLUMNS }
 
+#define STREAM_COLUMNS(addr, width) { \
+	SHOW(rds6_info_stream, laddr, "LocalAddr", addr, width), \
+	SHOW(rds6_info_stream, lport, "LPort", KIND_PORT, 5), \
+	SHOW(rds6_info_stream, faddr, "RemoteAddr", addr, width), \
+	SHOW(rds6_info_stream, fport, "RPort", KIND_PORT, 5), \
+	SHOW(rds6_info_stream, state, "State", KIND_STREAM, -10), \
+	SHOW(rds6_info_stream, flags, "Flags", KIND_HALVES, -5), \
+	SHOW(rds6_info_stream, recv_queue, "RecvQ", KIND_U32, 9), \
+	SHOW(rds6_info_stream, send_queue, "SendQ", KIND_U32, 9), \
+	SHOW(rds6_info_stream, credit, "Credit", KIND_U32, 10), \
+	SHOW(rds6_info_stream, silent_ms, "Silent", KIND_AGE, 7), \
+	SHOW(rds6_info_stream, inum, "Inode", KIND_U64, 10), \
+	END_OF_COLUMNS }
+
+static const struct column stream_columns[] = STREAM_COLUMNS(KIND_MAPPED, 15);
+static const struct column stream6_columns[] = STREAM_COLUMNS(KIND_ADDR6, 32);
+
 static const struct column path_columns[] = PATH_COLUMNS(KIND_MAPPED, 15);
 static const struct column path6_columns[] = PATH_COLUMNS(KIND_ADDR6, 32);
 
@@ -145,6 +162,10 @@ struct source sources[NR_SOURCES] = {
 	  { RDS6_INFO_PATHS, path_columns, true },
 	  { RDS6_INFO_PATHS, path6_columns },
 	  "this kernel's RDS does not have this list" },
+	{ 'S', "RDS Streams", "streams",
+	  { RDS6_INFO_STREAMS, stream_columns, true },
+	  { RDS6_INFO_STREAMS, stream6_columns },
+	  "rds_stream is not loaded, or this RDS does not have this list" },
 	{ 'r', "Receive Message Queue", "receive_queue",
 	  { RDS_INFO_RECV_MESSAGES, message_columns },
 	  { RDS6_INFO_RECV_MESSAGES, message6_columns } },

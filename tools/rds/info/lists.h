@@ -19,6 +19,8 @@ enum kind {
 	KIND_AGE,		/* milliseconds */
 	KIND_STATE,
 	KIND_REASON,
+	KIND_STREAM,		/* state of a stream */
+	KIND_HALVES,		/* flags of a stream */
 };
 
 /* A column without a title ends a list. */
@@ -49,7 +51,7 @@ struct source {
 	bool		wanted;
 };
 
-#define NR_SOURCES 9
+#define NR_SOURCES 10
 
 extern struct source sources[NR_SOURCES];
 

@@ -6,7 +6,7 @@
  *
  * Environment: CANNED_PATHS is the number of paths. If it is not set, the list
  * of paths is unknown, as on an older kernel. If CANNED_IB is set, the RDMA
- * connections are listed.
+ * connections are listed, and if CANNED_STREAMS is, some streams.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -120,6 +120,35 @@ static int get_ib6(void *value, socklen_t *len)
 	return sizeof(ib[0]);
 }
 
+static int get_streams(void *value, socklen_t *len)
+{
+	struct rds6_info_stream streams[] = {
+		{ .lport = htons(7001), .state = RDS_INFO_STREAM_LISTEN,
+		  .recv_queue = 101, .send_queue = 102, .inum = 103 },
+		{ .lport = htons(7002), .fport = htons(7003),
+		  .state = RDS_INFO_STREAM_OPEN,
+		  .flags = RDS_INFO_STREAM_FLAG_SERVER |
+			   RDS_INFO_STREAM_FLAG_NO_READ |
+			   RDS_INFO_STREAM_FLAG_PEER_NO_WRITE,
+		  .recv_queue = 201, .send_queue = 202, .credit = 203,
+		  .silent_ms = 4249, .inum = 204 },
+		{ .lport = htons(7004), .fport = htons(7005),
+		  .state = RDS_INFO_STREAM_CLOSED,
+		  .flags = RDS_INFO_STREAM_FLAG_NO_WRITE |
+			   RDS_INFO_STREAM_FLAG_PEER_NO_READ },
+	};
+
+	if (!has_room(len, sizeof(streams)))
+		return -1;
+	inet_pton(AF_INET6, "::ffff:0.0.0.0", &streams[0].laddr);
+	inet_pton(AF_INET6, "::ffff:10.0.0.1", &streams[1].laddr);
+	inet_pton(AF_INET6, "::ffff:10.0.0.2", &streams[1].faddr);
+	inet_pton(AF_INET6, "fd00::1", &streams[2].laddr);
+	inet_pton(AF_INET6, "fd00::2", &streams[2].faddr);
+	memcpy(value, streams, sizeof(streams));
+	return sizeof(streams[0]);
+}
+
 int getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 {
 	(void)fd;
@@ -132,6 +161,9 @@ int getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 	if (level == SOL_RDS && name == RDS6_INFO_IB_CONNECTIONS &&
 	    getenv("CANNED_IB"))
 		return get_ib6(value, len);
+	if (level == SOL_RDS && name == RDS6_INFO_STREAMS &&
+	    getenv("CANNED_STREAMS"))
+		return get_streams(value, len);
 	errno = ENOPROTOOPT;
 	return -1;
 }

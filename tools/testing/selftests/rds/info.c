@@ -128,6 +128,8 @@ TEST_F(solo, lists_of_transports_come_with_their_modules)
 		       RDS_INFO_IB_CONNECTIONS, 68);
 	transport_list(_metadata, self->fd, "rds_rdma",
 		       RDS6_INFO_IB_CONNECTIONS, 92);
+	transport_list(_metadata, self->fd, "rds_stream",
+		       RDS6_INFO_STREAMS, 66);
 }
 
 TEST_F(pair, probing_tells_the_size_needed)
