@@ -61,7 +61,7 @@ static inline struct rds_stream_net *rds_stream_net(const struct net *net)
 }
 
 /**
- * rds_stream_closed_max() - Get the limit on what is left of closed streams
+ * rds_stream_closed_max() - Get the limit on closed streams and waiting RSTs
  * @sn: the state of a namespace
  *
  * The owner of a namespace sets its limit, but init_net's limit caps it.

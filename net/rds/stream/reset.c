@@ -16,8 +16,8 @@
  * be lost.
  *
  * Locks: rds_stream_reset_lock, within st_lock, guards the lists and counts of
- * all namespaces, and m_on_sock of the frames. A frame on a list has a
- * namespace; core may finish with another one when the namespace is no more.
+ * all namespaces, and m_on_sock of the frames. While a frame is on a list, its
+ * namespace exists. When it was given up, core may finish with it later.
  */
 #include <linux/rtnetlink.h>
 #include <linux/wait_bit.h>

@@ -38,8 +38,7 @@
 /* Time for the peer's acks and FIN in an orderly shutdown, in jiffies */
 #define RDS_TCP_FIN_TIMEOUT	(2 * HZ)
 
-/* Delay between two attempts to read the rest if there is no memory, in jiffies
- */
+/* Delay between two attempts to read the rest without memory, in jiffies */
 #define RDS_TCP_DRAIN_DELAY	DIV_ROUND_UP(HZ, 100)
 
 /**

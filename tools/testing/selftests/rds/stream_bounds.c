@@ -169,11 +169,8 @@ static int lose_path(const FIXTURE_VARIANT(wire) *variant)
 /* Reset the near end. */
 static int reset_near(FIXTURE_DATA(wire) *self)
 {
-	struct linger linger = { .l_onoff = 1 };
-	int ret;
+	int ret = stream_linger(self->a, true, 0);
 
-	ret = setsockopt(self->a, SOL_SOCKET, SO_LINGER, &linger,
-			 sizeof(linger));
 	close(self->a);
 	self->a = -1;
 	return ret;

@@ -158,6 +158,11 @@ TEST_F(stream, options_of_a_byte)
 	EXPECT_EQ(0, ERR(getsockopt(self->a, IPPROTO_IP, IP_TOS, byte, &len)));
 	EXPECT_EQ(1, len);
 	EXPECT_EQ(0xff, byte[1]);
+	EXPECT_EQ(-EFAULT, ERR(setsockopt(self->a, IPPROTO_IP, IP_TOS,
+					  (void *)8, 1)));
+	EXPECT_EQ(-EFAULT, ERR(getsockopt(self->a, IPPROTO_IP, IP_TOS,
+					  (void *)8, &len)));
+	EXPECT_EQ(0x28, rds_get(self->a, IPPROTO_IP, IP_TOS));
 	/* Those of TCP may not. */
 	EXPECT_EQ(-EINVAL, ERR(setsockopt(self->a, IPPROTO_TCP, TCP_NODELAY,
 					  byte, 1)));

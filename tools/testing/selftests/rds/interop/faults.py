@@ -220,7 +220,9 @@ class Unreachable(Fault):
         self.log = KernelLog()
 
     def revive(self):
-        if any(map(self.LOST.search, list(self.log.records()))):
+        # Read all records: the next call looks at those that follow.
+        records = list(self.log.records())
+        if any(map(self.LOST.search, records)):
             self.pair.rdma("del")
             self.pair.rdma("add")
             self.count("device lost")
