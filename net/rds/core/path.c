@@ -134,6 +134,25 @@ void rds_cpath_kick(struct rds_cpath *cp, unsigned long delay)
 }
 
 /**
+ * rds_cpath_pause_rx() - Note that this host does not read a path for a while
+ * @cp: the path
+ *
+ * The time that the peer has to respond to a request of software RDMA does not
+ * run until rds_sw_unpause().
+ *
+ * Context: Any context.
+ */
+void rds_cpath_pause_rx(struct rds_cpath *cp)
+{
+	if (test_bit(RDS_PF_RX_PAUSED, &cp->cp_flags))
+		return;
+	WRITE_ONCE(cp->cp_sw.sw_paused_at, jiffies);
+	/* Pairs with the atomic operation in rds_sw_unpause(). */
+	smp_mb__before_atomic();
+	set_bit(RDS_PF_RX_PAUSED, &cp->cp_flags);
+}
+
+/**
  * rds_path_kick() - Make the work item of a path run
  * @path: the path
  * @why: what there is to do
@@ -153,6 +172,7 @@ void rds_path_kick(struct rds_path *path, enum rds_kick why)
 		rds_stat_inc(cp->cp_conn->c_rn, recv_immediate_retry);
 		break;
 	case RDS_KICK_RX_LATER:
+		rds_cpath_pause_rx(cp);
 		set_bit(RDS_PF_RX, &cp->cp_flags);
 		rds_stat_inc(cp->cp_conn->c_rn, recv_delayed_retry);
 		delay = RDS_RX_RETRY_DELAY;

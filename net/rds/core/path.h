@@ -42,6 +42,9 @@ struct rds_conn;
  * @RDS_PF_UNPARK: check whether parked messages may be sent; see park.c
  * @RDS_PF_SW_RESPONSE: send responses to software RDMA requests of the peer
  * @RDS_PF_RX: let the transport read on
+ * @RDS_PF_RX_PAUSED: the transport does not read until %RDS_PF_RX is acted on,
+ *	for a reason of this host, so the time of the peer does not run; see
+ *	rds_cpath_pause_rx()
  * @RDS_PF_RX_STOPPED: too much received data is unread, so the transport does
  *	not read
  * @RDS_PF_RX_TURN: the peer's generation number has changed. The transport does
@@ -64,6 +67,7 @@ enum rds_path_flag {
 	RDS_PF_UNPARK,
 	RDS_PF_SW_RESPONSE,
 	RDS_PF_RX,
+	RDS_PF_RX_PAUSED,
 	RDS_PF_RX_STOPPED,
 	RDS_PF_RX_TURN,
 	RDS_PF_ENDING,
@@ -164,6 +168,7 @@ static inline bool rds_cpath_can(const struct rds_cpath *cp, unsigned int cap)
 }
 
 void rds_cpath_kick(struct rds_cpath *cp, unsigned long delay);
+void rds_cpath_pause_rx(struct rds_cpath *cp);
 
 /**
  * rds_cpath_state() - Read the state of a path

@@ -124,6 +124,7 @@ void rds_cpath_forget_connection(struct rds_cpath *cp)
 	clear_bit(RDS_PF_REPLY_NOW, &cp->cp_flags);
 	clear_bit(RDS_PF_PROBE_RESTART, &cp->cp_flags);
 	clear_bit(RDS_PF_RX, &cp->cp_flags);
+	clear_bit(RDS_PF_RX_PAUSED, &cp->cp_flags);
 	clear_bit(RDS_PF_RX_TURN, &cp->cp_flags);
 
 	spin_lock_bh(&cp->cp_lock);

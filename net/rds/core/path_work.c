@@ -325,7 +325,7 @@ static void rds_path_receive(struct rds_cpath *cp)
 	if (test_bit(RDS_PF_RX_TURN, &cp->cp_flags) ||
 	    !test_and_clear_bit(RDS_PF_RX, &cp->cp_flags))
 		return;
-	rds_sw_restart_timeout(cp);
+	rds_sw_unpause(cp);
 	cp->cp_trans->data->rx_resume(&cp->cp_pub);
 }
 

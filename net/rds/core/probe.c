@@ -295,6 +295,7 @@ bool rds_probe_receive(struct rds_cpath *cp, struct rds_incoming *inc,
 		WRITE_ONCE(cp->cp_rx.pr_former, true);
 	if (*turn) {
 		rds_probe_note_turn(conn, &hs);
+		rds_cpath_pause_rx(cp);
 		set_bit(RDS_PF_RX_TURN, &cp->cp_flags);
 	}
 	if (!inc->i_dport && (!inc->i_seq || hs.tag))

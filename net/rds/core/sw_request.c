@@ -450,19 +450,27 @@ void rds_sw_receive(struct rds_cpath *cp, struct rds_incoming *inc,
 }
 
 /**
- * rds_sw_restart_timeout() - Restart the time limit when a path is read again
- * @cp: the path
+ * rds_sw_unpause() - Let the clock of the time limit for responses go on
+ * @cp: the path, which is read again
  *
- * The peer gets the full time to respond from now on.
+ * The pause is added to the time that the peer has. It does not get all of the
+ * time again: it may be able to cause one pause after the other.
  *
- * Context: Process context. Takes sw_lock.
+ * Context: Process context, the path's work item. Takes sw_lock.
  */
-void rds_sw_restart_timeout(struct rds_cpath *cp)
+void rds_sw_unpause(struct rds_cpath *cp)
 {
 	struct rds_sw *so = &cp->cp_sw;
 
+	/* The path may have been told to read on for another reason. */
+	if (test_bit(RDS_PF_RX_STOPPED, &cp->cp_flags) ||
+	    !test_and_clear_bit(RDS_PF_RX_PAUSED, &cp->cp_flags))
+		return;
 	spin_lock_bh(&so->sw_lock);
-	so->sw_since = jiffies;
+	so->sw_since += jiffies - READ_ONCE(so->sw_paused_at);
+	/* A request may have been sent in the pause. */
+	if (time_after(so->sw_since, jiffies))
+		so->sw_since = jiffies;
 	spin_unlock_bh(&so->sw_lock);
 }
 
@@ -471,7 +479,7 @@ void rds_sw_restart_timeout(struct rds_cpath *cp)
  * @cp: the path
  *
  * A device drops its connection in the same case. While this host does not read
- * the path, the time limit does not apply.
+ * the path, the time does not run.
  *
  * Context: Process context, the path's work item. Takes sw_lock, cp_lock.
  * Return: jiffies until the next check is due, at once if not positive;
@@ -482,15 +490,15 @@ long rds_sw_watch(struct rds_cpath *cp)
 	struct rds_sw *so = &cp->cp_sw;
 	long left = LONG_MAX;
 
-	if (test_bit(RDS_PF_RX_STOPPED, &cp->cp_flags))
+	if (test_bit(RDS_PF_RX_PAUSED, &cp->cp_flags) ||
+	    test_bit(RDS_PF_RX_STOPPED, &cp->cp_flags))
 		return LONG_MAX;
 
 	spin_lock_bh(&so->sw_lock);
 	if (so->sw_nr_ops)
 		left = (long)(so->sw_since + rds_sw_limit(cp) - jiffies);
 	spin_unlock_bh(&so->sw_lock);
-	/* If the path is about to be read again, check after that. */
-	if (left > 0 || test_bit(RDS_PF_RX, &cp->cp_flags))
+	if (left > 0)
 		return left;
 
 	rds_path_drop(&cp->cp_pub, RDS_DROP_TIMEOUT);

@@ -23,6 +23,8 @@ struct rds_sw_frame;
  * @sw_nr_ops: number of entries on @sw_ops
  * @sw_since: when the time limit for the first entry of @sw_ops began, in
  *	jiffies
+ * @sw_paused_at: when its clock was stopped, in jiffies, if %RDS_PF_RX_PAUSED
+ *	is set; see rds_cpath_pause_rx()
  * @sw_nr_fetches: entries on @sw_ops whose response carries data: reads and
  *	atomic operations
  * @sw_nr_reads: entries on @sw_ops that are reads; the peer does a read only
@@ -51,6 +53,7 @@ struct rds_sw {
 	struct list_head	sw_ops;
 	unsigned int		sw_nr_ops;
 	unsigned long		sw_since;
+	unsigned long		sw_paused_at;
 	unsigned int		sw_nr_fetches;
 	unsigned int		sw_nr_reads;
 	struct list_head	sw_responses;
@@ -72,7 +75,7 @@ bool rds_sw_waits(struct rds_cpath *cp, const struct rds_message *msg);
 int rds_sw_xmit(struct rds_cpath *cp, struct rds_message *msg);
 void rds_sw_receive(struct rds_cpath *cp, struct rds_incoming *inc,
 		    const struct rds_sw_frame *ext);
-void rds_sw_restart_timeout(struct rds_cpath *cp);
+void rds_sw_unpause(struct rds_cpath *cp);
 long rds_sw_watch(struct rds_cpath *cp);
 void rds_sw_reset(struct rds_cpath *cp);
 

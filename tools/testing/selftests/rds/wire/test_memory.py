@@ -851,6 +851,33 @@ def left_out(lab):
         kernel.sysctl("net/rds/op_timeout_ms", old)
 
 
+@test("memory: a peer that sends all but a response is dropped")
+def all_but_a_response(lab):
+    peer, link, sock = meet(lab)
+    old = kernel.sysctl("net/rds/op_timeout_ms", 1000)
+    pauses = kernel.counters()["recv_immediate_retry"]
+    try:
+        bare(peer, sock, Memory(8))
+        peer.expect_request(link, wire.READ, PLACE[0], THERE, wire.length(8))
+        peer.skip(link)
+        start = time.monotonic()
+        while not link.ended(0.001):
+            expect(time.monotonic() - start < 5, "the kernel waits for ever")
+            try:
+                # So many that the kernel does not read them all at once
+                link.send(*(wire.Frame(9, PORT + 1, seq=peer.next_seq(0))
+                            for _ in range(8000)))
+            except OSError:
+                break
+        expect(time.monotonic() - start > 0.9, "dropped too early")
+        link.close()
+        same("how it ends", [(TOKEN, kernel.DROPPED)], sock.statuses())
+        expect(kernel.counters()["recv_immediate_retry"] > pauses,
+               "the kernel has read all at once")
+    finally:
+        kernel.sysctl("net/rds/op_timeout_ms", old)
+
+
 @test("memory: a peer whose responses are not read is not dropped for that")
 def stopped_reading(lab):
     peer, link, sock = meet(lab)
