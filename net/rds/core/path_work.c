@@ -9,6 +9,7 @@
 #include "coalesce.h"
 #include "compat.h"
 #include "conn_idle.h"
+#include "delay.h"
 #include "gate.h"
 #include "legacy.h"
 #include "multipath.h"
@@ -83,8 +84,8 @@ static bool rds_path_has_knock(const struct rds_cpath *cp)
 
 	return READ_ONCE(conn->c_knocked) && cp->cp_dial.pd_established &&
 	       !READ_ONCE(conn->c_evicted) &&
-	       time_before(jiffies, READ_ONCE(conn->c_knocked_at) +
-				    RDS_KNOCK_LASTS);
+	       rds_delay_left(READ_ONCE(conn->c_knocked_at) + RDS_KNOCK_LASTS,
+			      RDS_KNOCK_LASTS);
 }
 
 static void rds_path_reconnect(struct rds_cpath *cp)
@@ -252,14 +253,10 @@ static bool rds_path_is_overdue(const struct rds_cpath *cp)
 	       !list_empty(&cp->cp_tx.pt_queue);
 }
 
-/* Return how long to wait with the next reminder. The last one may be so long
- * ago that jiffies have wrapped.
- */
+/* Return how long to wait with the next reminder. */
 static long rds_path_remind_delay(const struct rds_cpath *cp)
 {
-	long left = cp->cp_dial.pd_remind_at - jiffies;
-
-	return left <= RDS_REMIND_DELAY ? max(left, 0L) : 0;
+	return rds_delay_left(cp->cp_dial.pd_remind_at, RDS_REMIND_DELAY);
 }
 
 /* A probe on path 0 reminds the peer of the number of paths. */
@@ -272,16 +269,14 @@ static void rds_path_remind(struct rds_cpath *cp)
 }
 
 /* Return how long to wait with the planned attempt. A path may have been UP, or
- * may have had to wait for another one, for so long that jiffies have wrapped
- * since it was planned.
+ * may have had to wait for another one, for long since it was planned.
  */
 static long rds_path_connect_delay(const struct rds_cpath *cp)
 {
 	const struct rds_sysctl *ctl = &cp->cp_conn->c_rn->rn_sysctl;
 	long most = msecs_to_jiffies(READ_ONCE(ctl->reconnect_max_ms));
-	long left = READ_ONCE(cp->cp_dial.pd_connect_at) - jiffies;
 
-	return left <= most ? max(left, 0L) : 0;
+	return rds_delay_left(READ_ONCE(cp->cp_dial.pd_connect_at), most);
 }
 
 /* A connection made by the peer is taken without back-off. But a path that has

@@ -10,6 +10,7 @@
 #include "compat.h"
 #include "cong.h"
 #include "conn.h"
+#include "delay.h"
 #include "sw_admit.h"
 
 static bool rds_sw_peer_is_known(const struct rds_conn *conn)
@@ -29,7 +30,7 @@ static long rds_sw_patience(struct rds_conn *conn)
 		at = jiffies | 1;
 		WRITE_ONCE(conn->c_handshake_wait_at, at);
 	}
-	return (long)(at + RDS_SW_PATIENCE - jiffies);
+	return rds_delay_left(at + RDS_SW_PATIENCE, RDS_SW_PATIENCE + 1);
 }
 
 static int rds_sw_await_handshake(struct rds_conn *conn, long *timeo)
@@ -42,7 +43,7 @@ static int rds_sw_await_handshake(struct rds_conn *conn, long *timeo)
 	if (!*timeo)
 		return 0;
 	wait = min(*timeo, rds_sw_patience(conn));
-	if (wait <= 0)
+	if (!wait)
 		return 0;
 	left = wait_event_interruptible_timeout(conn->c_fcong->cm_waitq,
 						rds_sw_peer_is_known(conn),

@@ -43,6 +43,7 @@
 #include "compat.h"
 #include "cong.h"
 #include "conn.h"
+#include "delay.h"
 #include "message.h"
 #include "op.h"
 #include "payload.h"
@@ -187,7 +188,8 @@ static int rds_sw_check_peer(struct rds_cpath *cp)
 	int ret;
 
 	spin_lock_bh(&cp->cp_lock);
-	left = (long)(cp->cp_dial.pd_since + RDS_SW_PATIENCE - jiffies);
+	left = rds_delay_left(cp->cp_dial.pd_since + RDS_SW_PATIENCE,
+			      RDS_SW_PATIENCE);
 	if (cp->cp_hs.ph_has_frame)
 		ret = cp->cp_hs.ph_frame.sw_rdma ? 0 : -EOPNOTSUPP;
 	else

@@ -20,6 +20,7 @@
 
 #include "addr.h"
 #include "conn_destroy.h"
+#include "delay.h"
 #include "netns.h"
 #include "transport.h"
 
@@ -142,7 +143,7 @@ static bool rds_transport_may_ask(unsigned int type)
 	unsigned long at = READ_ONCE(rds_transport_ask_at[type]);
 
 	return READ_ONCE(rds_net(&init_net)->rn_sysctl.autoload) &&
-	       (!at || time_after(jiffies, at));
+	       (!at || !rds_delay_left(at, RDS_DEMAND_INTERVAL + 1));
 }
 
 /**

@@ -11,6 +11,7 @@
 #include <linux/module.h>
 #include <linux/net.h>
 
+#include "delay.h"
 #include "upper.h"
 
 /* Time for the handshake frame of a peer, in jiffies */
@@ -257,8 +258,8 @@ static bool rds_upper_has_spoken(const struct rds_cpath *cp)
 {
 	return !rds_cpath_can(cp, RDS_CAP_HANDSHAKE) ||
 	       READ_ONCE(cp->cp_hs.ph_known) ||
-	       time_after(jiffies, READ_ONCE(cp->cp_dial.pd_since) +
-				   RDS_UPPER_PATIENCE);
+	       !rds_delay_left(READ_ONCE(cp->cp_dial.pd_since) +
+			       RDS_UPPER_PATIENCE, RDS_UPPER_PATIENCE);
 }
 
 /**

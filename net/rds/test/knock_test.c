@@ -50,6 +50,16 @@ static void knocker_is_dialed_again(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, paths_become(test, 0));
 }
 
+/* The moment of the last knock comes round again in the jiffies. */
+static void knock_of_long_ago(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, rig_knock(test));
+	rig_await(test, FAKE_MAPPED, 1);
+	WRITE_ONCE(rig_conn(test)->c_knocked_at, jiffies + LONG_MAX / 2);
+	rds_path_drop(rig_path(test), RDS_DROP_PEER_CLOSED);
+	KUNIT_EXPECT_TRUE(test, paths_become(test, 0));
+}
+
 /* The other paths are to be dialed when path 0 is UP. That must not keep a
  * connection whose path 0 is not dialed any more.
  */
@@ -82,6 +92,7 @@ static struct kunit_case knock_cases[] = {
 	KUNIT_CASE(knock_ignores_back_off),
 	KUNIT_CASE(knock_while_up),
 	KUNIT_CASE(knocker_is_dialed_again),
+	KUNIT_CASE(knock_of_long_ago),
 	KUNIT_CASE(knocker_paths_go_with_it),
 	KUNIT_CASE(unused_knocker_goes),
 	{}
