@@ -33,6 +33,8 @@ static bool rds_stream_take_credit(struct rds_stream *st,
 	WRITE_ONCE(tx->tx_fwd, frame->fwd);
 	WRITE_ONCE(tx->tx_buf, buf);
 	tx->tx_asked = 0;
+	if (rds_stream_credit(tx))
+		tx->tx_starved = false;
 	if (st->st_state == RDS_STREAM_OPEN)
 		rds_stream_watch_credit(st);
 	return true;

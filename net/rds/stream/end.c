@@ -104,6 +104,7 @@ static void rds_stream_leave(struct rds_stream *st,
 	rds_stream_set_state(st, event);
 	rds_stream_disarm_all(st);
 	st->st_tx.tx_corked = 0;
+	st->st_tx.tx_starved = false;
 	rds_stream_take_frames(st, frames);
 	rds_stream_unlist(st);
 	if (st->st_flags & RDS_STREAM_F_CLOSED)

@@ -24,12 +24,12 @@ static void rds_stream_acked(struct rds_stream *st,
 	__must_hold(&st->st_lock)
 {
 	bool places = READ_ONCE(st->st_maps.sm_placers);
-	int held = READ_ONCE(st->st_tx.tx_held) / 2 * 3;
+	u32 held = READ_ONCE(st->st_tx.tx_held) / 2 * 3;
 
 	lockdep_assert_held(&st->st_lock);
 	rds_stream_pay(st, true);
 	freed->over = rds_stream_is_over(st);
-	freed->write = held < READ_ONCE(st->st_sk.sk_sndbuf) &&
+	freed->write = held < rds_stream_sndbuf(st) &&
 		       rds_stream_may_write(st, places);
 }
 
@@ -135,6 +135,22 @@ void rds_stream_conn_event(struct rds_conn *conn, enum rds_upper_event event,
 	}
 }
 
+/* Check whether the peer has not answered for so long that it counts as gone.
+ * As with TCP, TCP_USER_TIMEOUT replaces the number of probes.
+ */
+static bool rds_stream_is_silent(const struct rds_stream *st)
+	__must_hold(&st->st_lock)
+{
+	const struct rds_stream_rx *rx = &st->st_rx;
+
+	lockdep_assert_held(&st->st_lock);
+	if (!READ_ONCE(st->st_opts[RDS_STREAM_USERTIME]))
+		return rx->rx_probes >=
+		       READ_ONCE(st->st_opts[RDS_STREAM_KEEPCNT]);
+	return rx->rx_probes &&
+	       time_after_eq(jiffies, rx->rx_at + rds_stream_user_timeout(st));
+}
+
 /* Probe a peer that was silent. Returns true if it has been silent for so long
  * that the stream is to end.
  */
@@ -155,26 +171,23 @@ static bool rds_stream_keep(struct rds_stream *st)
 			       rx->rx_at + idle - jiffies);
 		return false;
 	}
-	if (rx->rx_probes >= READ_ONCE(st->st_opts[RDS_STREAM_KEEPCNT]))
+	if (rds_stream_is_silent(st))
 		return true;
-	rx->rx_probes++;
+	if (rx->rx_probes < U8_MAX)
+		rx->rx_probes++;
 	rds_stream_owe(st, RDS_FRAME_CREDIT_REQUEST, true);
 	rds_stream_arm(st, RDS_STREAM_T_KEEP, next);
 	return false;
 }
 
-/* Check whether core has had frames for too long without finishing any. */
+/* Check whether the peer has made no progress for too long. */
 static bool rds_stream_is_stuck(struct rds_stream *st)
 	__must_hold(&st->st_lock)
 {
-	unsigned long end = st->st_tx.tx_since + rds_stream_user_timeout(st);
-
 	lockdep_assert_held(&st->st_lock);
-	if (list_empty(&st->st_tx.tx_frames))
-		return false;
-	if (time_after_eq(jiffies, end))
+	if (rds_stream_patience(st) <= 0)
 		return true;
-	rds_stream_arm(st, RDS_STREAM_T_USER, end - jiffies);
+	rds_stream_watch_peer(st);
 	return false;
 }
 

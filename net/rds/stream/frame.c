@@ -133,7 +133,7 @@ static unsigned int rds_stream_asks(struct rds_stream *st,
 {
 	lockdep_assert_held(&st->st_lock);
 	if (!msg->m_payload.len ||
-	    (int)(2 * st->st_tx.tx_held) >= READ_ONCE(st->st_sk.sk_sndbuf) ||
+	    2 * st->st_tx.tx_held >= rds_stream_sndbuf(st) ||
 	    rds_stream_user_timeout(st) <= HZ)
 		return RDS_UPPER_ASK;
 	return 0;
@@ -184,6 +184,7 @@ void rds_stream_start_counting(struct rds_stream *st)
 	WRITE_ONCE(tx->tx_owed, 0);
 	tx->tx_corked = 0;
 	tx->tx_asked = 0;
+	tx->tx_starved = false;
 	rx->rx_cost = 0;
 	rx->rx_fwd = 0;
 	rx->rx_told = 0;

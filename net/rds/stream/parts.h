@@ -39,7 +39,7 @@ enum rds_stream_flag {
  *	look again whether the peer is known
  * @RDS_STREAM_T_OWED: send a frame for which there was no memory
  * @RDS_STREAM_T_KEEP: keepalive
- * @RDS_STREAM_T_USER: frames are not acknowledged
+ * @RDS_STREAM_T_USER: frames are not acknowledged, or no credit comes
  * @RDS_STREAM_T_CREDIT: a writer waits for credit
  * @RDS_STREAM_T_CORK: send bytes that more were to join
  * @RDS_STREAM_T_CLOSE: a closed stream does not get rid of what was written
@@ -72,6 +72,9 @@ enum rds_stream_timer {
  *	in jiffies
  * @tx_corked: bytes submitted that are not sent until more have joined them
  * @tx_asked: how often credit was asked for since the peer gave some
+ * @tx_starved: a task has found no credit to write, and the peer has given none
+ *	since
+ * @tx_starved_at: when it has, in jiffies
  */
 struct rds_stream_tx {
 	struct list_head	tx_frames;
@@ -85,7 +88,9 @@ struct rds_stream_tx {
 	struct rds_message	*tx_control;
 	unsigned long		tx_since;
 	unsigned long		tx_closed;
+	unsigned long		tx_starved_at;
 	u8			tx_asked;
+	bool			tx_starved;
 };
 
 /**
@@ -122,8 +127,8 @@ struct rds_stream_rx {
  * @RDS_STREAM_KEEPIDLE: idle time before keepalive probes, in seconds
  * @RDS_STREAM_KEEPINTVL: time between two probes, in seconds
  * @RDS_STREAM_KEEPCNT: unanswered probes after which the stream ends
- * @RDS_STREAM_USERTIME: time that frames may be unacknowledged, in ms; 0 for
- *	the default
+ * @RDS_STREAM_USERTIME: time that frames may be unacknowledged, and that a
+ *	writer may be without credit, in ms; 0 for the default
  * @RDS_STREAM_V6ONLY: the socket does not take what is sent to IPv4 addresses
  * @RDS_STREAM_IOMAPS_OPT: how many mappings the peer may make
  * @RDS_STREAM_NODELAY: when it is set, what is corked is sent at once

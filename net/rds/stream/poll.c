@@ -20,7 +20,18 @@ static __poll_t rds_stream_poll_halves(const struct rds_stream *st)
 	return mask;
 }
 
-static __poll_t rds_stream_poll_connected(struct rds_stream *st)
+/* Check whether the caller wants to write. A program whose events come by edges
+ * has asked for all of them once and for all; it has met EAGAIN if it wants to.
+ */
+static bool rds_stream_poll_writes(const struct poll_table_struct *wait)
+{
+	__poll_t asked = wait ? poll_requested_events(wait) : 0;
+
+	return (asked & (EPOLLOUT | EPOLLWRNORM)) && !(asked & EPOLLET);
+}
+
+static __poll_t rds_stream_poll_connected(struct rds_stream *st,
+					  const struct poll_table_struct *wait)
 {
 	struct sock *sk = &st->st_sk;
 	__poll_t mask = 0;
@@ -28,8 +39,11 @@ static __poll_t rds_stream_poll_connected(struct rds_stream *st)
 	if (READ_ONCE(st->st_rx.rx_bytes) &&
 	    rds_stream_has(st, READ_ONCE(sk->sk_rcvlowat)))
 		mask |= EPOLLIN | EPOLLRDNORM;
-	if (!rds_stream_may_write(st, false))
+	if (!rds_stream_may_write(st, false)) {
 		rds_stream_no_space(st);
+		if (rds_stream_poll_writes(wait))
+			rds_stream_starve(st);
+	}
 	if (rds_stream_may_write(st, false))
 		mask |= EPOLLOUT | EPOLLWRNORM;
 	return mask;
@@ -65,7 +79,7 @@ __poll_t rds_stream_poll(struct file *file, struct socket *sock,
 		break;
 	default:
 		mask = rds_stream_poll_halves(st) |
-		       rds_stream_poll_connected(st);
+		       rds_stream_poll_connected(st, wait);
 	}
 	if (READ_ONCE(sk->sk_err) ||
 	    !skb_queue_empty_lockless(&sk->sk_error_queue))

@@ -56,6 +56,18 @@ static inline u32 rds_stream_credit(const struct rds_stream_tx *tx)
 }
 
 /**
+ * rds_stream_sndbuf() - Get the size of the send buffer
+ * @st: the stream
+ *
+ * Context: Any context.
+ * Return: its size in bytes, small enough to compute with.
+ */
+static inline u32 rds_stream_sndbuf(const struct rds_stream *st)
+{
+	return min_t(u32, READ_ONCE(st->st_sk.sk_sndbuf), SZ_1G);
+}
+
+/**
  * rds_stream_may_write() - Check whether a write has an effect at once
  * @st: the stream
  * @places: whether it needs no credit: a write to mappings of the peer
@@ -78,7 +90,7 @@ static inline bool rds_stream_may_write(const struct rds_stream *st,
 		return true;
 	/* A server's first bytes go behind its RESPONSE. */
 	return !(READ_ONCE(tx->tx_owed) & BIT(RDS_FRAME_RESPONSE)) &&
-	       (int)READ_ONCE(tx->tx_held) < READ_ONCE(st->st_sk.sk_sndbuf) &&
+	       READ_ONCE(tx->tx_held) < rds_stream_sndbuf(st) &&
 	       (places || rds_stream_credit(tx));
 }
 

@@ -79,6 +79,8 @@ static bool rds_stream_write_ready(struct rds_stream *st, size_t places)
 	if (rds_stream_writer_goes_on(st, places))
 		return true;
 	rds_stream_no_space(st);
+	if (!places)
+		rds_stream_starve(st);
 	return rds_stream_writer_goes_on(st, places);
 }
 

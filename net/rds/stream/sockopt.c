@@ -101,9 +101,7 @@ static int rds_stream_find_option(const struct rds_stream *st, int level,
 static void rds_stream_user_timeout_changed(struct rds_stream *st)
 {
 	spin_lock_bh(&st->st_lock);
-	if (st->st_armed & BIT(RDS_STREAM_T_USER))
-		rds_stream_arm(st, RDS_STREAM_T_USER,
-			       rds_stream_user_timeout(st));
+	rds_stream_watch_peer(st);
 	spin_unlock_bh(&st->st_lock);
 }
 

@@ -187,6 +187,9 @@ void rds_stream_disarm(struct rds_stream *st, enum rds_stream_timer which);
 void rds_stream_disarm_all(struct rds_stream *st);
 unsigned long rds_stream_take_due(struct rds_stream *st);
 unsigned long rds_stream_user_timeout(const struct rds_stream *st);
+long rds_stream_patience(const struct rds_stream *st);
+void rds_stream_watch_peer(struct rds_stream *st);
+void rds_stream_starve(struct rds_stream *st);
 void rds_stream_watch_credit(struct rds_stream *st);
 void rds_stream_keepalive(struct sock *sk, int on);
 

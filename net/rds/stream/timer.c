@@ -9,7 +9,8 @@
 #include "stream.h"
 
 /* How long frames may be unacknowledged if TCP_USER_TIMEOUT is not set, in
- * jiffies: about as long as TCP retransmits by default
+ * jiffies: about as long as TCP retransmits by default. As with TCP, a peer
+ * that answers may then be without room for ever.
  */
 #define RDS_STREAM_USER_TIMEOUT		(900 * HZ)
 
@@ -113,6 +114,73 @@ unsigned long rds_stream_user_timeout(const struct rds_stream *st)
 	u32 ms = READ_ONCE(st->st_opts[RDS_STREAM_USERTIME]);
 
 	return ms ? max(msecs_to_jiffies(ms), 1UL) : RDS_STREAM_USER_TIMEOUT;
+}
+
+/**
+ * rds_stream_patience() - Get how long the peer may still do without progress
+ * @st: the stream
+ *
+ * Core must finish with frames; and if the user has set a limit, a peer without
+ * room for what a task wants to write must make some.
+ *
+ * Context: Any context. st_lock is held.
+ * Return: the time in jiffies; not positive if it is over; LONG_MAX if nothing
+ * waits for the peer.
+ */
+long rds_stream_patience(const struct rds_stream *st)
+	__must_hold(&st->st_lock)
+{
+	unsigned long limit = rds_stream_user_timeout(st) - jiffies;
+	const struct rds_stream_tx *tx = &st->st_tx;
+	long left = LONG_MAX;
+
+	lockdep_assert_held(&st->st_lock);
+	if (!list_empty(&tx->tx_frames))
+		left = tx->tx_since + limit;
+	if (tx->tx_starved && READ_ONCE(st->st_opts[RDS_STREAM_USERTIME]) &&
+	    !(st->st_flags & (RDS_STREAM_F_WR_SHUT | RDS_STREAM_F_PEER_DEAF)))
+		left = min_t(long, left, tx->tx_starved_at + limit);
+	return left;
+}
+
+/**
+ * rds_stream_watch_peer() - Set the timer for a peer that makes no progress
+ * @st: the stream, for which the limit or what waits has changed
+ *
+ * Context: Any context. st_lock is held.
+ */
+void rds_stream_watch_peer(struct rds_stream *st)
+	__must_hold(&st->st_lock)
+{
+	long left = rds_stream_patience(st);
+
+	lockdep_assert_held(&st->st_lock);
+	if (left == LONG_MAX)
+		rds_stream_disarm(st, RDS_STREAM_T_USER);
+	else
+		rds_stream_arm(st, RDS_STREAM_T_USER, max(left, 1L));
+}
+
+/**
+ * rds_stream_starve() - Note that a task wants to write, but finds no space
+ * @st: the stream
+ *
+ * If it is credit that lacks, the time of the peer to give some begins.
+ *
+ * Context: Process context.
+ */
+void rds_stream_starve(struct rds_stream *st)
+{
+	struct rds_stream_tx *tx = &st->st_tx;
+
+	spin_lock_bh(&st->st_lock);
+	if (st->st_state == RDS_STREAM_OPEN && !tx->tx_starved &&
+	    !rds_stream_credit(tx)) {
+		tx->tx_starved = true;
+		tx->tx_starved_at = jiffies;
+		rds_stream_watch_peer(st);
+	}
+	spin_unlock_bh(&st->st_lock);
 }
 
 /**

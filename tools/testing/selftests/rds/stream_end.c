@@ -4,7 +4,6 @@
 #include "stream_wire.h"
 
 #include <sys/wait.h>
-#include <netinet/tcp.h>
 
 #define SEED	7
 
@@ -388,69 +387,6 @@ TEST_F(stream, streams_outlive_their_listener)
 	EXPECT_TRUE(stream_works(self->a, self->b));
 	stream_close(&self->a);
 	EXPECT_TRUE(stream_ended(self->b));
-}
-
-/* A peer that has nothing to send may acknowledge late, but not that late. */
-TEST_F(stream, user_timeout_spares_a_silent_peer)
-{
-	int i;
-
-	ASSERT_EQ(0, rds_set(self->a, IPPROTO_TCP, TCP_USER_TIMEOUT, 190));
-	for (i = 0; i < 3; i++) {
-		ASSERT_TRUE(stream_send(self->a, SEED, 0, 100));
-		ASSERT_TRUE(stream_recv(self->b, SEED, 0, 100));
-	}
-	poll(NULL, 0, 600);
-	EXPECT_TRUE(rds_silent(self->a));
-	EXPECT_TRUE(stream_works(self->a, self->b));
-}
-
-/* Each end of TCP_USER_TIMEOUT finds a peer that does not answer. */
-TEST_F(wire, user_timeout_finds_a_dead_peer)
-{
-	ASSERT_EQ(0, rds_set(self->a, IPPROTO_TCP, TCP_USER_TIMEOUT, 1000));
-	ASSERT_EQ(0, wire_cut(variant));
-	ASSERT_EQ(3, ERR(send(self->a, "abc", 3, 0)));
-	EXPECT_EQ(-ETIMEDOUT, stream_result(self->a));
-	EXPECT_EQ(-EPIPE, ERR(send(self->a, "x", 1, MSG_NOSIGNAL)));
-}
-
-TEST_F(wire, keepalive_finds_a_dead_peer)
-{
-	ASSERT_EQ(0, rds_set(self->a, IPPROTO_TCP, TCP_KEEPIDLE, 1));
-	ASSERT_EQ(0, rds_set(self->a, IPPROTO_TCP, TCP_KEEPINTVL, 1));
-	ASSERT_EQ(0, rds_set(self->a, IPPROTO_TCP, TCP_KEEPCNT, 2));
-	ASSERT_EQ(0, rds_set(self->a, SOL_SOCKET, SO_KEEPALIVE, 1));
-	ASSERT_EQ(0, wire_cut(variant));
-	EXPECT_EQ(-ETIMEDOUT, stream_result(self->a));
-}
-
-TEST_F(wire, keepalive_set_before_connect)
-{
-	int b, a = stream_socket(variant->a);
-
-	ASSERT_EQ(0, rds_set(a, SOL_SOCKET, SO_KEEPALIVE, 1));
-	ASSERT_EQ(0, rds_set(a, IPPROTO_TCP, TCP_KEEPIDLE, 1));
-	ASSERT_EQ(0, rds_set(a, IPPROTO_TCP, TCP_KEEPINTVL, 1));
-	ASSERT_EQ(0, rds_set(a, IPPROTO_TCP, TCP_KEEPCNT, 2));
-	ASSERT_EQ(0, ERR(rds_connect(a, self->name)));
-	b = stream_accept(self->listener);
-	ASSERT_LE(0, b);
-	ASSERT_EQ(0, wire_cut(variant));
-	EXPECT_EQ(-ETIMEDOUT, stream_result(a));
-	close(a);
-	close(b);
-}
-
-TEST_F(wire, keepalive_keeps_a_stream)
-{
-	ASSERT_EQ(0, rds_set(self->a, IPPROTO_TCP, TCP_KEEPIDLE, 1));
-	ASSERT_EQ(0, rds_set(self->a, IPPROTO_TCP, TCP_KEEPINTVL, 1));
-	ASSERT_EQ(0, rds_set(self->a, IPPROTO_TCP, TCP_KEEPCNT, 1));
-	ASSERT_EQ(0, rds_set(self->a, SOL_SOCKET, SO_KEEPALIVE, 1));
-	poll(NULL, 0, 4000);
-	EXPECT_TRUE(rds_silent(self->a));
-	EXPECT_TRUE(stream_works(self->a, self->b));
 }
 
 /* What was sent during an interruption arrives after it. */
