@@ -58,7 +58,7 @@ static void rds_stream_start_over(struct socket *sock)
 	if (READ_ONCE(st->st_state) == RDS_STREAM_LISTEN)
 		rds_stream_stop_listening(st);
 	else
-		rds_stream_end(st, 0, 0, RDS_STREAM_TELL);
+		rds_stream_end(st, ECONNRESET, 0, RDS_STREAM_TELL);
 	rds_stream_purge(st);
 	rds_stream_unmap_all(st);
 	spin_lock_bh(&st->st_lock);
@@ -101,6 +101,7 @@ int rds_stream_shutdown(struct socket *sock, int how)
 			rds_stream_start_over(sock);
 	} else if (rds_stream_is_connecting(READ_ONCE(st->st_state))) {
 		rds_stream_end(st, ECONNRESET, 0, RDS_STREAM_TELL);
+		rds_stream_forget_failure(st);
 		sock->state = SS_UNCONNECTED;
 		ret = 0;
 	} else {

@@ -298,6 +298,19 @@ bool rds_stream_has_connected(struct rds_stream *st, size_t arg)
 	return !rds_stream_is_connecting(READ_ONCE(st->st_state));
 }
 
+/**
+ * rds_stream_forget_failure() - Make the socket what it was before connect()
+ * @st: the stream, whose attempt to connect has failed
+ *
+ * Context: Process context. The socket lock is held.
+ */
+void rds_stream_forget_failure(struct rds_stream *st)
+{
+	spin_lock_bh(&st->st_lock);
+	WRITE_ONCE(st->st_sk.sk_shutdown, 0);
+	spin_unlock_bh(&st->st_lock);
+}
+
 /* The attempt has ended, one way or the other. */
 static int rds_stream_connect_end(struct socket *sock)
 {
@@ -311,6 +324,7 @@ static int rds_stream_connect_end(struct socket *sock)
 	}
 	sock->state = SS_UNCONNECTED;
 	err = sock_error(sock->sk);
+	rds_stream_forget_failure(st);
 	return err ?: -ECONNABORTED;
 }
 

@@ -188,8 +188,8 @@ static void rds_stream_end_if(struct rds_stream *st, unsigned int states,
 	st->st_refused = refused;
 	if (err)
 		WRITE_ONCE(st->st_sk.sk_err, err);
-	if (st->st_state == RDS_STREAM_OPEN)
-		WRITE_ONCE(st->st_sk.sk_shutdown, SHUTDOWN_MASK);
+	/* Also if connect() has failed, until it has told so. */
+	WRITE_ONCE(st->st_sk.sk_shutdown, SHUTDOWN_MASK);
 	rds_stream_leave(st, RDS_STREAM_EV_FAIL, &frames);
 	spin_unlock_bh(&st->st_lock);
 

@@ -76,6 +76,9 @@ __poll_t rds_stream_poll(struct file *file, struct socket *sock,
 		return 0;
 	case RDS_STREAM_IDLE:
 		mask = EPOLLOUT | EPOLLWRNORM | EPOLLHUP;
+		/* connect() has failed, and has not told so yet. */
+		if (READ_ONCE(sk->sk_shutdown))
+			mask |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
 		break;
 	default:
 		mask = rds_stream_poll_halves(st) |
@@ -84,10 +87,6 @@ __poll_t rds_stream_poll(struct file *file, struct socket *sock,
 	if (READ_ONCE(sk->sk_err) ||
 	    !skb_queue_empty_lockless(&sk->sk_error_queue))
 		mask |= EPOLLERR;
-	/* A connect() that has failed is reported as TCP does. */
-	if (READ_ONCE(sk->sk_err) &&
-	    READ_ONCE(st->st_state) == RDS_STREAM_IDLE)
-		mask |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
 	return mask;
 }
 

@@ -25,6 +25,8 @@ static int rds_stream_behind(const struct rds_stream *st)
 		return 1;
 	switch (READ_ONCE(st->st_state)) {
 	case RDS_STREAM_IDLE:
+		/* As TCP, if connect() has failed, and has not told so yet. */
+		return READ_ONCE(st->st_sk.sk_shutdown) ? 1 : -ENOTCONN;
 	case RDS_STREAM_LISTEN:
 		return -ENOTCONN;
 	case RDS_STREAM_ENDED:

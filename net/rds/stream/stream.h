@@ -257,6 +257,7 @@ void rds_stream_again(struct rds_stream *st);
 bool rds_stream_repeat(struct rds_stream *st);
 void rds_stream_busy(struct rds_stream *st);
 bool rds_stream_has_connected(struct rds_stream *st, size_t arg);
+void rds_stream_forget_failure(struct rds_stream *st);
 
 /* listen.c */
 int rds_stream_listen(struct socket *sock, int backlog);

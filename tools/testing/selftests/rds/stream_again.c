@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Sockets of streams after connect() has failed, and after one to no family */
+#include "stream_pair.h"
+#include "stream_wire.h"
+
+#define PORT	18653
+
+#define ENDED	(STREAM_READABLE | POLLRDHUP | STREAM_WRITABLE | POLLHUP)
+
+/* Returns a socket whose connect() without blocking has failed later. It may
+ * also fail at once, if the answer is quick.
+ */
+static int refused(const char *local, const char *remote)
+{
+	int i, fd;
+
+	for (i = 0; i < 100; i++) {
+		fd = stream_socket(local);
+		if (fd < 0 || stream_nonblocking(fd, true))
+			return -1;
+		if (ERR(rds_connect(fd, rds_name(remote, PORT))) ==
+		    -EINPROGRESS)
+			return stream_await(fd, POLLERR) & POLLERR ? fd : -1;
+		close(fd);
+	}
+	return -1;
+}
+
+/* connect() that fails at once leaves the socket as it was. */
+TEST_F(stream, connect_that_has_failed)
+{
+	int fd = stream_socket(variant->a);
+	char byte;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(-ECONNREFUSED,
+		  ERR(rds_connect(fd, rds_name(variant->b, PORT))));
+	EXPECT_EQ(STREAM_WRITABLE | POLLHUP, rds_poll(fd));
+	EXPECT_EQ(-ENOTCONN, ERR(recv(fd, &byte, 1, 0)));
+	EXPECT_EQ(-EPIPE, ERR(send(fd, "x", 1, MSG_NOSIGNAL)));
+	EXPECT_EQ(0, ERR(rds_connect(fd, self->name)));
+	close(fd);
+}
+
+/* One that fails later leaves a stream that has ended, until the next
+ * connect().
+ */
+TEST_F(wire, connecting_that_has_failed)
+{
+	int fd = refused(variant->a, variant->b);
+	char byte;
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(ENDED | POLLERR, rds_poll(fd));
+	EXPECT_EQ(ECONNREFUSED, rds_get(fd, SOL_SOCKET, SO_ERROR));
+	EXPECT_EQ(ENDED, rds_poll(fd));
+	EXPECT_EQ(0, ERR(recv(fd, &byte, 1, 0)));
+	EXPECT_EQ(0, ERR(recv(fd, &byte, 1, MSG_PEEK)));
+	EXPECT_EQ(-EPIPE, ERR(send(fd, "x", 1, MSG_NOSIGNAL)));
+	/* This reports the attempt. */
+	EXPECT_EQ(-ECONNABORTED, ERR(rds_connect(fd, self->name)));
+	EXPECT_EQ(STREAM_WRITABLE | POLLHUP, rds_poll(fd));
+	EXPECT_EQ(-ENOTCONN, ERR(recv(fd, &byte, 1, 0)));
+	ASSERT_EQ(0, stream_nonblocking(fd, false));
+	EXPECT_EQ(0, ERR(rds_connect(fd, self->name)));
+	EXPECT_EQ(STREAM_WRITABLE, rds_poll(fd));
+	close(fd);
+}
+
+/* The error is for one of those who ask. */
+TEST_F(wire, error_of_connecting)
+{
+	int fd = refused(variant->a, variant->b);
+	char byte;
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-ECONNREFUSED, ERR(recv(fd, &byte, 1, 0)));
+	EXPECT_EQ(0, ERR(recv(fd, &byte, 1, 0)));
+	close(fd);
+	fd = refused(variant->a, variant->b);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-ECONNREFUSED, ERR(send(fd, "x", 1, MSG_NOSIGNAL)));
+	EXPECT_EQ(-EPIPE, ERR(send(fd, "x", 1, MSG_NOSIGNAL)));
+	close(fd);
+	fd = refused(variant->a, variant->b);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-ECONNREFUSED, ERR(rds_connect(fd, self->name)));
+	EXPECT_EQ(0, rds_get(fd, SOL_SOCKET, SO_ERROR));
+	close(fd);
+}
+
+static int to_no_family(int fd)
+{
+	struct sockaddr none = { .sa_family = AF_UNSPEC };
+
+	return connect(fd, &none, sizeof(none));
+}
+
+/* As with TCP, connect() to no family leaves an error. */
+TEST_F(stream, no_family_ends_a_stream)
+{
+	ASSERT_EQ(0, ERR(to_no_family(self->a)));
+	EXPECT_EQ(ECONNRESET, rds_get(self->a, SOL_SOCKET, SO_ERROR));
+	EXPECT_EQ(STREAM_WRITABLE | POLLHUP, rds_poll(self->a));
+	ASSERT_EQ(0, ERR(to_no_family(self->a)));
+	EXPECT_EQ(0, rds_get(self->a, SOL_SOCKET, SO_ERROR));
+}
+
+TEST_F(wire, no_family_ends_connecting)
+{
+	int fd = stream_socket(variant->a);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, wire_cut(variant));
+	ASSERT_EQ(0, stream_nonblocking(fd, true));
+	ASSERT_EQ(-EINPROGRESS, ERR(rds_connect(fd, self->name)));
+	EXPECT_EQ(0, ERR(to_no_family(fd)));
+	EXPECT_EQ(ECONNRESET, rds_get(fd, SOL_SOCKET, SO_ERROR));
+	EXPECT_EQ(-EINPROGRESS, ERR(rds_connect(fd, self->name)));
+	/* The next attempt forgets the error of the one before. */
+	EXPECT_EQ(0, ERR(to_no_family(fd)));
+	EXPECT_EQ(-EINPROGRESS, ERR(rds_connect(fd, self->name)));
+	EXPECT_EQ(0, rds_get(fd, SOL_SOCKET, SO_ERROR));
+	close(fd);
+	EXPECT_EQ(0, wire_mend(variant));
+}
+
+TEST_HARNESS_MAIN
