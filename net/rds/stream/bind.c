@@ -5,7 +5,14 @@
  *
  * A socket is in the table from bind(), or from the listen() or connect() that
  * selects a port for it, until it is closed. Accepted streams share the port of
- * their listener and are not in the table.
+ * their listener and are not in the table. While it listens, a socket is in the
+ * table of listeners, too, which has a lock of its own: what a peer asks for is
+ * not looked for among all that are bound, nor does it wait for a bind() that
+ * looks among these.
+ *
+ * connect() selects a port that no socket has. If there is none, it selects one
+ * that only clients of other servers have been given: the table of streams
+ * (table.c) tells their streams apart.
  */
 #include <linux/inetdevice.h>
 #include <linux/jhash.h>
@@ -79,14 +86,58 @@ static bool rds_stream_is_free(struct rds_stream_net *sn,
 	return true;
 }
 
+/* Check whether a bound socket is a client of another server, and has not
+ * selected its port.
+ */
+static bool rds_stream_is_elsewhere(const struct rds_stream *other,
+				    const struct rds_stream_name *server)
+{
+	struct rds_stream_name peer;
+
+	/* It may be connecting just now. If this is wrong, the table of streams
+	 * refuses the stream, and connect() tries another port.
+	 */
+	peer = data_race(other->st_peer);
+	/* As above: bind() may be setting it. */
+	if (data_race(other->st_own_port) || !peer.port)
+		return false;
+	return peer.port != server->port ||
+	       !ipv6_addr_equal(&peer.ip, &server->ip);
+}
+
+/* Check whether only clients of other servers have a port. */
+static bool rds_stream_has_clients(struct rds_stream_net *sn,
+				   const struct rds_stream *st, __be16 port,
+				   const struct rds_stream_name *server)
+	__must_hold(&sn->sn_lock)
+{
+	const struct rds_stream *other;
+
+	lockdep_assert_held(&sn->sn_lock);
+	hash_for_each_possible(sn->sn_binds, other, st_bind,
+			       (__force u16)port) {
+		if (other != st && other->st_local.port == port &&
+		    !rds_stream_is_elsewhere(other, server))
+			return false;
+	}
+	return true;
+}
+
+/* Bind a socket, if the port is free. A client whose port need not be free of
+ * others has a @server.
+ */
 static int rds_stream_try_port(struct rds_stream *st,
-			       const struct rds_stream_name *name, bool alone)
+			       const struct rds_stream_name *name, bool alone,
+			       const struct rds_stream_name *server)
 {
 	struct rds_stream_net *sn = rds_stream_net(sock_net(&st->st_sk));
 	bool free;
 
 	spin_lock_bh(&sn->sn_lock);
-	free = rds_stream_is_free(sn, st, name, alone);
+	if (server)
+		free = rds_stream_has_clients(sn, st, name->port, server);
+	else
+		free = rds_stream_is_free(sn, st, name, alone);
 	if (free) {
 		st->st_local = *name;
 		st->st_is_bound = true;
@@ -96,9 +147,12 @@ static int rds_stream_try_port(struct rds_stream *st,
 	return free ? 0 : -EADDRINUSE;
 }
 
-/* Take a port that no other socket has, from a random one on. */
+/* Take a port that no other socket has, or that only clients of other servers
+ * than @server have, from a random one on.
+ */
 static int rds_stream_any_port(struct rds_stream *st,
-			       const struct rds_stream_name *name)
+			       const struct rds_stream_name *name,
+			       const struct rds_stream_name *server)
 {
 	struct rds_stream_name try = *name;
 	int low, high, i, nr, first;
@@ -110,7 +164,7 @@ static int rds_stream_any_port(struct rds_stream *st,
 	first = get_random_u32() % nr;
 	for (i = 0; i < nr; i++) {
 		try.port = htons(low + (first + i) % nr);
-		if (!rds_stream_try_port(st, &try, true))
+		if (!rds_stream_try_port(st, &try, true, server))
 			return 0;
 		cond_resched();
 	}
@@ -132,11 +186,28 @@ int rds_stream_bind_name(struct rds_stream *st,
 	struct net *net = sock_net(&st->st_sk);
 
 	if (!name->port)
-		return rds_stream_any_port(st, name);
+		return rds_stream_any_port(st, name, NULL);
 	if (inet_port_requires_bind_service(net, ntohs(name->port)) &&
 	    !ns_capable(net->user_ns, CAP_NET_BIND_SERVICE))
 		return -EACCES;
-	return rds_stream_try_port(st, name, false);
+	return rds_stream_try_port(st, name, false, NULL);
+}
+
+/**
+ * rds_stream_share_port() - Bind a client to a port that other clients have
+ * @st: the socket, not bound
+ * @local: its address
+ * @server: the name that it is about to connect to
+ *
+ * Context: Process context, may sleep. The socket lock is held.
+ * Return: 0; -EADDRINUSE if each port has a stream to the server, or a user who
+ * has selected it.
+ */
+int rds_stream_share_port(struct rds_stream *st,
+			  const struct rds_stream_name *local,
+			  const struct rds_stream_name *server)
+{
+	return rds_stream_any_port(st, local, server);
 }
 
 /**
@@ -215,27 +286,47 @@ int rds_stream_bind_listen(struct rds_stream *st)
 {
 	struct rds_stream_net *sn = rds_stream_net(sock_net(&st->st_sk));
 	const struct rds_stream *other;
+	u16 key;
 	int ret = 0;
 
 	spin_lock_bh(&sn->sn_lock);
 	/* A connect() that has failed may have given it an address. */
 	st->st_local = rds_stream_selected(st);
-	hash_for_each_possible(sn->sn_binds, other, st_bind,
-			       (__force u16)st->st_local.port) {
-		if (other != st &&
-		    other->st_local.port == st->st_local.port &&
+	key = (__force u16)st->st_local.port;
+	spin_lock(&sn->sn_listen_lock);
+	hash_for_each_possible(sn->sn_listeners, other, st_listen, key) {
+		if (other->st_local.port == st->st_local.port &&
 		    rds_stream_overlaps(st, other, &st->st_local) &&
-		    !rds_stream_shares_port(st, other) &&
-		    READ_ONCE(other->st_state) == RDS_STREAM_LISTEN)
+		    !rds_stream_shares_port(st, other))
 			ret = -EADDRINUSE;
 	}
 	if (!ret) {
 		spin_lock(&st->st_lock);
 		rds_stream_set_state(st, RDS_STREAM_EV_LISTEN);
 		spin_unlock(&st->st_lock);
+		hash_add(sn->sn_listeners, &st->st_listen, key);
 	}
+	spin_unlock(&sn->sn_listen_lock);
 	spin_unlock_bh(&sn->sn_lock);
 	return ret;
+}
+
+/**
+ * rds_stream_unbind_listen() - Let a listener stop to listen
+ * @st: the listener; it stays bound, and has ended
+ *
+ * Context: Process context. The socket lock is held.
+ */
+void rds_stream_unbind_listen(struct rds_stream *st)
+{
+	struct rds_stream_net *sn = rds_stream_net(sock_net(&st->st_sk));
+
+	spin_lock_bh(&sn->sn_listen_lock);
+	hash_del(&st->st_listen);
+	spin_lock(&st->st_lock);
+	rds_stream_set_state(st, RDS_STREAM_EV_CLOSE);
+	spin_unlock(&st->st_lock);
+	spin_unlock_bh(&sn->sn_listen_lock);
 }
 
 static u32 rds_stream_hash(const struct rds_stream_name *name)
@@ -317,11 +408,10 @@ struct rds_stream *rds_stream_find_listener(struct net *net,
 	u32 nr = 0, hash = rds_stream_hash(from);
 	bool any, found_any = true;
 
-	spin_lock_bh(&sn->sn_lock);
-	hash_for_each_possible(sn->sn_binds, st, st_bind,
+	spin_lock_bh(&sn->sn_listen_lock);
+	hash_for_each_possible(sn->sn_listeners, st, st_listen,
 			       (__force u16)to->port) {
 		if (st->st_local.port != to->port ||
-		    READ_ONCE(st->st_state) != RDS_STREAM_LISTEN ||
 		    !rds_stream_covers(st, &st->st_local, to))
 			continue;
 		any = rds_stream_is_any(&st->st_local.ip);
@@ -337,6 +427,6 @@ struct rds_stream *rds_stream_find_listener(struct net *net,
 	}
 	if (found)
 		sock_hold(&found->st_sk);
-	spin_unlock_bh(&sn->sn_lock);
+	spin_unlock_bh(&sn->sn_listen_lock);
 	return found;
 }

@@ -146,9 +146,9 @@ void rds_stream_busy(struct rds_stream *st)
 	spin_unlock_bh(&st->st_lock);
 }
 
-/* Give back the connection of an attempt that has failed. After a grace period
- * no reader of the table stands at the stream any more, so it may enter the
- * table at another place.
+/* Give back the connection of an attempt that has failed, and the port that was
+ * selected for it. After a grace period no reader of the table stands at the
+ * stream any more, so it may enter the table at another place.
  */
 static void rds_stream_forget_conn(struct rds_stream *st)
 {
@@ -162,6 +162,8 @@ static void rds_stream_forget_conn(struct rds_stream *st)
 	WRITE_ONCE(st->st_conn, NULL);
 	spin_unlock_bh(&st->st_lock);
 	rds_upper_close(old);
+	if (!st->st_own_port)
+		rds_stream_forget_port(st);
 }
 
 static int rds_stream_connect_to(struct rds_stream *st, struct rds_conn *conn,
@@ -199,7 +201,7 @@ static int rds_stream_connect_to(struct rds_stream *st, struct rds_conn *conn,
  * peer.
  */
 static int rds_stream_bind_for(struct rds_stream *st,
-			       const struct rds_stream_name *peer)
+			       const struct rds_stream_name *peer, bool share)
 {
 	struct rds_stream_name local = rds_stream_selected(st);
 	int ret;
@@ -207,20 +209,24 @@ static int rds_stream_bind_for(struct rds_stream *st,
 	ret = rds_stream_source(st, &local, peer);
 	if (ret)
 		return ret;
-	if (!st->st_is_bound)
-		return rds_stream_bind_name(st, &local);
-	rds_stream_rename(st, &local);
-	return 0;
+	if (st->st_is_bound) {
+		rds_stream_rename(st, &local);
+		return 0;
+	}
+	ret = share ? -EADDRINUSE : rds_stream_bind_name(st, &local);
+	if (ret == -EADDRINUSE && !local.port)
+		ret = rds_stream_share_port(st, &local, peer);
+	return ret;
 }
 
 static int rds_stream_open_to(struct rds_stream *st,
-			      const struct rds_stream_name *peer)
+			      const struct rds_stream_name *peer, bool share)
 {
 	struct rds_upper_key key;
 	struct rds_conn *conn;
 	int ret;
 
-	ret = rds_stream_bind_for(st, peer);
+	ret = rds_stream_bind_for(st, peer, share);
 	if (ret)
 		return ret;
 	key.laddr = st->st_local.ip;
@@ -233,7 +239,9 @@ static int rds_stream_open_to(struct rds_stream *st,
 	return rds_stream_connect_to(st, conn, peer);
 }
 
-/* A closed stream may still be using the port that was selected. */
+/* A closed stream may still be using the port that was selected. So may those
+ * of all ports that no socket has: every other try takes one that clients have.
+ */
 static int rds_stream_open(struct rds_stream *st,
 			   const struct rds_stream_name *peer)
 {
@@ -242,7 +250,7 @@ static int rds_stream_open(struct rds_stream *st,
 	int ret;
 
 	do {
-		ret = rds_stream_open_to(st, peer);
+		ret = rds_stream_open_to(st, peer, selected && tries % 2);
 		if (ret && selected)
 			rds_stream_forget_port(st);
 	} while (ret == -EADDRINUSE && selected && --tries);

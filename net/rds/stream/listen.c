@@ -350,9 +350,7 @@ static void rds_stream_drop_queue(struct rds_stream *st)
  */
 void rds_stream_stop_listening(struct rds_stream *st)
 {
-	spin_lock_bh(&st->st_lock);
-	rds_stream_set_state(st, RDS_STREAM_EV_CLOSE);
-	spin_unlock_bh(&st->st_lock);
+	rds_stream_unbind_listen(st);
 	rds_stream_drop_queue(st);
 	st->st_sk.sk_state_change(&st->st_sk);
 }

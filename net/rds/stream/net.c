@@ -13,5 +13,6 @@ unsigned int rds_stream_net_id;
 void rds_stream_net_init(struct rds_stream_net *sn)
 {
 	spin_lock_init(&sn->sn_lock);
+	spin_lock_init(&sn->sn_listen_lock);
 	hash_init(sn->sn_binds);
 }

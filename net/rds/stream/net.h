@@ -31,6 +31,8 @@ struct rds_stream_sysctl {
  * struct rds_stream_net - streams of one namespace
  * @sn_lock: guards @sn_binds
  * @sn_binds: bound sockets, by port
+ * @sn_listen_lock: guards @sn_listeners
+ * @sn_listeners: those that listen, by port
  * @sn_closed: streams whose socket is closed
  * @sn_resets: RSTs that core has not finished with; see reset.c
  * @sn_old_resets: those that have waited for longer
@@ -43,6 +45,8 @@ struct rds_stream_sysctl {
 struct rds_stream_net {
 	spinlock_t		sn_lock;	/* guards sn_binds */
 	DECLARE_HASHTABLE(sn_binds, 8);
+	spinlock_t		sn_listen_lock;	/* guards sn_listeners */
+	DECLARE_HASHTABLE(sn_listeners, 8);
 	struct rds_stream_quota	sn_closed;
 	struct list_head	sn_resets;
 	struct list_head	sn_old_resets;

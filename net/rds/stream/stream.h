@@ -19,6 +19,7 @@
  *   take forever. It is not lock_sock(), whose backlog is for softirqs: these
  *   take st_lock instead;
  * - sn_lock: guards the table of bound sockets;
+ * - sn_listen_lock: guards the table of listeners;
  * - st_lock: guards what deliveries, timers and completions change. It is never
  *   held together with the st_lock of another stream;
  * - rds_stream_table_lock, rds_stream_reset_lock, and cp_lock of core.
@@ -65,10 +66,12 @@
  *	table, where it does not change
  * @st_peer: the peer's name; likewise
  * @st_bind: in the table of bound sockets
+ * @st_listen: in the table of listeners
  * @st_is_bound: the stream is in that table; the socket lock guards it
  * @st_selected: the local address that the user has selected, unspecified if
  *	none; likewise
- * @st_own_port: the user has selected the local port; likewise
+ * @st_own_port: the user has selected the local port; likewise, but bind.c
+ *	reads this and @st_peer of others
  * @st_opts: options, by enum rds_stream_opt; stored under the socket lock
  * @st_node: in the table of streams, by connection and ports
  * @st_conn_node: in the table of streams, by connection
@@ -98,6 +101,7 @@ struct rds_stream {
 	struct rds_stream_name	st_local;
 	struct rds_stream_name	st_peer;
 	struct hlist_node	st_bind;
+	struct hlist_node	st_listen;
 	bool			st_is_bound;
 	struct in6_addr		st_selected;
 	bool			st_own_port;
@@ -167,9 +171,13 @@ int rds_stream_bind_name(struct rds_stream *st,
 struct rds_stream_name rds_stream_selected(const struct rds_stream *st);
 void rds_stream_rename(struct rds_stream *st,
 		       const struct rds_stream_name *name);
+int rds_stream_share_port(struct rds_stream *st,
+			  const struct rds_stream_name *local,
+			  const struct rds_stream_name *server);
 void rds_stream_unbind(struct rds_stream *st);
 void rds_stream_forget_port(struct rds_stream *st);
 int rds_stream_bind_listen(struct rds_stream *st);
+void rds_stream_unbind_listen(struct rds_stream *st);
 struct rds_stream *rds_stream_find_listener(struct net *net,
 					    const struct rds_stream_name *to,
 					    const struct rds_stream_name *from);

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Sockets of streams after connect() has failed, and after one to no family */
+/* Sockets of streams after connect() has failed, after connect() to no family,
+ * and when ports become few
+ */
 #include "stream_pair.h"
 #include "stream_wire.h"
 
 #define PORT	18653
+
+/* Ports that clients may use, and as many servers */
+#define PORTS	2
 
 #define ENDED	(STREAM_READABLE | POLLRDHUP | STREAM_WRITABLE | POLLHUP)
 
@@ -123,6 +128,104 @@ TEST_F(wire, no_family_ends_connecting)
 	EXPECT_EQ(0, rds_get(fd, SOL_SOCKET, SO_ERROR));
 	close(fd);
 	EXPECT_EQ(0, wire_mend(variant));
+}
+
+static int far_listener(const char *addr)
+{
+	int fd;
+
+	if (veth_cross())
+		return -1;
+	fd = stream_listener(addr, 0);
+	return veth_back() ? -1 : fd;
+}
+
+static int set_ports(int first, int last)
+{
+	FILE *file = fopen("/proc/sys/net/ipv4/ip_local_port_range", "w");
+	int ret;
+
+	if (!file)
+		return -1;
+	ret = fprintf(file, "%d %d", first, last);
+	return fclose(file) || ret < 0 ? -1 : 0;
+}
+
+/* If no port is free, clients share those that other clients have been given:
+ * the names of the servers tell the streams apart.
+ */
+TEST_F(wire, clients_of_several_servers_share_ports)
+{
+	int server[PORTS + 1], a[PORTS + 1][PORTS], b[PORTS + 1][PORTS], i, j;
+	int over = stream_socket(variant->a);
+	struct rds_name name;
+
+	ASSERT_EQ(0, set_ports(PORT + 1, PORT + PORTS));
+	for (i = 0; i <= PORTS; i++) {
+		server[i] = far_listener(variant->b);
+		ASSERT_LE(0, server[i]);
+		name = rds_sockname(server[i]);
+		for (j = 0; j < PORTS; j++) {
+			a[i][j] = stream_socket(variant->a);
+			ASSERT_EQ(0, ERR(rds_connect(a[i][j], name)));
+			b[i][j] = stream_accept(server[i]);
+			ASSERT_LE(0, b[i][j]);
+		}
+		/* This server has had a stream from each of the ports. */
+		EXPECT_EQ(-EADDRNOTAVAIL, ERR(rds_connect(over, name)));
+	}
+	/* None of them is free for a bind(). */
+	for (j = 1; j <= PORTS; j++)
+		EXPECT_EQ(-EADDRINUSE,
+			  ERR(rds_bind(over, rds_name(variant->a, PORT + j))));
+	for (i = 0; i <= PORTS; i++) {
+		for (j = 0; j < PORTS; j++) {
+			EXPECT_TRUE(stream_works(a[i][j], b[i][j]));
+			close(a[i][j]);
+			close(b[i][j]);
+		}
+		close(server[i]);
+	}
+	close(over);
+}
+
+/* A port that was selected for an attempt that has failed is not kept. */
+TEST_F(wire, port_of_an_attempt_that_has_failed)
+{
+	int fd, a, b, server = far_listener(variant->b);
+	struct rds_name name = rds_sockname(server);
+
+	ASSERT_LE(0, server);
+	ASSERT_EQ(0, set_ports(PORT + 1, PORT + 1));
+	fd = refused(variant->a, variant->b);
+	ASSERT_LE(0, fd);
+	a = stream_socket(variant->a);
+	ASSERT_EQ(0, ERR(rds_connect(a, name)));
+	b = stream_accept(server);
+	EXPECT_TRUE(stream_works(a, b));
+	ASSERT_EQ(0, set_ports(PORT + 1, PORT + 2));
+	EXPECT_EQ(-ECONNREFUSED, ERR(rds_connect(fd, name)));
+	ASSERT_EQ(0, stream_nonblocking(fd, false));
+	EXPECT_EQ(0, ERR(rds_connect(fd, name)));
+	close(fd);
+	close(a);
+	close(b);
+	close(server);
+}
+
+/* A port that a user has selected is not shared. */
+TEST_F(wire, clients_do_not_share_a_bound_port)
+{
+	int fd = stream_socket(variant->a), bound;
+	struct rds_name name = self->name;
+
+	ASSERT_EQ(0, set_ports(PORT + 1, PORT + 1));
+	bound = stream_bound(variant->a, PORT + 1);
+	ASSERT_LE(0, bound);
+	EXPECT_EQ(-EADDRNOTAVAIL, ERR(rds_connect(fd, name)));
+	close(bound);
+	EXPECT_EQ(0, ERR(rds_connect(fd, name)));
+	close(fd);
 }
 
 TEST_HARNESS_MAIN
