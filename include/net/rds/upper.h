@@ -19,10 +19,9 @@
  *   frame has arrived: rds_upper_hold().
  * - Learn what the peer knows: rds_upper_peer(), and upper.event() with
  *   %RDS_UPPER_PEER when that may have changed.
- * - Send: rds_upper_alloc() or rds_upper_alloc_user(), rds_upper_submit(), and
- *   one of rds_upper_push(), rds_upper_push_small() and rds_upper_kick(). For
- *   each frame submitted, core calls upper.done() once, unless
- *   rds_upper_cancel() returns true for it.
+ * - Send: rds_upper_alloc(), rds_upper_submit(), and one of rds_upper_push(),
+ *   rds_upper_push_small() and rds_upper_kick(). For each frame submitted, core
+ *   calls upper.done() once, unless rds_upper_cancel() returns true for it.
  * - Receive: upper.deliver(). Charge what waits to be read: rds_upper_charge().
  * - Receive into memory of a process: rds_upper_pin() before, and
  *   rds_upper_place() when a frame has arrived.
@@ -45,7 +44,6 @@ struct rds_conn;
 struct rds_upper_memory;
 struct sock;
 struct socket;
-struct ubuf_info;
 
 /**
  * enum rds_upper_event - what has happened to a connection
@@ -207,8 +205,5 @@ struct rds_upper_memory *rds_upper_pin(u64 addr, u32 len);
 void rds_upper_unpin(struct rds_upper_memory *mem);
 int rds_upper_place(struct rds_upper_memory *mem, u32 at,
 		    struct rds_incoming *inc);
-struct rds_message *rds_upper_alloc_user(const struct rds_conn *conn,
-					 struct iov_iter *from, u32 len,
-					 struct ubuf_info *ubuf);
 
 #endif /* _NET_RDS_UPPER_H */

@@ -15,7 +15,7 @@ int rds_payload_copy_out_pages(const struct rds_payload *payload, u32 offset,
 			       u32 len, struct iov_iter *to);
 int rds_payload_add_user_pages(struct rds_payload *payload, unsigned int max,
 			       struct iov_iter *from);
-bool rds_payload_can_stay(const struct rds_payload *payload, unsigned int caps);
+bool rds_payload_is_stretch(const struct rds_payload *payload);
 u32 rds_payload_truesize(const struct rds_payload *payload);
 void rds_payload_put_pages(const struct rds_payload *payload);
 

@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory of a process: into which the user above core places what arrives, and
- * from which frames are sent.
+ * Memory of a process into which the user above core places what arrives.
  *
- * Pages to write to are pinned as those of memory regions are (pin.c). They
- * belong to the user above core, which must not unpin them while a delivery
- * writes to them.
- *
- * Pages to send from are those of MSG_ZEROCOPY: zcopy.c has the rules. Here,
- * the user above core owns the object that tells when the memory is free.
+ * The pages are pinned as those of memory regions are (pin.c). They belong to
+ * the user above core, which must not unpin them while a delivery writes to
+ * them.
  */
 #include <linux/bvec.h>
 #include <linux/err.h>
 #include <linux/highmem.h>
 #include <linux/module.h>
-#include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 
-#include "conn.h"
 #include "incoming.h"
-#include "message.h"
-#include "payload.h"
 #include "pin.h"
 #include "upper.h"
 
@@ -144,64 +136,3 @@ int rds_upper_place(struct rds_upper_memory *mem, u32 at,
 	return 0;
 }
 EXPORT_SYMBOL_GPL(rds_upper_place);
-
-/* Returns NULL, and takes nothing of @from, if the payload is to be copied. */
-static struct rds_message *rds_upper_from_user(struct iov_iter *from,
-					       unsigned int pieces,
-					       unsigned int caps)
-{
-	struct rds_message *msg = rds_message_alloc_user(pieces);
-	int ret;
-
-	if (!msg)
-		return ERR_PTR(-ENOMEM);
-	ret = rds_payload_add_user_pages(&msg->m_payload, pieces, from);
-	if (!ret && rds_payload_can_stay(&msg->m_payload, caps))
-		return msg;
-	iov_iter_revert(from, msg->m_payload.len);
-	rds_message_put(msg);
-	return ret ? ERR_PTR(ret) : NULL;
-}
-
-/**
- * rds_upper_alloc_user() - Allocate a frame whose payload stays in user memory
- * @conn: the connection that will carry it
- * @from: the memory, of which the payload is taken
- * @len: bytes of payload, at most RDS_MAX_MSG_SIZE
- * @ubuf: the frame, and all that may read the memory for it, holds a reference.
- *	The caller has charged the memory to the user, as a stretch
- *
- * Context: Process context, may sleep.
- * Return: the frame with a reference for the caller; NULL, and nothing is taken
- * from @from, if the payload has to be copied, as the transport cannot send it
- * otherwise, it is in too many pieces, or is not in user memory; or an error
- * pointer: -EFAULT if the memory is not accessible; -ENOMEM.
- */
-struct rds_message *rds_upper_alloc_user(const struct rds_conn *conn,
-					 struct iov_iter *from, u32 len,
-					 struct ubuf_info *ubuf)
-{
-	unsigned int caps = conn->c_path.cp_caps, pieces, most;
-	size_t rest = iov_iter_count(from) - len;
-	struct rds_message *msg = NULL;
-
-	if (!(caps & (RDS_CAP_ZEROCOPY | RDS_CAP_ZEROCOPY_STRETCH)) ||
-	    !user_backed_iter(from))
-		return NULL;
-	/* A byte of a page pins all of it, but the user is charged for as many
-	 * pages as a stretch of @len bytes can touch.
-	 */
-	most = DIV_ROUND_UP(len, PAGE_SIZE) + 1;
-	iov_iter_truncate(from, len);
-	pieces = iov_iter_npages(from, most + 1);
-	if (pieces <= most)
-		msg = rds_upper_from_user(from, pieces, caps);
-	iov_iter_reexpand(from, iov_iter_count(from) + rest);
-	if (IS_ERR_OR_NULL(msg))
-		return msg;
-	msg->m_kind = RDS_MSG_STREAM;
-	net_zcopy_get(ubuf);
-	msg->m_ubuf = ubuf;
-	return msg;
-}
-EXPORT_SYMBOL_GPL(rds_upper_alloc_user);

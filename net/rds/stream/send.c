@@ -16,10 +16,8 @@
  * It is also sent before a task waits to write, as it may hold what the task
  * waits for, and by all that sends a frame behind it.
  *
- * A name is ignored, as by TCP. With MSG_ZEROCOPY, frames hold the pages of the
- * user, and references to the object of the kernel that notifies the user when
- * all are put. If the transport cannot send from these pages, loopback above
- * all, the bytes are copied, and the notification says so, as with TCP.
+ * A name is ignored, as by TCP. MSG_ZEROCOPY copies, and says so in its
+ * notification, as TCP does to addresses of its own host.
  */
 #include <linux/skbuff.h>
 
@@ -46,16 +44,13 @@
 /**
  * struct rds_stream_target - where the bytes of a write go
  * @places: to mappings of the peer, not into the stream
+ * @offset: if so, the offset in these
  * @more: more bytes will follow, and these may wait for them
- * @offset: if @places, the offset in these
- * @ubuf: holds references to the memory of the bytes, which are not copied;
- *	NULL if they are
  */
 struct rds_stream_target {
-	bool			places;
-	bool			more;
-	u64			offset;
-	struct ubuf_info	*ubuf;
+	bool	places;
+	bool	more;
+	u64	offset;
 };
 
 /* Why nothing can be written; 0 if it can. */
@@ -184,37 +179,6 @@ static int rds_stream_write_frame(struct rds_stream *st,
 	return ret;
 }
 
-static struct rds_message *rds_stream_copy_in(struct iov_iter *from, u32 len)
-{
-	struct rds_message *frame = rds_upper_alloc(len, GFP_KERNEL);
-	int ret;
-
-	if (!frame)
-		return ERR_PTR(-ENOMEM);
-	ret = rds_upper_fill(frame, from);
-	if (!ret)
-		return frame;
-	rds_message_put(frame);
-	return ERR_PTR(ret);
-}
-
-/* Make a frame of the next bytes. Returns an error pointer if that fails. */
-static struct rds_message *
-rds_stream_make_frame(struct rds_stream *st, struct iov_iter *from, u32 len,
-		      const struct rds_stream_target *to)
-{
-	struct rds_message *frame;
-
-	if (likely(!to->ubuf))
-		return rds_stream_copy_in(from, len);
-	frame = rds_upper_alloc_user(st->st_conn, from, len, to->ubuf);
-	if (frame)
-		return frame;
-	/* Packets that are freed just now can only clear this, too. */
-	uarg_to_msgzc(to->ubuf)->zerocopy = 0;
-	return rds_stream_copy_in(from, len);
-}
-
 /* Write some bytes. Returns how many, or an errno; 0 if the peer has taken back
  * credit meanwhile.
  */
@@ -231,10 +195,12 @@ static int rds_stream_write_some(struct rds_stream *st, struct msghdr *msg,
 		len = min(len, credit);
 	if (!len)
 		return 0;
-	frame = rds_stream_make_frame(st, &msg->msg_iter, len, to);
-	if (IS_ERR(frame))
-		return PTR_ERR(frame);
-	ret = rds_stream_write_frame(st, frame, to);
+	frame = rds_upper_alloc(len, GFP_KERNEL);
+	if (!frame)
+		return -ENOMEM;
+	ret = rds_upper_fill(frame, &msg->msg_iter);
+	if (!ret)
+		ret = rds_stream_write_frame(st, frame, to);
 	if (ret) {
 		rds_message_put(frame);
 		return ret;
@@ -316,17 +282,21 @@ static int rds_stream_check_target(struct rds_stream *st, size_t len,
 	return ret;
 }
 
-/* Prepare the notification of a write with MSG_ZEROCOPY, and charge the memory
- * to the user. Once bytes are sent, it must not fail any more.
+/* Prepare the notification of a write with MSG_ZEROCOPY, which is copied. Once
+ * bytes are sent, it must not fail any more.
  */
 static int rds_stream_prepare_notice(struct sock *sk, const struct msghdr *msg,
-				     size_t len, struct ubuf_info **ubuf)
+				     size_t len, struct ubuf_info **uarg)
 {
+	*uarg = NULL;
 	if (likely(!(msg->msg_flags & MSG_ZEROCOPY)) || !len ||
 	    !sock_flag(sk, SOCK_ZEROCOPY))
 		return 0;
-	*ubuf = rds_stream_zerocopy(sk, len);
-	return *ubuf ? 0 : -ENOBUFS;
+	*uarg = rds_stream_zerocopy(sk, len);
+	if (!*uarg)
+		return -ENOBUFS;
+	uarg_to_msgzc(*uarg)->zerocopy = 0;
+	return 0;
 }
 
 static int rds_stream_send_locked(struct rds_stream *st, struct msghdr *msg,
@@ -336,6 +306,7 @@ static int rds_stream_send_locked(struct rds_stream *st, struct msghdr *msg,
 		.more = (msg->msg_flags & MSG_MORE) ||
 			st->st_opts[RDS_STREAM_CORK],
 	};
+	struct ubuf_info *uarg;
 	int ret = 0;
 
 	if (msg->msg_flags & RDS_STREAM_REFUSED_FLAGS)
@@ -346,16 +317,16 @@ static int rds_stream_send_locked(struct rds_stream *st, struct msghdr *msg,
 		ret = rds_stream_check_target(st, len, &to);
 	if (ret)
 		return ret;
-	ret = rds_stream_prepare_notice(&st->st_sk, msg, len, &to.ubuf);
+	ret = rds_stream_prepare_notice(&st->st_sk, msg, len, &uarg);
 	if (ret)
 		return ret;
 	ret = rds_stream_write(st, msg, len, &to);
-	if (likely(!to.ubuf))
+	if (likely(!uarg))
 		return ret;
 	if (ret > 0)
-		net_zcopy_put(to.ubuf);
+		net_zcopy_put(uarg);
 	else
-		net_zcopy_put_abort(to.ubuf, true);
+		net_zcopy_put_abort(uarg, true);
 	return ret;
 }
 
