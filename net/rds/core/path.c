@@ -140,16 +140,16 @@ void rds_cpath_kick(struct rds_cpath *cp, unsigned long delay)
  * The time that the peer has to respond to a request of software RDMA does not
  * run until rds_sw_unpause().
  *
- * Context: Any context.
+ * Context: Any context. Takes sw_lock.
  */
 void rds_cpath_pause_rx(struct rds_cpath *cp)
 {
-	if (test_bit(RDS_PF_RX_PAUSED, &cp->cp_flags))
-		return;
-	WRITE_ONCE(cp->cp_sw.sw_paused_at, jiffies);
-	/* Pairs with the atomic operation in rds_sw_unpause(). */
-	smp_mb__before_atomic();
-	set_bit(RDS_PF_RX_PAUSED, &cp->cp_flags);
+	struct rds_sw *so = &cp->cp_sw;
+
+	spin_lock_bh(&so->sw_lock);
+	if (!test_and_set_bit(RDS_PF_RX_PAUSED, &cp->cp_flags))
+		so->sw_paused_at = jiffies;
+	spin_unlock_bh(&so->sw_lock);
 }
 
 /**

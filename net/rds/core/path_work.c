@@ -312,12 +312,13 @@ static void rds_path_connect(struct rds_cpath *cp)
 	rds_cpath_connect(cp);
 }
 
-/* While RDS_PF_RX_TURN is set, requests to read on for other reasons have to
- * wait, too.
+/* While RDS_PF_RX_TURN or RDS_PF_RX_STOPPED is set, requests to read on for
+ * other reasons have to wait, too.
  */
 static void rds_path_receive(struct rds_cpath *cp)
 {
 	if (test_bit(RDS_PF_RX_TURN, &cp->cp_flags) ||
+	    test_bit(RDS_PF_RX_STOPPED, &cp->cp_flags) ||
 	    !test_and_clear_bit(RDS_PF_RX, &cp->cp_flags))
 		return;
 	rds_sw_unpause(cp);

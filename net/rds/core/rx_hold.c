@@ -85,10 +85,11 @@ static bool rds_rx_hold_stop(struct rds_cpath *cp)
 {
 	struct rds_net *rn = cp->cp_conn->c_rn;
 
-	rds_cpath_pause_rx(cp);
 	set_bit(RDS_PF_RX_STOPPED, &cp->cp_flags);
 	/* Pairs with the order in rds_rx_hold_uncharge(). */
 	smp_mb__after_atomic();
+	/* After the flag is set: see rds_sw_unpause(). */
+	rds_cpath_pause_rx(cp);
 	if (atomic_long_read(&cp->cp_conn->c_rx_held) <
 	    rds_rx_held_max(rn) / 2 &&
 	    test_and_clear_bit(RDS_PF_RX_STOPPED, &cp->cp_flags)) {

@@ -464,15 +464,16 @@ void rds_sw_unpause(struct rds_cpath *cp)
 {
 	struct rds_sw *so = &cp->cp_sw;
 
-	/* The path may have been told to read on for another reason. */
+	spin_lock_bh(&so->sw_lock);
+	/* A delivery that goes on may have stopped the path just now. */
 	if (test_bit(RDS_PF_RX_STOPPED, &cp->cp_flags) ||
 	    !test_and_clear_bit(RDS_PF_RX_PAUSED, &cp->cp_flags))
-		return;
-	spin_lock_bh(&so->sw_lock);
-	so->sw_since += jiffies - READ_ONCE(so->sw_paused_at);
+		goto out;
+	so->sw_since += jiffies - so->sw_paused_at;
 	/* A request may have been sent in the pause. */
 	if (time_after(so->sw_since, jiffies))
 		so->sw_since = jiffies;
+out:
 	spin_unlock_bh(&so->sw_lock);
 }
 
