@@ -93,8 +93,7 @@ static bool rds_rx_hold_stop(struct rds_cpath *cp)
 	if (atomic_long_read(&cp->cp_conn->c_rx_held) <
 	    rds_rx_held_max(rn) / 2 &&
 	    test_and_clear_bit(RDS_PF_RX_STOPPED, &cp->cp_flags)) {
-		/* The path's work item may have seen the flags: run it again.
-		 */
+		/* The work item may have seen the flags: run it again. */
 		clear_bit(RDS_PF_RX_PAUSED, &cp->cp_flags);
 		rds_cpath_kick(cp, 0);
 		return false;

@@ -30,6 +30,7 @@ static long rds_sw_patience(struct rds_conn *conn)
 		at = jiffies | 1;
 		WRITE_ONCE(conn->c_handshake_wait_at, at);
 	}
+	/* @at may be the next jiffy, as 0 stands for none. */
 	return rds_delay_left(at + RDS_SW_PATIENCE, RDS_SW_PATIENCE + 1);
 }
 

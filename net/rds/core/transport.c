@@ -136,7 +136,8 @@ const struct rds_transport *rds_transport_get(unsigned int type)
 }
 
 /* Any user may bind a socket, and each module request starts a process. So the
- * requests are limited.
+ * requests are limited. The moment may be one jiffy later than the interval
+ * says, as 0 stands for none.
  */
 static bool rds_transport_may_ask(unsigned int type)
 {

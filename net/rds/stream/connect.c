@@ -146,9 +146,9 @@ void rds_stream_busy(struct rds_stream *st)
 	spin_unlock_bh(&st->st_lock);
 }
 
-/* Give back the connection of an attempt that has failed, and the port that was
- * selected for it. After a grace period no reader of the table stands at the
- * stream any more, so it may enter the table at another place.
+/* Give back the connection of an attempt that has failed. After a grace period
+ * no reader of the table stands at the stream any more, so it may enter the
+ * table at another place.
  */
 static void rds_stream_forget_conn(struct rds_stream *st)
 {
@@ -162,8 +162,6 @@ static void rds_stream_forget_conn(struct rds_stream *st)
 	WRITE_ONCE(st->st_conn, NULL);
 	spin_unlock_bh(&st->st_lock);
 	rds_upper_close(old);
-	if (!st->st_own_port)
-		rds_stream_forget_port(st);
 }
 
 static int rds_stream_connect_to(struct rds_stream *st, struct rds_conn *conn,
@@ -317,6 +315,9 @@ void rds_stream_forget_failure(struct rds_stream *st)
 	spin_lock_bh(&st->st_lock);
 	WRITE_ONCE(st->st_sk.sk_shutdown, 0);
 	spin_unlock_bh(&st->st_lock);
+	/* As TCP, also if bind() has selected it for the user. */
+	if (!st->st_own_port)
+		rds_stream_forget_port(st);
 }
 
 /* The attempt has ended, one way or the other. */

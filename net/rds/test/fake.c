@@ -158,6 +158,9 @@ static void fake_accept_again(struct net *net)
 {
 	might_sleep();
 	atomic_inc(&the_fake->again_calls);
+	/* Only the end of a connection changes this while a test waits. */
+	if (!data_race(rds_net(net)->rn_nr_conns))
+		atomic_inc(&the_fake->again_empty);
 	wake_up_all(&the_fake->wait);
 }
 

@@ -75,6 +75,7 @@ struct fake_plan {
  * @paths: the paths that are allocated and not freed
  * @live_paths: number of these
  * @again_calls: number of calls of accept_again()
+ * @again_empty: those of them while there was no connection
  * @broken: why the test must fail whatever else it checks, or NULL
  */
 struct fake {
@@ -117,6 +118,7 @@ struct fake {
 	struct list_head	paths;
 	int			live_paths;
 	atomic_t		again_calls;
+	atomic_t		again_empty;
 	const char		*broken;
 };
 

@@ -213,6 +213,33 @@ TEST_F(wire, port_of_an_attempt_that_has_failed)
 	close(server);
 }
 
+/* What bind() has selected afterwards stays. */
+TEST_F(stream, bound_after_an_attempt_that_has_failed)
+{
+	int b, fd = stream_socket(variant->a);
+	struct rds_name bound, name;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(-ECONNREFUSED,
+		  ERR(rds_connect(fd, rds_name(variant->b, PORT))));
+	ASSERT_EQ(0, ERR(rds_bind(fd, rds_name(variant->a, 0))));
+	bound = rds_sockname(fd);
+	EXPECT_EQ(0, ERR(rds_connect(fd, self->name)));
+	name = rds_sockname(fd);
+	EXPECT_TRUE(rds_name_eq(&name, &bound));
+	b = stream_accept(self->listener);
+	ASSERT_LE(0, b);
+	/* Likewise after a stream that was ended. */
+	ASSERT_EQ(0, ERR(to_no_family(fd)));
+	ASSERT_EQ(0, ERR(rds_bind(fd, rds_name(variant->a, 0))));
+	bound = rds_sockname(fd);
+	EXPECT_EQ(0, ERR(rds_connect(fd, self->name)));
+	name = rds_sockname(fd);
+	EXPECT_TRUE(rds_name_eq(&name, &bound));
+	close(fd);
+	close(b);
+}
+
 /* A port that a user has selected is not shared. */
 TEST_F(wire, clients_do_not_share_a_bound_port)
 {

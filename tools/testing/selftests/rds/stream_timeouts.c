@@ -124,6 +124,27 @@ TEST_F(stream, user_timeout_of_short_writes)
 	EXPECT_EQ(-ETIMEDOUT, write_for_ever(self->a, 10000));
 }
 
+/* Likewise if the limit is set after the peer has stopped to read. */
+TEST_F(stream, user_timeout_that_is_set_late)
+{
+	ASSERT_LT(0, stream_stuff(self->a, SEED));
+	ASSERT_EQ(0, rds_set(self->a, IPPROTO_TCP, TCP_USER_TIMEOUT, 300));
+	EXPECT_TRUE(times_out(self->a));
+}
+
+/* A writer that sleeps is told, too. */
+TEST_F(stream, user_timeout_ends_a_write)
+{
+	struct rds_task task;
+
+	ASSERT_LT(0, stream_stuff(self->a, SEED));
+	/* A name is ignored, as by TCP. */
+	ASSERT_EQ(0, rds_task_send(&task, self->a, buf, 1, &self->name));
+	EXPECT_TRUE(rds_task_blocked(&task));
+	ASSERT_EQ(0, rds_set(self->a, IPPROTO_TCP, TCP_USER_TIMEOUT, 300));
+	EXPECT_EQ(-ETIMEDOUT, rds_task_join(&task));
+}
+
 /* Returns how many sockets the namespace has. */
 static int sockets_used(void)
 {
@@ -156,28 +177,6 @@ TEST_F(stream, user_timeout_after_the_end)
 	for (i = 0; i < 500 && sockets_used() != nr - 1; i++)
 		poll(NULL, 0, 10);
 	EXPECT_EQ(nr - 1, sockets_used());
-}
-
-/* Likewise if the limit is set after the peer has stopped to read. */
-TEST_F(stream, user_timeout_that_is_set_late)
-{
-	ASSERT_LT(0, stream_stuff(self->a, SEED));
-	ASSERT_EQ(0, rds_set(self->a, IPPROTO_TCP, TCP_USER_TIMEOUT, 300));
-	EXPECT_TRUE(times_out(self->a));
-}
-
-/* A writer that sleeps is told, too. */
-TEST_F(stream, user_timeout_ends_a_write)
-{
-	struct rds_task task;
-	char buf[1] = "x";
-
-	ASSERT_LT(0, stream_stuff(self->a, SEED));
-	/* A name is ignored, as by TCP. */
-	ASSERT_EQ(0, rds_task_send(&task, self->a, buf, 1, &self->name));
-	EXPECT_TRUE(rds_task_blocked(&task));
-	ASSERT_EQ(0, rds_set(self->a, IPPROTO_TCP, TCP_USER_TIMEOUT, 300));
-	EXPECT_EQ(-ETIMEDOUT, rds_task_join(&task));
 }
 
 /* The time begins again when the peer has read, and nothing happens when it is
