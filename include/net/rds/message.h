@@ -19,7 +19,7 @@ struct rds_op;
 struct rds_path;
 struct rds_sock;
 struct sock;
-struct ubuf_info;
+struct rds_loan;
 
 /**
  * enum rds_msg_fate - why a message was dropped instead of delivered
@@ -165,8 +165,8 @@ struct rds_incoming {
  * @m_flags: bits of enum rds_wire_flag; stable while the message is being sent
  * @m_exthdr: extension headers
  * @m_payload: the payload
- * @m_ubuf: while it is referenced, core does not notify the sender that its
- *	pages are free again (%RDS_PAYLOAD_USER); see net_zcopy_get()
+ * @m_loan: while it is referenced, core does not notify the sender that its
+ *	pages are free again (%RDS_PAYLOAD_USER); see loan.h
  * @m_op: operation to do before the message is sent, see rds_op_outlook(). If
  *	the transport has no &rds_rdma_ops, core does the operation, and the
  *	transport ignores this field.
@@ -180,7 +180,7 @@ struct rds_incoming {
  * has returned even if the message is canceled, it takes a reference: by
  * rds_message_get(), or on the pages. If the pages are the sender's
  * (%RDS_PAYLOAD_USER), a reference on them is not enough: the transport takes
- * one on @m_ubuf, too. It must not give such pages to a reader on this host,
+ * one on @m_loan, too. It must not give such pages to a reader on this host,
  * only a copy of them.
  */
 struct rds_message {
@@ -190,7 +190,7 @@ struct rds_message {
 	u8			m_flags;
 	u8			m_exthdr[RDS_EXTHDR_SPACE];
 	struct rds_payload	m_payload;
-	struct ubuf_info	*m_ubuf;
+	struct rds_loan		*m_loan;
 	struct rds_op		*m_op;
 	u32			m_mark;
 	/* private: core's own */

@@ -13,6 +13,7 @@
  */
 #include <linux/skbuff.h>
 #include <linux/slab.h>
+#include <net/rds/loan.h>
 
 #include "compat.h"
 #include "conn.h"
@@ -104,7 +105,7 @@ static void rds_message_init(struct rds_message *msg)
 	msg->m_kind = RDS_MSG_DATA;
 	msg->m_rs = NULL;
 	msg->m_path = NULL;
-	msg->m_ubuf = NULL;
+	msg->m_loan = NULL;
 	msg->m_op = NULL;
 	memset(msg->m_exthdr, 0, sizeof(msg->m_exthdr));
 	refcount_set(&msg->m_refs, 1);
@@ -205,8 +206,8 @@ void rds_message_put(struct rds_message *msg)
 		return;
 
 	rds_payload_release(&msg->m_payload);
-	if (unlikely(msg->m_ubuf))
-		net_zcopy_put(msg->m_ubuf);
+	if (unlikely(msg->m_loan))
+		rds_loan_put(msg->m_loan);
 	if (unlikely(msg->m_op))
 		rds_op_free(msg->m_op);
 	if (msg->m_path)

@@ -190,15 +190,10 @@ int rds_payload_add_user_pages(struct rds_payload *payload, unsigned int max,
 	return 0;
 }
 
-/**
- * rds_payload_is_stretch() - Check whether a payload has no gaps between pages
- * @payload: the payload, in pages
- *
- * Context: Any context.
- * Return: true if only the first page may lack bytes at its beginning, and only
- * the last at its end; false otherwise.
+/* Check whether a payload has no gaps between pages: only the first page may
+ * lack bytes at its beginning, and only the last at its end.
  */
-bool rds_payload_is_stretch(const struct rds_payload *payload)
+static bool rds_payload_is_stretch(const struct rds_payload *payload)
 {
 	const struct bio_vec *bv;
 	unsigned int i;
@@ -212,6 +207,22 @@ bool rds_payload_is_stretch(const struct rds_payload *payload)
 			return false;
 	}
 	return true;
+}
+
+/**
+ * rds_payload_can_stay() - Check whether a payload can be sent from user memory
+ * @payload: the payload, of kind %RDS_PAYLOAD_USER
+ * @caps: bits of enum rds_cap, of the transport
+ *
+ * Context: Any context.
+ * Return: true if the transport can; false if the payload is to be copied.
+ */
+bool rds_payload_can_stay(const struct rds_payload *payload, unsigned int caps)
+{
+	if (caps & RDS_CAP_ZEROCOPY)
+		return true;
+	return (caps & RDS_CAP_ZEROCOPY_STRETCH) &&
+	       rds_payload_is_stretch(payload);
 }
 
 /**

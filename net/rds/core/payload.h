@@ -6,6 +6,9 @@
 #include <linux/uio.h>
 #include <net/rds/transport.h>
 
+/* A payload in user memory that is in more pieces than this is copied. */
+#define RDS_PAYLOAD_USER_PIECES	(RDS_MAX_MSG_SIZE / PAGE_SIZE + 16)
+
 unsigned int rds_payload_max_bvecs(u32 len);
 int rds_payload_alloc_pages(struct rds_payload *payload, struct bio_vec *bvec,
 			    u32 len);
@@ -15,7 +18,7 @@ int rds_payload_copy_out_pages(const struct rds_payload *payload, u32 offset,
 			       u32 len, struct iov_iter *to);
 int rds_payload_add_user_pages(struct rds_payload *payload, unsigned int max,
 			       struct iov_iter *from);
-bool rds_payload_is_stretch(const struct rds_payload *payload);
+bool rds_payload_can_stay(const struct rds_payload *payload, unsigned int caps);
 u32 rds_payload_truesize(const struct rds_payload *payload);
 void rds_payload_put_pages(const struct rds_payload *payload);
 

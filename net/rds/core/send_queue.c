@@ -113,7 +113,7 @@ void rds_send_finish(struct rds_message *msg)
 {
 	struct rds_sock *rs = msg->m_rs;
 
-	if (unlikely(msg->m_ubuf))
+	if (unlikely(msg->m_loan))
 		rds_zcopy_finish(msg);
 	if (unlikely(msg->m_op))
 		rds_op_finish(msg);

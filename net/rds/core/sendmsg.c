@@ -307,20 +307,11 @@ static void rds_sendmsg_connect(struct rds_cpath *cp)
 		flush_delayed_work(&cp->cp_work);
 }
 
-static bool rds_sendmsg_is_taken(unsigned int caps,
-				 const struct rds_payload *payload)
-{
-	if (caps & RDS_CAP_ZEROCOPY)
-		return true;
-	return (caps & RDS_CAP_ZEROCOPY_STRETCH) &&
-	       rds_payload_is_stretch(payload);
-}
-
 /* If the transport cannot send the payload from user memory, copy it. */
 static int rds_sendmsg_suit(struct rds_message *rm, const struct rds_conn *conn)
 {
 	if (likely(rm->m_payload.kind != RDS_PAYLOAD_USER) ||
-	    rds_sendmsg_is_taken(conn->c_path.cp_caps, &rm->m_payload))
+	    rds_payload_can_stay(&rm->m_payload, conn->c_path.cp_caps))
 		return 0;
 	rds_stat_add(conn->c_rn, copy_from_user, rm->m_payload.len);
 	return rds_zcopy_copy(rm);
@@ -355,7 +346,7 @@ static int rds_sendmsg_submit(struct rds_sock *rs, struct rds_message *rm,
 			      struct rds_conn **conn)
 {
 	bool want_ack = 2 * READ_ONCE(rs->rs_snd_bytes) >= rds_sndbuf(rs) ||
-			rm->m_ubuf || rm->m_op;
+			rm->m_loan || rm->m_op;
 	struct rds_cpath *cp = to_cpath(rm->m_path);
 	int ret;
 

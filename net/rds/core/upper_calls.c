@@ -188,7 +188,7 @@ int rds_upper_submit(struct rds_conn *conn, struct rds_message *msg,
 	do {
 		cp = rds_mp_pick(conn, msg->m_sport, msg->m_dport);
 		msg->m_path = &cp->cp_pub;
-		want_ack = (how & RDS_UPPER_ASK) &&
+		want_ack = ((how & RDS_UPPER_ASK) || msg->m_loan) &&
 			   !rds_cpath_can(cp, RDS_CAP_SELF_ACKED);
 		ret = rds_send_enqueue(cp, msg, want_ack, false);
 	} while (ret == -EAGAIN);

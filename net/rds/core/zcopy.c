@@ -2,71 +2,55 @@
 /*
  * Sending from user memory (MSG_ZEROCOPY), and reporting when it is free again.
  *
- * Each such send has one object, struct rds_zcopy. It begins with a ubuf_info.
- * Everything that may still read the memory holds a reference to the ubuf_info:
- * the message, and each packet that TCP has made of it. The references to the
- * pages themselves belong to the message's payload and to the packets, which
- * put them. When the last reference to the object is put, the memory no longer
- * counts as locked, and the cookie goes on the socket's queue, from which
- * recvmsg() reports it. So payload, packet and object have one owner each. The
- * object ends in one place, whether the message was acknowledged, canceled or
- * dropped.
- *
- * The user may write to the memory meanwhile. That must affect only the data
- * that the peer receives. So a transport lets only the device read the memory:
- * a checksum computed in software could become wrong, and all sockets share the
- * connection. If the destination is on this host, the payload is copied
- * (packets are copied when they are received). So nothing on this host reads
- * the memory after the completion was reported.
+ * Each such send has one object, struct rds_zcopy, which begins with a loan
+ * (loan.c). The references to the pages themselves belong to the message's
+ * payload and to the packets, which put them. When the loan is over, the cookie
+ * goes on the socket's queue, from which recvmsg() reports it. So payload,
+ * packet and object have one owner each. The object ends in one place, whether
+ * the message was acknowledged, canceled or dropped.
  *
  * sendmsg() copies the payload after all if it is in too many pieces, is not
  * in user memory, or goes by a transport that cannot send it otherwise. The
  * object then ends when the message is finished, because on loopback the
  * message itself stays until it is read.
  *
- * A packet may stay in a queue of another namespace long after the socket, its
- * namespace and the connection are gone. So an object refers only to the
- * queue, which forgets the socket when that is closed, and to the module.
+ * An object refers only to the queue, which forgets the socket when that is
+ * closed, and to the module.
  */
 #include <linux/module.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
+#include <net/rds/loan.h>
 
-#include "compat.h"
 #include "message.h"
 #include "notify.h"
 #include "payload.h"
 #include "stats.h"
 #include "zcopy.h"
 
-/* A payload in more pieces than this is copied instead. */
-#define RDS_ZCOPY_PIECES	(RDS_MAX_MSG_SIZE / PAGE_SIZE + 16)
-
 /* Limit of a socket's sends that have not been reported to user space */
 #define RDS_ZCOPY_MAX		RDS_SNDBUF_MSGS
 
 /**
  * struct rds_zcopy - a send from user memory
- * @zc_ubuf: holds the references of all that may still read the memory
- * @zc_pin: the charge against the user's limit of locked memory
+ * @zc_loan: holds the references of all that may still read the memory
  * @zc_queue: the queue on which the completion goes, with a reference
  * @zc_item: on &rds_zcopy_queue.zq_done
  * @zc_cookie: the user's name for the send
  * @zc_silent: the send failed, so there is no completion
  */
 struct rds_zcopy {
-	struct ubuf_info	zc_ubuf;
-	struct mmpin		zc_pin;
+	struct rds_loan		zc_loan;
 	struct rds_zcopy_queue	*zc_queue;
 	struct list_head	zc_item;
 	u32			zc_cookie;
 	bool			zc_silent;
 };
 
-static struct rds_zcopy *to_zcopy(struct ubuf_info *ubuf)
+static struct rds_zcopy *to_zcopy(struct rds_loan *ln)
 {
-	return container_of(ubuf, struct rds_zcopy, zc_ubuf);
+	return container_of(ln, struct rds_zcopy, zc_loan);
 }
 
 static void rds_zcopy_queue_put(struct rds_zcopy_queue *zq)
@@ -101,38 +85,18 @@ static struct rds_sock *rds_zcopy_queue_add(struct rds_zcopy *zc)
 	return rs;
 }
 
-static void rds_zcopy_unlock_memory(struct rds_zcopy *zc)
+static void rds_zcopy_end(struct rds_loan *ln)
 {
-	mm_unaccount_pinned_pages(&zc->zc_pin);
-	memset(&zc->zc_pin, 0, sizeof(zc->zc_pin));
-}
+	struct rds_zcopy *zc = to_zcopy(ln);
+	struct rds_sock *rs = rds_zcopy_queue_add(zc);
 
-/* The last reference is gone, so the memory is not read any more. */
-static void rds_zcopy_end(struct rds_zcopy *zc)
-{
-	struct rds_sock *rs;
-
-	rds_zcopy_unlock_memory(zc);
-	rs = rds_zcopy_queue_add(zc);
 	if (rs) {
 		rds_sock_wake_readers(rs);
 		sock_put(&rs->rs_sk);
 	} else {
 		rds_zcopy_free(zc);
 	}
-	module_put(THIS_MODULE);
 }
-
-static void rds_zcopy_complete(struct sk_buff *skb, struct ubuf_info *ubuf,
-			       bool success)
-{
-	if (refcount_dec_and_test(&ubuf->refcnt))
-		rds_zcopy_end(to_zcopy(ubuf));
-}
-
-static const struct ubuf_info_ops rds_zcopy_ubuf_ops = {
-	.complete = rds_zcopy_complete,
-};
 
 /* Get the queue of the socket. The first zerocopy send creates it. */
 static struct rds_zcopy_queue *rds_zcopy_queue(struct rds_sock *rs)
@@ -189,14 +153,10 @@ static struct rds_zcopy *rds_zcopy_alloc(struct rds_sock *rs, u32 cookie)
 		return NULL;
 	}
 
-	rds_ubuf_set_ops(&zc->zc_ubuf, &rds_zcopy_ubuf_ops);
-	/* Packets are copied when they are received, but not when cloned. */
-	zc->zc_ubuf.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN;
-	refcount_set(&zc->zc_ubuf.refcnt, 1);
+	rds_loan_begin(&zc->zc_loan, rds_zcopy_end);
 	zc->zc_cookie = cookie;
 	refcount_inc(&zq->zq_refs);
 	zc->zc_queue = zq;
-	__module_get(THIS_MODULE);
 	return zc;
 }
 
@@ -210,8 +170,8 @@ static unsigned int rds_zcopy_pieces(const struct msghdr *msg)
 	 */
 	if (msg->msg_ubuf || !user_backed_iter(&msg->msg_iter))
 		return 0;
-	pieces = iov_iter_npages(&msg->msg_iter, RDS_ZCOPY_PIECES + 1);
-	return pieces > RDS_ZCOPY_PIECES ? 0 : pieces;
+	pieces = iov_iter_npages(&msg->msg_iter, RDS_PAYLOAD_USER_PIECES + 1);
+	return pieces > RDS_PAYLOAD_USER_PIECES ? 0 : pieces;
 }
 
 static int rds_zcopy_fill_copy(struct rds_sock *rs, struct rds_message *rm,
@@ -225,9 +185,7 @@ static int rds_zcopy_fill_copy(struct rds_sock *rs, struct rds_message *rm,
 static int rds_zcopy_fill_user(struct rds_message *rm, struct msghdr *msg,
 			       unsigned int pieces)
 {
-	struct rds_zcopy *zc = to_zcopy(rm->m_ubuf);
-
-	if (mm_account_pinned_pages(&zc->zc_pin, pieces * PAGE_SIZE))
+	if (rds_loan_charge(rm->m_loan, pieces))
 		return -ENOMEM;
 	return rds_payload_add_user_pages(&rm->m_payload, pieces,
 					  &msg->msg_iter);
@@ -264,7 +222,7 @@ struct rds_message *rds_zcopy_message(struct rds_sock *rs, struct msghdr *msg,
 		ret = -ENOMEM;
 		goto err;
 	}
-	rm->m_ubuf = &zc->zc_ubuf;
+	rm->m_loan = &zc->zc_loan;
 
 	if (pieces)
 		ret = rds_zcopy_fill_user(rm, msg, pieces);
@@ -316,7 +274,7 @@ int rds_zcopy_copy(struct rds_message *msg)
 	user->kind = copy.kind;
 	user->nr = copy.nr;
 	kfree(bvec);
-	rds_zcopy_unlock_memory(to_zcopy(msg->m_ubuf));
+	rds_loan_uncharge(msg->m_loan);
 	return 0;
 
 err:
@@ -333,13 +291,13 @@ err:
  */
 void rds_zcopy_forget(struct rds_message *msg)
 {
-	if (unlikely(msg->m_ubuf))
-		to_zcopy(msg->m_ubuf)->zc_silent = true;
+	if (unlikely(msg->m_loan))
+		to_zcopy(msg->m_loan)->zc_silent = true;
 }
 
 /**
  * rds_zcopy_finish() - Complete a copied send when its message is finished
- * @msg: the message, with &rds_message.m_ubuf
+ * @msg: the message, with &rds_message.m_loan
  *
  * If the payload is in user memory, the last put of the message does it.
  *
@@ -347,12 +305,12 @@ void rds_zcopy_forget(struct rds_message *msg)
  */
 void rds_zcopy_finish(struct rds_message *msg)
 {
-	struct ubuf_info *ubuf = msg->m_ubuf;
+	struct rds_loan *ln = msg->m_loan;
 
 	if (msg->m_payload.kind == RDS_PAYLOAD_USER)
 		return;
-	msg->m_ubuf = NULL;
-	net_zcopy_put(ubuf);
+	msg->m_loan = NULL;
+	rds_loan_put(ln);
 }
 
 /**

@@ -26,6 +26,7 @@
  * is taken for each operation on TCP. Releasing it may deliver data that has
  * been received meanwhile.
  */
+#include <net/rds/loan.h>
 #include <net/tcp.h>
 
 #include "compat.h"
@@ -177,11 +178,18 @@ static int rds_tcp_tx_pages(struct rds_tcp_path *tp, struct sock *sk,
 	return 0;
 }
 
-/* Send the rest of a payload in the sender's own pages. If the device does not
- * compute checksums, have TCP copy the payload. The sender may write to its
- * pages at any time, which would invalidate a checksum computed by software.
- * That would harm other senders, which share the stream.
+/* If the device does not compute checksums, TCP must copy a payload in the
+ * sender's own pages. The sender may write to its pages at any time, which
+ * would invalidate a checksum computed by software. That would harm other
+ * senders, which share the stream. Without NETIF_F_SG, TCP copies by itself.
  */
+static bool rds_tcp_tx_reads_in_place(const struct sock *sk)
+{
+	return (sk->sk_route_caps & NETIF_F_CSUM_MASK) &&
+	       (sk->sk_route_caps & NETIF_F_SG);
+}
+
+/* Send the rest of a payload in the sender's own pages. */
 static int rds_tcp_tx_user(struct rds_tcp_path *tp, struct sock *sk,
 			   const struct rds_message *msg, int flags)
 {
@@ -190,9 +198,11 @@ static int rds_tcp_tx_user(struct rds_tcp_path *tp, struct sock *sk,
 	u32 skip;
 	int ret;
 
-	if (sk->sk_route_caps & NETIF_F_CSUM_MASK) {
+	if (rds_tcp_tx_reads_in_place(sk)) {
 		mh.msg_flags |= MSG_ZEROCOPY;
-		mh.msg_ubuf = msg->m_ubuf;
+		mh.msg_ubuf = &msg->m_loan->ln_ubuf;
+	} else {
+		rds_loan_note_copy(msg->m_loan);
 	}
 	while (tp->tp_tx.tt_off < sizeof(struct rds_header) + payload->len) {
 		skip = tp->tp_tx.tt_off - sizeof(struct rds_header);
