@@ -22,6 +22,8 @@
  * - Send: rds_upper_alloc(), rds_upper_submit(), and one of rds_upper_push(),
  *   rds_upper_push_small() and rds_upper_kick(). For each frame submitted, core
  *   calls upper.done() once, unless rds_upper_cancel() returns true for it.
+ * - Send from memory of a process: rds_upper_lend() before, and
+ *   rds_upper_alloc_user() for each frame.
  * - Receive: upper.deliver(). Charge what waits to be read: rds_upper_charge().
  * - Receive into memory of a process: rds_upper_pin() before, and
  *   rds_upper_place() when a frame has arrived.
@@ -41,7 +43,9 @@ struct in6_addr;
 struct module;
 struct net;
 struct rds_conn;
+struct rds_loan;
 struct rds_upper_memory;
+struct rds_upper_notices;
 struct sock;
 struct socket;
 
@@ -205,5 +209,15 @@ struct rds_upper_memory *rds_upper_pin(u64 addr, u32 len);
 void rds_upper_unpin(struct rds_upper_memory *mem);
 int rds_upper_place(struct rds_upper_memory *mem, u32 at,
 		    struct rds_incoming *inc);
+struct rds_message *rds_upper_alloc_user(const struct rds_conn *conn,
+					 struct iov_iter *from, u32 len,
+					 struct rds_loan *ln);
+
+/* upper_notice.c */
+struct rds_upper_notices *rds_upper_notices_alloc(struct sock *sk);
+void rds_upper_notices_close(struct rds_upper_notices *nq);
+struct rds_loan *rds_upper_lend(struct rds_upper_notices *nq,
+				unsigned int pages);
+void rds_upper_lend_count(struct rds_loan *ln);
 
 #endif /* _NET_RDS_UPPER_H */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Memory of a user that is read in place when it is sent: see loan.h. The owner
- * is a send of a datagram socket (zcopy.c).
+ * is a send of a datagram socket (zcopy.c), or of a socket of the user above
+ * core (upper_notice.c).
  *
  * The user may write to the memory meanwhile. That must affect only the data
  * that the peer receives. So a transport lets only the device read the memory:

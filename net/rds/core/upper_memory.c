@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory of a process into which the user above core places what arrives.
+ * Memory of a process: into which the user above core places what arrives, and
+ * from which frames are sent.
  *
- * The pages are pinned as those of memory regions are (pin.c). They belong to
- * the user above core, which must not unpin them while a delivery writes to
- * them.
+ * Pages to write to are pinned as those of memory regions are (pin.c). They
+ * belong to the user above core, which must not unpin them while a delivery
+ * writes to them.
+ *
+ * Pages to send from are lent by the process for one write (upper_notice.c).
  */
 #include <linux/bvec.h>
 #include <linux/err.h>
@@ -12,8 +15,12 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
+#include <net/rds/loan.h>
 
+#include "conn.h"
 #include "incoming.h"
+#include "message.h"
+#include "payload.h"
 #include "pin.h"
 #include "upper.h"
 
@@ -136,3 +143,62 @@ int rds_upper_place(struct rds_upper_memory *mem, u32 at,
 	return 0;
 }
 EXPORT_SYMBOL_GPL(rds_upper_place);
+
+/* Make a message of the pages that @from describes. Returns NULL, and takes
+ * nothing of @from, if they are to be copied.
+ */
+static struct rds_message *rds_upper_from_user(struct iov_iter *from,
+					       unsigned int caps)
+{
+	unsigned int pieces = iov_iter_npages(from,
+					      RDS_PAYLOAD_USER_PIECES + 1);
+	struct rds_message *msg;
+	int ret;
+
+	if (pieces > RDS_PAYLOAD_USER_PIECES)
+		return NULL;
+	msg = rds_message_alloc_user(pieces);
+	if (!msg)
+		return ERR_PTR(-ENOMEM);
+	ret = rds_payload_add_user_pages(&msg->m_payload, pieces, from);
+	if (!ret && rds_payload_can_stay(&msg->m_payload, caps))
+		return msg;
+	iov_iter_revert(from, msg->m_payload.len);
+	rds_message_put(msg);
+	return ret ? ERR_PTR(ret) : NULL;
+}
+
+/**
+ * rds_upper_alloc_user() - Allocate a frame whose payload stays in user memory
+ * @conn: the connection that will carry it
+ * @from: the memory, of which the payload is taken
+ * @len: bytes of payload, at most RDS_MAX_MSG_SIZE
+ * @ln: the loan of the memory, to which the frame holds a reference
+ *
+ * Context: Process context, may sleep.
+ * Return: the frame with a reference for the caller; NULL, and nothing is taken
+ * from @from, if the payload has to be copied, as the transport cannot send it
+ * otherwise, it is in too many pieces, or is not in user memory; or an error
+ * pointer: -EFAULT if the memory is not accessible; -ENOMEM.
+ */
+struct rds_message *rds_upper_alloc_user(const struct rds_conn *conn,
+					 struct iov_iter *from, u32 len,
+					 struct rds_loan *ln)
+{
+	unsigned int caps = conn->c_path.cp_caps;
+	size_t rest = iov_iter_count(from) - len;
+	struct rds_message *msg;
+
+	if (!(caps & (RDS_CAP_ZEROCOPY | RDS_CAP_ZEROCOPY_STRETCH)) ||
+	    !user_backed_iter(from))
+		return NULL;
+	iov_iter_truncate(from, len);
+	msg = rds_upper_from_user(from, caps);
+	iov_iter_reexpand(from, iov_iter_count(from) + rest);
+	if (IS_ERR_OR_NULL(msg))
+		return msg;
+	msg->m_kind = RDS_MSG_STREAM;
+	msg->m_loan = rds_loan_get(ln);
+	return msg;
+}
+EXPORT_SYMBOL_GPL(rds_upper_alloc_user);

@@ -223,6 +223,8 @@ int rds_stream_release(struct socket *sock)
 		rds_stream_close_connected(st);
 	rds_stream_unmap_all(st);
 	rds_stream_unbind(st);
+	rds_upper_notices_close(st->st_notices);
+	st->st_notices = NULL;
 	sock_orphan(sk);
 	sock->sk = NULL;
 	mutex_unlock(&st->st_mutex);

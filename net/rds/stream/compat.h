@@ -36,16 +36,6 @@ static inline struct dst_entry *rds_stream_route_v6(struct net *net,
 #endif
 }
 
-/* Since 6.15, device memory is told apart from other memory. */
-static inline struct ubuf_info *rds_stream_zerocopy(struct sock *sk, size_t len)
-{
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
-	return msg_zerocopy_realloc(sk, len, NULL, false);
-#else
-	return msg_zerocopy_realloc(sk, len, NULL);
-#endif
-}
-
 /* Since 6.7 at the latest, a family may process options of SOL_SOCKET. */
 static inline void rds_stream_take_sol_socket(struct socket *sock)
 {

@@ -73,7 +73,9 @@ __poll_t rds_stream_poll(struct file *file, struct socket *sock,
 		       0 : EPOLLIN | EPOLLRDNORM;
 	case RDS_STREAM_ASKING:
 	case RDS_STREAM_REQUESTED:
-		return 0;
+		/* Errors of these states end them, and are told then. */
+		return skb_queue_empty_lockless(&sk->sk_error_queue) ?
+		       0 : EPOLLERR;
 	case RDS_STREAM_IDLE:
 		mask = EPOLLOUT | EPOLLWRNORM | EPOLLHUP;
 		/* connect() has failed, and has not told so yet. */

@@ -16,12 +16,13 @@
  * It is also sent before a task waits to write, as it may hold what the task
  * waits for, and by all that sends a frame behind it.
  *
- * A name is ignored, as by TCP. MSG_ZEROCOPY copies, and says so in its
- * notification, as TCP does to addresses of its own host.
+ * A name is ignored, as by TCP. With MSG_ZEROCOPY, frames hold the pages of the
+ * user, and references to the loan (net/rds/loan.h). If the transport cannot
+ * send from these pages, loopback above all, or they are not worth it, the
+ * bytes are copied, and the notification says so, as with TCP.
  */
-#include <linux/skbuff.h>
+#include <net/rds/loan.h>
 
-#include "compat.h"
 #include "ready.h"
 #include "stream.h"
 
@@ -31,7 +32,8 @@
 #define RDS_STREAM_REFUSED_FLAGS	(MSG_OOB | MSG_FASTOPEN)
 
 /* Payload up to which frames of several streams may share a transmission. That
- * takes less for each, and larger ones fill a segment anyway.
+ * takes less for each, and larger ones fill a segment anyway. Bytes in memory
+ * of the user could not share one, so such a payload is copied.
  */
 #define RDS_STREAM_SMALL	1024
 
@@ -44,13 +46,15 @@
 /**
  * struct rds_stream_target - where the bytes of a write go
  * @places: to mappings of the peer, not into the stream
- * @offset: if so, the offset in these
  * @more: more bytes will follow, and these may wait for them
+ * @offset: if @places, the offset in these
+ * @loan: with MSG_ZEROCOPY, the loan of the memory of the bytes; or NULL
  */
 struct rds_stream_target {
-	bool	places;
-	bool	more;
-	u64	offset;
+	bool			places;
+	bool			more;
+	u64			offset;
+	struct rds_loan		*loan;
 };
 
 /* Why nothing can be written; 0 if it can. */
@@ -179,6 +183,38 @@ static int rds_stream_write_frame(struct rds_stream *st,
 	return ret;
 }
 
+static struct rds_message *rds_stream_copy_in(struct iov_iter *from, u32 len)
+{
+	struct rds_message *frame = rds_upper_alloc(len, GFP_KERNEL);
+	int ret;
+
+	if (!frame)
+		return ERR_PTR(-ENOMEM);
+	ret = rds_upper_fill(frame, from);
+	if (!ret)
+		return frame;
+	rds_message_put(frame);
+	return ERR_PTR(ret);
+}
+
+/* Make a frame of the next bytes. Returns an error pointer if that fails. */
+static struct rds_message *
+rds_stream_make_frame(struct rds_stream *st, struct iov_iter *from, u32 len,
+		      const struct rds_stream_target *to)
+{
+	struct rds_message *frame;
+
+	if (likely(!to->loan))
+		return rds_stream_copy_in(from, len);
+	if (len > RDS_STREAM_SMALL) {
+		frame = rds_upper_alloc_user(st->st_conn, from, len, to->loan);
+		if (frame)
+			return frame;
+	}
+	rds_loan_note_copy(to->loan);
+	return rds_stream_copy_in(from, len);
+}
+
 /* Write some bytes. Returns how many, or an errno; 0 if the peer has taken back
  * credit meanwhile.
  */
@@ -195,16 +231,16 @@ static int rds_stream_write_some(struct rds_stream *st, struct msghdr *msg,
 		len = min(len, credit);
 	if (!len)
 		return 0;
-	frame = rds_upper_alloc(len, GFP_KERNEL);
-	if (!frame)
-		return -ENOMEM;
-	ret = rds_upper_fill(frame, &msg->msg_iter);
-	if (!ret)
-		ret = rds_stream_write_frame(st, frame, to);
+	frame = rds_stream_make_frame(st, &msg->msg_iter, len, to);
+	if (IS_ERR(frame))
+		return PTR_ERR(frame);
+	ret = rds_stream_write_frame(st, frame, to);
 	if (ret) {
 		rds_message_put(frame);
 		return ret;
 	}
+	if (unlikely(to->loan))
+		rds_upper_lend_count(to->loan);
 	if (unlikely(!to->places && READ_ONCE(st->st_tx.tx_corked)))
 		return len;
 	if (len <= RDS_STREAM_SMALL)
@@ -282,21 +318,24 @@ static int rds_stream_check_target(struct rds_stream *st, size_t len,
 	return ret;
 }
 
-/* Prepare the notification of a write with MSG_ZEROCOPY, which is copied. Once
- * bytes are sent, it must not fail any more.
+/* Have the bytes sent from where they are. A caller that has a completion of
+ * its own (msg_ubuf) does not wait for a notification before it reuses the
+ * memory.
  */
-static int rds_stream_prepare_notice(struct sock *sk, const struct msghdr *msg,
-				     size_t len, struct ubuf_info **uarg)
+static int rds_stream_lend(struct rds_stream *st, const struct msghdr *msg,
+			   size_t len, struct rds_stream_target *to)
 {
-	*uarg = NULL;
-	if (likely(!(msg->msg_flags & MSG_ZEROCOPY)) || !len ||
-	    !sock_flag(sk, SOCK_ZEROCOPY))
+	unsigned int pages = 0;
+
+	if (!sock_flag(&st->st_sk, SOCK_ZEROCOPY) || msg->msg_ubuf)
 		return 0;
-	*uarg = rds_stream_zerocopy(sk, len);
-	if (!*uarg)
-		return -ENOBUFS;
-	uarg_to_msgzc(*uarg)->zerocopy = 0;
-	return 0;
+	if (len > RDS_STREAM_SMALL)
+		pages = iov_iter_npages(&msg->msg_iter, INT_MAX);
+	if (!st->st_notices)
+		st->st_notices = rds_upper_notices_alloc(&st->st_sk);
+	if (st->st_notices)
+		to->loan = rds_upper_lend(st->st_notices, pages);
+	return to->loan ? 0 : -ENOBUFS;
 }
 
 static int rds_stream_send_locked(struct rds_stream *st, struct msghdr *msg,
@@ -306,7 +345,6 @@ static int rds_stream_send_locked(struct rds_stream *st, struct msghdr *msg,
 		.more = (msg->msg_flags & MSG_MORE) ||
 			st->st_opts[RDS_STREAM_CORK],
 	};
-	struct ubuf_info *uarg;
 	int ret = 0;
 
 	if (msg->msg_flags & RDS_STREAM_REFUSED_FLAGS)
@@ -315,18 +353,13 @@ static int rds_stream_send_locked(struct rds_stream *st, struct msghdr *msg,
 		ret = rds_stream_parse_cmsgs(msg, &to);
 	if (!ret && unlikely(to.places))
 		ret = rds_stream_check_target(st, len, &to);
-	if (ret)
-		return ret;
-	ret = rds_stream_prepare_notice(&st->st_sk, msg, len, &uarg);
+	if (!ret && unlikely(msg->msg_flags & MSG_ZEROCOPY) && len)
+		ret = rds_stream_lend(st, msg, len, &to);
 	if (ret)
 		return ret;
 	ret = rds_stream_write(st, msg, len, &to);
-	if (likely(!uarg))
-		return ret;
-	if (ret > 0)
-		net_zcopy_put(uarg);
-	else
-		net_zcopy_put_abort(uarg, true);
+	if (unlikely(to.loan))
+		rds_loan_put(to.loan);
 	return ret;
 }
 
@@ -338,9 +371,11 @@ static int rds_stream_send_locked(struct rds_stream *st, struct msghdr *msg,
  *
  * Context: Process context, may sleep. Takes the socket lock.
  * Return: the number of bytes written; -EPIPE, with SIGPIPE unless
- * MSG_NOSIGNAL; -ECONNRESET; -EAGAIN; -EFAULT; -ENOMEM; -EINVAL for control
- * messages of RDS that streams do not have, and if the peer has no mapping for
- * all bytes of a RDS_CMSG_STREAM_WRITE; -EOPNOTSUPP for MSG_OOB and
+ * MSG_NOSIGNAL; -ECONNRESET; -EAGAIN; -EFAULT; -ENOMEM; -ENOBUFS for
+ * MSG_ZEROCOPY, if the user may not lock so much memory, or has too many writes
+ * whose notifications are not read, or there is no memory for one; -EINVAL for
+ * control messages of RDS that streams do not have, and if the peer has no
+ * mapping for all bytes of a RDS_CMSG_STREAM_WRITE; -EOPNOTSUPP for MSG_OOB and
  * MSG_FASTOPEN; or the errno of a signal.
  */
 int rds_stream_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)

@@ -72,6 +72,8 @@
  *	none; likewise
  * @st_own_port: the user has selected the local port; likewise, but bind.c
  *	reads this and @st_peer of others
+ * @st_notices: notifications of writes with MSG_ZEROCOPY; NULL if there was no
+ *	such write; likewise
  * @st_opts: options, by enum rds_stream_opt; stored under the socket lock
  * @st_node: in the table of streams, by connection and ports
  * @st_conn_node: in the table of streams, by connection
@@ -105,6 +107,7 @@ struct rds_stream {
 	bool			st_is_bound;
 	struct in6_addr		st_selected;
 	bool			st_own_port;
+	struct rds_upper_notices *st_notices;
 	int			st_opts[RDS_STREAM_NR_OPTS];
 	struct hlist_node	st_node;
 	struct hlist_node	st_conn_node;

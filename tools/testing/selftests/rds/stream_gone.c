@@ -3,6 +3,9 @@
  * What streams keep, and for how long: their module, the module of their
  * transport, and their network namespace. Nothing keeps them for ever.
  */
+/* More than STREAM_PATIENCE: a test must not pass because the path gave up. */
+#define WIRE_PATIENCE	"60000"
+
 #include "stream_pair.h"
 #include "stream_wire.h"
 
@@ -14,6 +17,9 @@
 
 #define SEED	7
 #define PORT	4100
+
+/* Written with MSG_ZEROCOPY: fits in one frame, and in the window of TCP */
+#define LENT	10000
 
 /* net.rds.stream.close_stall_ms, and some more */
 #define CLOSED_LASTS	(60000 + STREAM_PATIENCE)
@@ -206,19 +212,6 @@ TEST_F(stream, module_goes_and_comes_back)
 	}
 }
 
-/* The far namespace has ended when its device has, with the near one. */
-static bool far_ends(unsigned int patience)
-{
-	unsigned int left;
-
-	for (left = patience / 10; left; left--) {
-		if (!if_nametoindex(VETH_DEV))
-			return true;
-		usleep(10000);
-	}
-	return false;
-}
-
 /* Open a socket in the far namespace that is connecting to nobody. */
 static int far_connecting(const FIXTURE_VARIANT(wire) *variant)
 {
@@ -248,7 +241,7 @@ TEST_F(wire, namespace_ends_with_its_sockets)
 	ASSERT_TRUE(stream_send(self->a, SEED, 0, 1000));
 	ASSERT_TRUE(stream_await_bytes(self->b, 1000));
 	veth_forget();
-	EXPECT_FALSE(far_ends(STREAM_A_WHILE));
+	EXPECT_FALSE(wire_far_ends(STREAM_A_WHILE));
 
 	close(self->listener);
 	EXPECT_EQ(-ECONNRESET, ERR(recv(waiting, &byte, 1, 0)));
@@ -256,9 +249,9 @@ TEST_F(wire, namespace_ends_with_its_sockets)
 	EXPECT_EQ(-ECONNRESET, ERR(recv(self->a, &byte, 1, 0)));
 	self->listener = -1;
 	self->b = -1;
-	EXPECT_FALSE(far_ends(STREAM_A_WHILE));
+	EXPECT_FALSE(wire_far_ends(STREAM_A_WHILE));
 	close(connecting);
-	EXPECT_TRUE(far_ends(STREAM_PATIENCE));
+	EXPECT_TRUE(wire_far_ends(STREAM_PATIENCE));
 	close(waiting);
 }
 
@@ -273,8 +266,8 @@ TEST_F(wire, namespace_waits_for_what_was_written)
 	self->listener = -1;
 	self->b = -1;
 	veth_forget();
-	EXPECT_FALSE(far_ends(STREAM_A_WHILE));
-	EXPECT_TRUE(far_ends(STREAM_PATIENCE));
+	EXPECT_FALSE(wire_far_ends(STREAM_A_WHILE));
+	EXPECT_TRUE(wire_far_ends(STREAM_PATIENCE));
 	/* Closed in order, it would stay for a minute. */
 	EXPECT_EQ(0, stream_linger(self->a, true, 0));
 }
@@ -293,22 +286,64 @@ TEST_F(wire, namespace_does_not_wait_for_a_reset)
 	self->listener = -1;
 	self->b = -1;
 	veth_forget();
-	EXPECT_TRUE(far_ends(STREAM_PATIENCE));
+	EXPECT_TRUE(wire_far_ends(STREAM_PATIENCE));
 	EXPECT_TRUE(users_fall_to("rds_stream", before - 2));
 	EXPECT_EQ(0, stream_linger(self->a, true, 0));
 }
 
-/* Nor does it keep the module from being unloaded. */
-TEST_F(wire, module_does_not_wait_for_a_reset)
+/* Close all sockets, the ends of the stream with an RST, and unload. */
+static long reset_and_unload(FIXTURE_DATA(wire) *self)
 {
-	ASSERT_EQ(0, wire_cut(variant));
-	ASSERT_EQ(0, stream_linger(self->a, true, 0));
-	ASSERT_EQ(0, stream_linger(self->b, true, 0));
+	if (stream_linger(self->a, true, 0) || stream_linger(self->b, true, 0))
+		return -1;
 	stream_close(&self->a);
 	stream_close(&self->b);
 	stream_close(&self->listener);
-	EXPECT_EQ(0, unload_at_last("rds_stream"));
+	return unload_at_last("rds_stream");
+}
+
+/* Nor does an RST keep the module from being unloaded. */
+TEST_F(wire, module_does_not_wait_for_a_reset)
+{
+	ASSERT_EQ(0, wire_cut(variant));
+	EXPECT_EQ(0, reset_and_unload(self));
 	ASSERT_EQ(0, stream_load());
+}
+
+/* Nor does memory of the user that TCP is still to send from. */
+TEST_F(wire, module_does_not_wait_for_lent_memory)
+{
+	static char buf[LENT];
+
+	ASSERT_EQ(0, rds_set(self->a, SOL_SOCKET, SO_ZEROCOPY, 1));
+	ASSERT_EQ(0, wire_cut(variant));
+	ASSERT_EQ(LENT, ERR(send(self->a, buf, LENT, MSG_ZEROCOPY)));
+	EXPECT_TRUE(stream_quiet(self->a, POLLERR));
+	EXPECT_EQ(0, reset_and_unload(self));
+	ASSERT_EQ(0, stream_load());
+}
+
+/* Notifications come while their socket is closed, and later: none is lost. */
+TEST_F(stream, notifications_after_close)
+{
+	static char buf[LENT];
+	long before;
+	int a, b, i;
+
+	before = users("rds");
+	for (i = 0; i < 50; i++) {
+		ASSERT_TRUE(stream_open(self, variant, &a, &b));
+		ASSERT_EQ(0, rds_set(a, SOL_SOCKET, SO_ZEROCOPY, 1));
+		ASSERT_EQ(LENT, ERR(send(a, buf, LENT, MSG_ZEROCOPY)));
+		/* With an RST, or after some bytes have arrived */
+		if (i % 2)
+			ASSERT_TRUE(stream_await(b, POLLIN));
+		ASSERT_EQ(0, stream_linger(a, i % 2 == 0, 0));
+		close(a);
+		close(b);
+	}
+	EXPECT_TRUE(users_fall_within("rds", before, STREAM_PATIENCE));
+	EXPECT_TRUE(stream_works(self->a, self->b));
 }
 
 /*

@@ -164,6 +164,29 @@ TEST_F(stream, placed_before_what_follows)
 	}
 }
 
+/* The same from memory that is read in place, until a notification */
+TEST_F(stream, placed_from_memory_in_place)
+{
+	char room[256];
+	struct msghdr told = {
+		.msg_control = room,
+		.msg_controllen = sizeof(room),
+	};
+
+	ASSERT_TRUE(reopen(self, variant));
+	ASSERT_EQ(0, map(self->b, memory, LEN, 0));
+	ASSERT_TRUE(follows(self->b, self->a));
+	ASSERT_EQ(0, rds_set(self->a, SOL_SOCKET, SO_ZEROCOPY, 1));
+	stream_fill(data, LEN - 5, SEED, 0);
+	ASSERT_EQ(LEN - 5, put_with(self->a, data, LEN - 5, 5, MSG_ZEROCOPY,
+				    RDS_CMSG_STREAM_WRITE, 8));
+	ASSERT_TRUE(follows(self->a, self->b));
+	EXPECT_TRUE(stream_check(memory + 5, LEN - 5, SEED, 0));
+	ASSERT_TRUE(stream_await_all(self->a, POLLERR));
+	EXPECT_EQ(0, ERR(recvmsg(self->a, &told, MSG_ERRQUEUE)));
+	EXPECT_LT(0, told.msg_controllen);
+}
+
 /* Any length at any place, and nothing beside it */
 TEST_F(stream, exact_bytes)
 {

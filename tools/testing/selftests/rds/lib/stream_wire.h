@@ -7,8 +7,11 @@
 #define RDS_STREAM_WIRE_H
 
 #include "harness.h"
+#include "clock.h"
 #include "stream.h"
 #include "veth.h"
+
+#include <net/if.h>
 
 FIXTURE(wire) {
 	int listener;		/* at the far end */
@@ -73,6 +76,19 @@ static inline int wire_mend(const FIXTURE_VARIANT(wire) *variant)
 
 	return wire_neighbour(variant->b, action) || veth_cross() ||
 	       wire_neighbour(variant->a, action) || veth_back();
+}
+
+/* The far namespace has ended when its device has, with the near one. */
+static inline bool wire_far_ends(unsigned int patience)
+{
+	long end = now_ms() + patience;
+
+	while (if_nametoindex(VETH_DEV)) {
+		if (now_ms() > end)
+			return false;
+		usleep(10000);
+	}
+	return true;
 }
 
 /*
