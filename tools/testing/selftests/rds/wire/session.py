@@ -14,6 +14,7 @@ A session is a list of steps. Each is a tuple of a verb and its arguments:
 Nothing here opens a socket. Every choice comes from the generator of random
 numbers that is passed, so it can be made again."""
 
+import re
 import struct
 
 import wire
@@ -272,18 +273,36 @@ def mutate(rng, steps, other, memory):
 # Files. Keys and addresses of memory differ from run to run, so a file says
 # which ones its sessions were made with.
 
+NO_MEMORY = (0, 0)	# with none
+ZEROS = re.compile(rb"\0{16,}")
+
+
+def show_bytes(data):
+    """Return bytes as a word: in hexadecimal, but many zeros are counted."""
+    parts, at = [], 0
+    for zeros in ZEROS.finditer(data):
+        parts += [data[at:zeros.start()].hex(), f"z{len(zeros[0])}"]
+        at = zeros.end()
+    parts.append(data[at:].hex())
+    return "+".join(filter(None, parts)) or "-"
+
+
+def parse_part(part):
+    return bytes(int(part[1:])) if part[0] == "z" else bytes.fromhex(part)
+
+
+def parse_bytes(word):
+    return b"" if word == "-" else b"".join(map(parse_part, word.split("+")))
+
+
 def show(steps, memory):
     """Return a session as text."""
     lines = [f"session {memory[0]:08x} {memory[1]:08x}"]
     for step in steps:
-        words = [word.hex() or "-" if isinstance(word, bytes) else str(word)
+        words = [show_bytes(word) if isinstance(word, bytes) else str(word)
                  for word in step]
         lines.append(" ".join(words))
     return "\n".join(lines) + "\n"
-
-
-def parse_bytes(word):
-    return b"" if word == "-" else bytes.fromhex(word)
 
 
 def parse_step(words):
@@ -297,13 +316,14 @@ def parse_step(words):
 
 
 def move(steps, old, new):
-    """Return the steps with the key and address NEW in the place of OLD."""
+    """Return the steps with the key and address NEW in the place of OLD, which
+    may be NO_MEMORY."""
     moved = []
     for step in steps:
         if step[0] == "write":
             data = step[2]
             for before, after in zip(old, new):
-                if before != after:
+                if before and before != after:
                     data = data.replace(before.to_bytes(4, "big"),
                                         after.to_bytes(4, "big"))
             step = step[0], step[1], data
