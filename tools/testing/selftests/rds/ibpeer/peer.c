@@ -370,7 +370,10 @@ bool peer_post(struct peer *peer, struct ibv_send_wr *wr, unsigned int len)
 
 bool peer_send_raw(struct peer *peer, const void *bytes, unsigned int len)
 {
-	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND,
+		.send_flags = peer->solicits ? IBV_SEND_SOLICITED : 0,
+	};
 
 	if (!await_place(peer) || peer->over)
 		return false;

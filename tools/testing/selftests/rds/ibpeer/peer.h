@@ -53,6 +53,8 @@ struct peer {
 	bool no_buffers;
 	/* The connection is over: an event or a failed request has shown it. */
 	bool over;
+	/* SENDs are solicited: stock RDS looks for no others */
+	bool solicits;
 	/* The private data of the kernel's reply or request */
 	unsigned char private_data[256];
 	unsigned int private_len;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <stdlib.h>
+#include <string.h>
 
 #include "remote.h"
 
@@ -54,6 +55,11 @@ int remote_send(struct peer *peer, const void *bytes, unsigned int len)
 	       peer_send_raw(peer, bytes, len);
 }
 
+void remote_solicit(struct peer *peer)
+{
+	peer->solicits = true;
+}
+
 int remote_hear(struct peer *peer, void *bytes, unsigned int ms)
 {
 	struct frame *frame = bytes;
@@ -61,6 +67,13 @@ int remote_hear(struct peer *peer, void *bytes, unsigned int ms)
 
 	len = peer_hear(peer, frame, frame + 1, ms);
 	return len < 0 ? -1 : (int)sizeof(*frame) + len;
+}
+
+void remote_private(const struct peer *peer, void *bytes, unsigned int len)
+{
+	if (len > sizeof(peer->private_data))
+		len = sizeof(peer->private_data);
+	memcpy(bytes, peer->private_data, len);
 }
 
 void remote_hang_up(struct peer *peer)

@@ -27,10 +27,16 @@ struct peer *remote_accept(struct peer *listener, const void *handshake,
 /* Post a SEND. Return 0 if that is not possible now. */
 int remote_send(struct peer *peer, const void *bytes, unsigned int len);
 
+/* Solicit all later SENDs. */
+void remote_solicit(struct peer *peer);
+
 /* Receive a SEND to @bytes, which has room for PEER_SLOT bytes. Return its
  * length, or -1 if there is none.
  */
 int remote_hear(struct peer *peer, void *bytes, unsigned int ms);
+
+/* Copy the beginning of the private data that the kernel has sent last. */
+void remote_private(const struct peer *peer, void *bytes, unsigned int len);
 
 void remote_hang_up(struct peer *peer);
 void remote_vanish(struct peer *peer);

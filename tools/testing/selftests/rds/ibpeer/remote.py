@@ -24,7 +24,9 @@ def library(path):
     lib.remote_accept.argtypes = [pointer, text, number, number, up]
     lib.remote_send.argtypes = [pointer, text, number]
     lib.remote_hear.argtypes = [pointer, text, number]
-    for name in ("remote_hang_up", "remote_vanish", "remote_free"):
+    lib.remote_private.argtypes = [pointer, text, number]
+    for name in ("remote_solicit", "remote_hang_up", "remote_vanish",
+                 "remote_free"):
         getattr(lib, name).argtypes = [pointer]
     return lib
 

@@ -74,8 +74,7 @@ class Fuzzer:
             self.corpus += self.load(args.corpus)
 
     def load(self, name):
-        with open(name, encoding="ascii") as file:
-            return session.parse(file.read(), self.scene.where)
+        return session.load(name, self.scene.where)
 
     def rng_of(self, steps):
         """Return a generator that depends on the steps only, not on the key and

@@ -345,3 +345,9 @@ def parse(text, memory):
         elif old and words and words[0] in verbs:
             sessions[-1] += move([parse_step(words)], old, memory)
     return sessions
+
+
+def load(name, memory):
+    """Return the sessions of a file."""
+    with open(name, encoding="ascii") as file:
+        return parse(file.read(), memory)
