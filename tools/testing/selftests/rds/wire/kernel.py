@@ -594,16 +594,27 @@ def memory():
                  for name in ("Slab", "MemAvailable"))
 
 
+def slabinfo(column):
+    """Return a column of /proc/slabinfo by slab cache."""
+    with open("/proc/slabinfo", encoding="ascii") as file:
+        lines = [line.split() for line in file][2:]
+    return {fields[0]: int(fields[column]) for fields in lines}
+
+
 def objects():
     """Return the number of objects in use by slab cache. Shrink each cache
-    first, because it counts the free objects in the slabs of a CPU as used."""
+    first, because it counts the free objects in the slabs of a CPU as used.
+    That of a CPU that has begun a new one since may be objects_per_slab() too
+    high."""
     memory()
     for path in glob.glob("/sys/kernel/slab/*/shrink"):
         with open(path, "w", encoding="ascii") as file:
             file.write("1\n")
-    with open("/proc/slabinfo", encoding="ascii") as file:
-        lines = [line.split() for line in file][2:]
-    return {fields[0]: int(fields[1]) for fields in lines}
+    return slabinfo(1)
+
+
+def objects_per_slab():
+    return slabinfo(4)
 
 
 def sysctl(name, value=None):
