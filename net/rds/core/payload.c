@@ -148,6 +148,27 @@ int rds_payload_copy_out_pages(const struct rds_payload *payload, u32 offset,
 /* User pages referenced at a time */
 #define RDS_PAYLOAD_USER_BATCH	16
 
+/* A payload in user memory that is in more pieces than this is copied. */
+#define RDS_PAYLOAD_USER_PIECES	(RDS_MAX_MSG_SIZE / PAGE_SIZE + 16)
+
+/**
+ * rds_payload_user_pieces() - Count the pieces of a payload in user memory
+ * @from: the memory, not empty
+ *
+ * Context: Any context.
+ * Return: the number of pieces; 0 if the payload is to be copied, as it is in
+ * too many, or not in user memory.
+ */
+unsigned int rds_payload_user_pieces(const struct iov_iter *from)
+{
+	unsigned int pieces;
+
+	if (!user_backed_iter(from))
+		return 0;
+	pieces = iov_iter_npages(from, RDS_PAYLOAD_USER_PIECES + 1);
+	return pieces > RDS_PAYLOAD_USER_PIECES ? 0 : pieces;
+}
+
 /**
  * rds_payload_add_user_pages() - Add pages of user memory to a payload
  * @payload: the payload, of kind %RDS_PAYLOAD_USER

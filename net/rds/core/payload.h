@@ -6,9 +6,6 @@
 #include <linux/uio.h>
 #include <net/rds/transport.h>
 
-/* A payload in user memory that is in more pieces than this is copied. */
-#define RDS_PAYLOAD_USER_PIECES	(RDS_MAX_MSG_SIZE / PAGE_SIZE + 16)
-
 unsigned int rds_payload_max_bvecs(u32 len);
 int rds_payload_alloc_pages(struct rds_payload *payload, struct bio_vec *bvec,
 			    u32 len);
@@ -16,6 +13,7 @@ int rds_payload_copy_in_pages(struct rds_payload *payload,
 			      struct iov_iter *from);
 int rds_payload_copy_out_pages(const struct rds_payload *payload, u32 offset,
 			       u32 len, struct iov_iter *to);
+unsigned int rds_payload_user_pieces(const struct iov_iter *from);
 int rds_payload_add_user_pages(struct rds_payload *payload, unsigned int max,
 			       struct iov_iter *from);
 bool rds_payload_can_stay(const struct rds_payload *payload, unsigned int caps);

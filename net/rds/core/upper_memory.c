@@ -150,12 +150,11 @@ EXPORT_SYMBOL_GPL(rds_upper_place);
 static struct rds_message *rds_upper_from_user(struct iov_iter *from,
 					       unsigned int caps)
 {
-	unsigned int pieces = iov_iter_npages(from,
-					      RDS_PAYLOAD_USER_PIECES + 1);
+	unsigned int pieces = rds_payload_user_pieces(from);
 	struct rds_message *msg;
 	int ret;
 
-	if (pieces > RDS_PAYLOAD_USER_PIECES)
+	if (!pieces)
 		return NULL;
 	msg = rds_message_alloc_user(pieces);
 	if (!msg)
@@ -189,8 +188,7 @@ struct rds_message *rds_upper_alloc_user(const struct rds_conn *conn,
 	size_t rest = iov_iter_count(from) - len;
 	struct rds_message *msg;
 
-	if (!(caps & (RDS_CAP_ZEROCOPY | RDS_CAP_ZEROCOPY_STRETCH)) ||
-	    !user_backed_iter(from))
+	if (!(caps & (RDS_CAP_ZEROCOPY | RDS_CAP_ZEROCOPY_STRETCH)))
 		return NULL;
 	iov_iter_truncate(from, len);
 	msg = rds_upper_from_user(from, caps);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Notifications of writes with MSG_ZEROCOPY, on the error queue of a socket of
- * the user above core, as TCP gives them (Documentation/networking/
- * msg_zerocopy.rst of the kernel).
+ * the user above core, as TCP gives them
+ * (Documentation/networking/msg_zerocopy.rst of the kernel).
  *
  * Each such write has one object, struct rds_upper_notice, which begins with a
  * loan (loan.c). The kernel has an object for this, too. But it refers to the
@@ -10,9 +10,10 @@
  * reads nothing keeps the packets. And TCP undoes a notification by it when it
  * takes no bytes at once, although the frame is sent later.
  *
- * So an object refers to the queue only, which is the socket's, and forgets it
- * when it is closed. The objects are core's, for the module of the user not to
- * be kept, either. Writes are numbered when their first frame is submitted.
+ * So an object refers only to the queue of the socket's notifications, which
+ * forgets the socket when that is closed. The objects are core's, so that they
+ * do not pin the module above core, either. A write is numbered when its first
+ * frame is submitted.
  *
  * An object ends with its loan. Its packet, which is allocated with it, is then
  * put on the error queue, or freed if the last packet there can tell of the

@@ -163,15 +163,10 @@ static struct rds_zcopy *rds_zcopy_alloc(struct rds_sock *rs, u32 cookie)
 /* Returns the number of pieces; 0 if the payload is to be copied. */
 static unsigned int rds_zcopy_pieces(const struct msghdr *msg)
 {
-	unsigned int pieces;
-
 	/* A caller with a completion of its own (msg_ubuf) does not wait for
 	 * ours before it reuses the memory.
 	 */
-	if (msg->msg_ubuf || !user_backed_iter(&msg->msg_iter))
-		return 0;
-	pieces = iov_iter_npages(&msg->msg_iter, RDS_PAYLOAD_USER_PIECES + 1);
-	return pieces > RDS_PAYLOAD_USER_PIECES ? 0 : pieces;
+	return msg->msg_ubuf ? 0 : rds_payload_user_pieces(&msg->msg_iter);
 }
 
 static int rds_zcopy_fill_copy(struct rds_sock *rs, struct rds_message *rm,

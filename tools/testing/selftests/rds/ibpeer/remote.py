@@ -5,12 +5,14 @@
 import ctypes
 import ipaddress
 
+import kernel
 import session
 import wire
 from players import Player
 
 SLOT = wire.HEADER_BYTES + 2 * 4096
 DIAL_MS = 300
+DEVICE = "rdma0"
 
 
 def library(path):
@@ -29,6 +31,20 @@ def library(path):
                  "remote_free"):
         getattr(lib, name).argtypes = [pointer]
     return lib
+
+
+def give(address):
+    """Give the device an address of a peer."""
+    bits = 128 if ":" in address else 32
+    words = ["ip", "address", "add", f"{address}/{bits}", "dev", DEVICE]
+    kernel.run(*words, *(["nodad"] if ":" in address else []))
+
+
+def private(data, peer, home):
+    """Put the addresses of the ends in their place in private data."""
+    return data.replace(
+        session.FROM, ipaddress.ip_address(peer).packed).replace(
+        session.DEST, ipaddress.ip_address(home).packed)
 
 
 def fragments(data, aligned):
@@ -64,20 +80,14 @@ class IbPlayer(Player):
         for link in self.links:
             self.lib.remote_free(link)
 
-    def private(self, data):
-        """Put the addresses of the ends in their place."""
-        return data.replace(
-            session.FROM, ipaddress.ip_address(self.address).packed).replace(
-            session.DEST, ipaddress.ip_address(
-                self.programs.kernel_of(self.address)).packed)
-
     def open(self, _path):
         self.dial(session.private())
 
     def dial(self, handshake):
         if len(self.links) == session.LINKS:
             return
-        data = self.private(handshake)
+        data = private(handshake, self.address,
+                       self.programs.kernel_of(self.address))
         up = ctypes.c_int()
         if self.listener:
             self.programs.do(self.rng, "send", self.address)
