@@ -222,42 +222,42 @@ TEST_F(stream, flag_without_option)
 	EXPECT_TRUE(stream_quiet(self->a, POLLERR));
 }
 
-/* A device reads one stretch of memory in place. Others are copied. */
-TEST_F(stream, device_reads_a_stretch)
+/* A device reads one stretch of memory in place. Others are copied. Within the
+ * host all is copied, and over TCP that depends on devices on the way.
+ */
+TEST_F(stream, stretches_of_memory)
 {
 	struct iovec gap[] = { { buf + 1, PLACED }, { buf + PAGE + 5, 100 } };
 	struct msghdr msg = { .msg_iov = gap, .msg_iovlen = ARRAY_SIZE(gap) };
 	struct told told = {};
 	char got[PLACED + 100];
 
-	if (!variant->device)
-		return;
 	ASSERT_EQ(0, rds_set(self->a, SOL_SOCKET, SO_ZEROCOPY, 1));
 	stream_fill(buf + 1, PART, SEED, 0);
 	ASSERT_EQ(PART, ERR(send(self->a, buf + 1, PART, MSG_ZEROCOPY)));
 	EXPECT_TRUE(stream_recv(self->b, SEED, 0, PART));
 	ASSERT_EQ(0, tell(self->a, &told));
-	EXPECT_FALSE(told.copied);
+	EXPECT_TRUE(variant->apart || told.copied == !variant->device);
 	ASSERT_EQ(sizeof(got), ERR(sendmsg(self->a, &msg, MSG_ZEROCOPY)));
 	ASSERT_EQ(0, tell(self->a, &told));
 	EXPECT_EQ(1, told.first);
-	EXPECT_TRUE(told.copied);
+	EXPECT_TRUE(variant->apart || told.copied);
 	ASSERT_EQ(sizeof(got), ERR(recv(self->b, got, sizeof(got),
 					MSG_WAITALL)));
 	EXPECT_EQ(0, memcmp(got, buf + 1, PLACED));
 	EXPECT_EQ(0, memcmp(got + PLACED, buf + PAGE + 5, 100));
 }
 
-/* What is not read is bounded, and no longer if it is read. */
+/* What is not read is bounded, and no longer if it is read. Where all is
+ * copied, as within the host, one notification tells of many writes.
+ */
 TEST_F(stream, unread_notifications_are_bounded)
 {
 	struct told told = {};
 	char got[PLACED];
+	long more;
 	int i;
 
-	/* Else all is copied, and one notification tells of many writes. */
-	if (!variant->device || stream_over_inet())
-		return;
 	ASSERT_EQ(0, rds_set(self->a, SOL_SOCKET, SO_ZEROCOPY, 1));
 	for (i = 0; i < WRITES; i++) {
 		ASSERT_EQ(PLACED_OR_ONE(i), ERR(send(self->a, buf,
@@ -267,26 +267,32 @@ TEST_F(stream, unread_notifications_are_bounded)
 						     PLACED_OR_ONE(i),
 						     MSG_WAITALL)));
 	}
-	EXPECT_EQ(-ENOBUFS, ERR(send(self->a, buf, 1, MSG_ZEROCOPY)));
+	more = ERR(send(self->a, buf, 1, MSG_ZEROCOPY));
+	EXPECT_TRUE(variant->apart || more == (variant->device ? -ENOBUFS : 1));
+	if (more == 1)
+		EXPECT_EQ(1, ERR(recv(self->b, got, 1, 0)));
 	EXPECT_TRUE(stream_works(self->a, self->b));
 	ASSERT_EQ(0, tell(self->a, &told));
+	EXPECT_TRUE(variant->apart ||
+		    told.last == (variant->device ? 0 : WRITES));
 	ASSERT_EQ(PLACED, ERR(send(self->a, buf, PLACED, MSG_ZEROCOPY)));
-	EXPECT_EQ(-ENOBUFS, ERR(send(self->a, buf, 1, MSG_ZEROCOPY)));
+	EXPECT_TRUE(variant->apart ||
+		    more == ERR(send(self->a, buf, 1, MSG_ZEROCOPY)));
 }
 
-/* Within the host, bytes are copied: nobody reads the memory later. */
-TEST_F(stream, own_host)
+/* Once it is told, the memory is free: what it becomes is not received. Within
+ * the host, that is at once.
+ */
+TEST_F(stream, memory_is_free_once_told)
 {
 	struct told told = {};
 
-	if (variant->apart || variant->device)
-		return;
 	ASSERT_EQ(0, rds_set(self->a, SOL_SOCKET, SO_ZEROCOPY, 1));
 	stream_fill(buf, PART, SEED, 0);
 	ASSERT_EQ(PART, ERR(send(self->a, buf, PART, MSG_ZEROCOPY)));
 	ASSERT_EQ(0, tell(self->a, &told));
-	EXPECT_EQ(0, told.last);
-	EXPECT_TRUE(told.copied);
+	EXPECT_EQ(0, told.first);
+	EXPECT_TRUE(variant->apart || told.copied == !variant->device);
 	stream_fill(buf, PART, LATER, 0);
 	EXPECT_TRUE(stream_recv(self->b, SEED, 0, PART));
 }
@@ -426,9 +432,8 @@ TEST_F(wire, memory_is_bounded)
 	size_t done = 0;
 	int i;
 
-	/* TCP itself allows fewer. */
 	if (stream_over_inet())
-		return;
+		SKIP(return, "TCP itself allows fewer");
 	ASSERT_EQ(0, rds_set(self->a, SOL_SOCKET, SO_ZEROCOPY, 1));
 	stream_fill(buf, SIZE, SEED, 0);
 	ASSERT_EQ(0, wire_cut(variant));
