@@ -184,6 +184,7 @@ enum rds_upper_peer rds_upper_peer(const struct rds_conn *conn, u32 *epoch);
 /* upper_calls.c */
 struct rds_conn *rds_upper_open(struct net *net,
 				const struct rds_upper_key *key);
+void rds_upper_demand(struct net *net, const struct in6_addr *ip, u32 ifindex);
 bool rds_upper_hold(struct rds_conn *conn);
 void rds_upper_close(struct rds_conn *conn);
 void rds_upper_dial(struct rds_conn *conn);

@@ -82,6 +82,28 @@ struct rds_conn *rds_upper_open(struct net *net,
 EXPORT_SYMBOL_GPL(rds_upper_open);
 
 /**
+ * rds_upper_demand() - Load the transport by which peers reach an address
+ * @net: the namespace
+ * @ip: a local address, or NULL for any
+ * @ifindex: its scope, or 0
+ *
+ * As for a datagram socket that is bound to it: nothing is loaded for the
+ * address of an RDMA device in use.
+ *
+ * Context: Process context, may sleep; may load modules.
+ */
+void rds_upper_demand(struct net *net, const struct in6_addr *ip, u32 ifindex)
+{
+	const struct rds_transport *trans;
+
+	trans = ip ? rds_transport_for_laddr(net, ip, ifindex) :
+		     rds_transport_demand(RDS_TRANS_TCP);
+	if (!IS_ERR_OR_NULL(trans))
+		rds_transport_put(trans);
+}
+EXPORT_SYMBOL_GPL(rds_upper_demand);
+
+/**
  * rds_upper_hold() - Use the connection on which a frame has arrived
  * @conn: the connection
  *

@@ -208,7 +208,10 @@ void rds_stream_request(struct rds_conn *conn,
  * @sock: the socket
  * @backlog: streams that may wait for accept()
  *
- * Context: Process context, may sleep. Takes the socket lock.
+ * A peer needs a transport to reach the socket: with no other user of RDS on
+ * this host, TCP may not have been loaded yet.
+ *
+ * Context: Process context, may sleep; may load modules. Takes the socket lock.
  * Return: 0; -EINVAL if the socket is connected or connecting; -EADDRINUSE if
  * another one listens on the same name.
  */
@@ -218,6 +221,7 @@ int rds_stream_listen(struct socket *sock, int backlog)
 	struct sock *sk = sock->sk;
 	struct rds_stream *st = rds_stream(sk);
 	int ret = 0;
+	bool any;
 
 	mutex_lock(&st->st_mutex);
 	if (sock->state != SS_UNCONNECTED ||
@@ -234,8 +238,12 @@ int rds_stream_listen(struct socket *sock, int backlog)
 		name.port = 0;
 		ret = rds_stream_bind_name(st, &name);
 	}
-	if (!ret)
-		ret = rds_stream_bind_listen(st);
+	if (ret)
+		goto out;
+	any = rds_stream_is_any(&st->st_selected);
+	rds_upper_demand(sock_net(sk), any ? NULL : &st->st_selected,
+			 st->st_local.ifindex);
+	ret = rds_stream_bind_listen(st);
 out:
 	mutex_unlock(&st->st_mutex);
 	return ret;

@@ -6,6 +6,7 @@
  */
 #include "loop.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -79,6 +80,36 @@ TEST(i20_no_autoload_of_rdma)
 	EXPECT_LE(0, module_users("rds_rdma"));
 	close(fd);
 	EXPECT_EQ(0, system("modprobe -r rds_rdma"));
+}
+
+/* Return a stream socket that listens at an address, and has not loaded TCP
+ * before.
+ */
+static int stream_listens(const char *addr)
+{
+	struct sockaddr_in name = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = inet_addr(addr),
+	};
+	int fd = socket(AF_RDS, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&name, sizeof(name)) ||
+	    module_users("rds_tcp") != -1 || listen(fd, 1))
+		return -1;
+	return fd;
+}
+
+/* A server of streams need not know which transport its clients use. */
+TEST(listen_on_a_stream_loads_tcp)
+{
+	ASSERT_EQ(0, rds_initial_netns());
+	ASSERT_EQ(0, system("rmmod rds_tcp 2>/dev/null; modprobe rds_stream"));
+	ASSERT_EQ(-1, module_users("rds_tcp"));
+	close(stream_listens("127.0.0.1"));
+	EXPECT_EQ(-1, module_users("rds_tcp"));
+	EXPECT_EQ(0, close(stream_listens("0.0.0.0")));
+	EXPECT_LE(0, module_users("rds_tcp"));
+	EXPECT_EQ(0, system("rmmod rds_tcp rds_stream"));
 }
 
 #define CGROUP "/sys/fs/cgroup/rds-test"
