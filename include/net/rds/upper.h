@@ -54,7 +54,8 @@ struct socket;
  * @RDS_UPPER_PEER: messages may flow to the peer now, or it has announced what
  *	it is on a new connection, or it is another incarnation than before;
  *	rds_upper_peer() has the news
- * @RDS_UPPER_FAILED: an attempt to connect has failed; others follow
+ * @RDS_UPPER_FAILED: an attempt to connect has failed, because no RDS could be
+ *	reached; others follow
  * @RDS_UPPER_GONE: the connection is being destroyed
  */
 enum rds_upper_event {

@@ -36,7 +36,14 @@
 static void rds_cpath_has_connected(struct rds_cpath *cp)
 {
 	cp->cp_dial.pd_established++;
+	WRITE_ONCE(cp->cp_dial.pd_failing, false);
 	clear_bit(RDS_PF_CONNECT, &cp->cp_flags);
+}
+
+static void rds_cpath_begins_attempt(struct rds_cpath *cp)
+{
+	cp->cp_dial.pd_attempts++;
+	WRITE_ONCE(cp->cp_dial.pd_failing, true);
 }
 
 static void rds_cpath_count_reset(struct rds_cpath *cp)
@@ -61,7 +68,7 @@ static bool rds_cpath_event_locked(struct rds_cpath *cp,
 	if (from != to)
 		cp->cp_dial.pd_since = jiffies;
 	if (event == RDS_EV_CONNECT)
-		cp->cp_dial.pd_attempts++;
+		rds_cpath_begins_attempt(cp);
 	else if (event == RDS_EV_CONNECTED)
 		rds_cpath_has_connected(cp);
 	else if (event == RDS_EV_DROP && from == RDS_PATH_UP)

@@ -187,6 +187,7 @@ struct rds_path_gate {
  * struct rds_path_dial - attempts to connect, and how they have ended
  * @pd_attempts: number of attempts. cp_lock guards it and the fields to
  *	@pd_dialed_at
+ * @pd_failing: the last attempt has not come UP yet; read without the lock, too
  * @pd_established: number of times that the path came UP
  * @pd_resets: number of times that it was dropped from UP
  * @pd_drop_reason: why it was dropped last; also stored without the lock
@@ -204,6 +205,7 @@ struct rds_path_gate {
  */
 struct rds_path_dial {
 	u32			pd_attempts;
+	bool			pd_failing;
 	u32			pd_established;
 	u32			pd_resets;
 	enum rds_drop_reason	pd_drop_reason;

@@ -187,14 +187,13 @@ void rds_upper_event(struct rds_conn *conn, enum rds_upper_event event,
 
 /**
  * rds_upper_failed() - Report that an attempt to connect has failed
- * @cp: the path
+ * @cp: the path, which has been shut down; if it was UP before, nothing has
+ *	failed
  * @reason: the reason why the path was dropped
  *
  * Only path 0 shows whether the peer can be reached. Attempts end for many
  * reasons, as two ends that dial agree on one connection; only some of these
- * show that no RDS can be reached. A connection that was dropped because it was
- * silent is none of them: the peer may be slow, and the next connection gives
- * it more time.
+ * show that no RDS can be reached.
  *
  * Context: Process context, the path's work item.
  */
@@ -215,7 +214,7 @@ void rds_upper_failed(struct rds_cpath *cp, enum rds_drop_reason reason)
 	default:
 		return;
 	}
-	if (!cp->cp_pub.index)
+	if (!cp->cp_pub.index && READ_ONCE(cp->cp_dial.pd_failing))
 		rds_upper_event(cp->cp_conn, RDS_UPPER_FAILED, err);
 }
 

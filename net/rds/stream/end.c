@@ -216,15 +216,16 @@ void rds_stream_end(struct rds_stream *st, int err, int refused,
 }
 
 /**
- * rds_stream_fail_connect() - End an attempt to connect, as no RDS answers
+ * rds_stream_fail_connect() - End an attempt to connect
  * @st: the stream; nothing happens unless it is connecting
  * @err: errno for the user, positive
  *
  * Context: As rds_stream_end().
+ * @refused: enum rds_stream_refusal
  */
-void rds_stream_fail_connect(struct rds_stream *st, int err)
+void rds_stream_fail_connect(struct rds_stream *st, int err, int refused)
 {
-	rds_stream_end_if(st, RDS_STREAM_CONNECTING, err, RDS_STREAM_NO_RDS,
+	rds_stream_end_if(st, RDS_STREAM_CONNECTING, err, refused,
 			  RDS_STREAM_TELL);
 }
 

@@ -103,7 +103,7 @@ static void rds_stream_peer_event(struct rds_stream *st, int arg)
 /* No RDS answers at the address of the peer. Streams that are open wait. */
 static void rds_stream_failed_event(struct rds_stream *st, int err)
 {
-	rds_stream_fail_connect(st, -err);
+	rds_stream_fail_connect(st, -err, RDS_STREAM_NO_RDS);
 }
 
 static void rds_stream_gone_event(struct rds_stream *st, int arg)
@@ -289,7 +289,8 @@ void rds_stream_timer(struct timer_list *timer)
 		rds_stream_end(st, ETIMEDOUT, RDS_STREAM_NOT_REFUSED,
 			       RDS_STREAM_TELL);
 	else if (due & BIT(RDS_STREAM_T_CONNECT))
-		rds_stream_fail_connect(st, ETIMEDOUT);
+		rds_stream_fail_connect(st, ETIMEDOUT,
+					RDS_STREAM_NOT_REFUSED);
 	else if (due & BIT(RDS_STREAM_T_AGAIN))
 		rds_stream_ask(st);
 	sock_put(sk);

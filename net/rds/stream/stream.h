@@ -29,7 +29,8 @@
  * stream is no more, queue.c what waits to be read, maps.c direct placement,
  * end.c how a stream ends, wait.c and ready.h what a system call waits for,
  * stream.c the object. connect.c, listen.c, deliver.c and event.c have what
- * happens to a stream; the rest has the system calls.
+ * happens to a stream; send.c, recv.c, poll.c, sockopt.c, close.c and the like
+ * have the system calls.
  */
 #ifndef _RDS_STREAM_STREAM_H
 #define _RDS_STREAM_STREAM_H
@@ -240,7 +241,7 @@ void rds_stream_change_account(struct rds_stream *st, struct sock *account);
 void rds_stream_set_state(struct rds_stream *st, enum rds_stream_event event);
 void rds_stream_end(struct rds_stream *st, int err, int refused,
 		    enum rds_stream_tell tell);
-void rds_stream_fail_connect(struct rds_stream *st, int err);
+void rds_stream_fail_connect(struct rds_stream *st, int err, int refused);
 void rds_stream_finish(struct rds_stream *st);
 void rds_stream_write_space(struct sock *sk);
 void rds_stream_wake_all(struct rds_stream *st);

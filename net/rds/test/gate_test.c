@@ -206,7 +206,8 @@ static void count_failures(struct rds_conn *conn, enum rds_upper_event event,
 static const struct rds_upper counting = { .event = count_failures };
 
 /* The peer of a silent connection may only be slow, so connect() on a stream
- * waits for it. It does not wait for a peer that does not answer at all.
+ * waits for it, and for one whose connection ends for any other reason. It does
+ * not wait for a peer that does not answer at all.
  */
 static void silence_is_no_failure(struct kunit *test)
 {
@@ -218,8 +219,12 @@ static void silence_is_no_failure(struct kunit *test)
 	rig_await(test, FAKE_MAPPED, 2);
 	fake_settle(rig_fake(test));
 	KUNIT_EXPECT_EQ(test, atomic_read(&failures), 0);
+	rig_fake(test)->connect_later = true;
 	rds_path_drop(rig_path(test), RDS_DROP_TIMEOUT);
-	rig_await(test, FAKE_MAPPED, 3);
+	rig_await(test, FAKE_CONNECTED, 3);
+	KUNIT_EXPECT_EQ(test, atomic_read(&failures), 0);
+	rds_path_drop(rig_path(test), RDS_DROP_TIMEOUT);
+	rig_await(test, FAKE_SHUTDOWN, 3);
 	fake_settle(rig_fake(test));
 	KUNIT_EXPECT_EQ(test, atomic_read(&failures), 1);
 	rds_upper_unregister(&counting);

@@ -6,6 +6,7 @@ import time
 import traceback
 
 TESTS = []
+LONG = set()		# names of those that only the long form runs
 TIMEOUT = 60
 
 
@@ -17,11 +18,13 @@ class Skip(Exception):
     """The reason why a test cannot run here."""
 
 
-def test(name, timeout=TIMEOUT):
+def test(name, timeout=TIMEOUT, long=False):
     """Mark a function as a test; it is called with the lab."""
     def add(function):
         TESTS.append((name, function, timeout))
         return function
+    if long:
+        LONG.add(name)
     return add
 
 

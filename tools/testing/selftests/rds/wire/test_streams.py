@@ -829,6 +829,25 @@ def busy(lab):
     works(end, sock)
 
 
+@test("streams: a server that stays busy is given up, and has not refused",
+      timeout=120, long=True)
+def busy_for_ever(lab):
+    peer, link = meet(lab)
+    end, sock = asked(lab, peer, link)
+    start = time.monotonic()
+    while not sock.poll(select.POLLOUT):
+        end.send(Op.BUSY)
+        try:
+            end.expect(Op.REQUEST, timeout=20)
+        except (Failure, Closed):
+            break
+    same("connecting", errno.ETIMEDOUT, sock.connected())
+    took = time.monotonic() - start
+    # The last wait, for a REQUEST that does not come, counts, too.
+    expect(70 < took < 100, f"given up after {took:.0f} s")
+    same("why", kernel.NOT_REFUSED, sock.refused())
+
+
 @test("streams: a REQUEST that nothing answers is repeated")
 def request_unanswered(lab):
     peer, link = meet(lab)
