@@ -149,7 +149,7 @@ void rds_cong_publish(struct rds_sock *rs, bool congested)
  * @port: destination port, found congested
  *
  * From here on, a change wakes the socket's pollers. With explicit monitoring,
- * the port's bit is added to the mask (rds(7), "Congestion Control").
+ * the port's bit is added to the mask (rds(7), "Congestion monitoring").
  *
  * Context: Process context. Takes rn_cong_lock.
  * Return: true if the port is still congested; false if it has become free
@@ -163,8 +163,10 @@ bool rds_cong_wait_begin(struct rds_sock *rs, struct rds_cong_map *map,
 	spin_lock_bh(&rn->rn_cong_lock);
 	if (rs->rs_cong.sg_monitor) {
 		rs->rs_cong.sg_mask |= RDS_CONG_MONITOR_MASK(ntohs(port));
-	} else {
-		/* poll() reports only changes from here on. */
+	} else if (!rs->rs_cong.sg_seen) {
+		/* poll() reports only changes from here on; those since an
+		 * earlier refusal, too.
+		 */
 		WRITE_ONCE(rs->rs_cong.sg_track, atomic_read(&rn->rn_cong_ver));
 		WRITE_ONCE(rs->rs_cong.sg_seen, true);
 	}

@@ -16,30 +16,17 @@ u64 rds_cong_watched(struct rds_sock *rs, bool *on);
 void rds_cong_resend_map(struct rds_cpath *cp);
 
 /**
- * rds_cong_send_again() - Note that a socket sends again
- * @rs: the socket
- *
- * If an earlier send has failed with ENOBUFS, poll() need not prompt the socket
- * to send again any more.
- *
- * Context: Process context. May take rn_cong_lock.
- */
-static inline void rds_cong_send_again(struct rds_sock *rs)
-{
-	if (unlikely(READ_ONCE(rs->rs_cong.sg_seen)))
-		rds_cong_settle(rs);
-}
-
-/**
- * rds_cong_recv_empty() - Note that a socket looked for input and found none
+ * rds_cong_acts() - Note that a socket sends, or has found no input
  * @rs: the socket
  *
  * If poll() has reported a congestion change, the socket has now acted on the
- * report, and poll() does not repeat it.
+ * report, and poll() does not repeat it. A change that was not reported yet is
+ * reported all the same: the socket may send to another port than to the one
+ * that has become free.
  *
  * Context: Process context. May take rn_cong_lock.
  */
-static inline void rds_cong_recv_empty(struct rds_sock *rs)
+static inline void rds_cong_acts(struct rds_sock *rs)
 {
 	if (unlikely(READ_ONCE(rs->rs_cong.sg_told)))
 		rds_cong_settle(rs);

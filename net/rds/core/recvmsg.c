@@ -396,7 +396,7 @@ int rds_sock_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 			return min(ret, 0);
 		}
 
-		rds_cong_recv_empty(rs);
+		rds_cong_acts(rs);
 		if (nonblock)
 			return -EAGAIN;
 		ret = rds_recv_wait(rs, msg, &timeo);

@@ -9,7 +9,7 @@
  *
  * Once the message is queued, it is on its way and the call succeeds. If the
  * connection is down, core dials it again for as long as it takes (rds(7),
- * "Reliability"). If the call fails before that, it leaves nothing behind, and
+ * "Guarantees"). If the call fails before that, it leaves nothing behind, and
  * nothing is reported for it later.
  */
 #include <linux/sched/signal.h>
@@ -228,7 +228,7 @@ static int rds_sendmsg_wait_cong(struct rds_sock *rs, struct rds_conn *conn,
 	struct rds_net *rn = rs->rs_rn;
 	long left, patience;
 
-	rds_cong_send_again(rs);
+	rds_cong_acts(rs);
 	if (likely(!rds_cong_test(map, port)))
 		return 0;
 

@@ -19,8 +19,8 @@ struct rds_zcopy_queue;
  * struct rds_sock_cong - reports of congested ports to a socket
  * @sg_item: on &rds_net.rn_cong_socks while waiting for a change
  * @sg_monitor: explicit monitoring is on
- * @sg_seen: a send has failed with ENOBUFS; cleared when the socket sends
- *	again, or when it finds no input after @sg_told was set
+ * @sg_seen: a send has failed with ENOBUFS; cleared when the socket sends, or
+ *	finds no input, after @sg_told was set
  * @sg_told: poll() has reported a change since that failure
  * @sg_watch: port groups that the user has asked to monitor
  * @sg_mask: port groups that ENOBUFS has added, until they become free
@@ -166,7 +166,7 @@ static inline u64 rds_rcvbuf(const struct rds_sock *rs)
  * @rs: the socket
  *
  * Only messages that are queued already count against the limit, so the last
- * message may exceed it (rds(7), "Message Transmission").
+ * message may exceed it (rds(7), "Sending").
  *
  * Context: Any context. The result is exact under &rds_sock.rs_lock.
  * Return: true if another message may be queued.

@@ -165,6 +165,60 @@ TEST_F(pair, refused_sender_is_told_until_it_finds_no_input)
 	EXPECT_EQ(WRITABLE, rds_poll(self->a));
 }
 
+/* A program that sends to many ports remembers which of them were refused. */
+TEST_F(pair, refused_sender_is_told_after_it_has_sent_elsewhere)
+{
+	int fd = pair_far_bound(variant, 0);
+	struct rds_name name;
+
+	ASSERT_LE(0, fd);
+	name = rds_sockname(fd);
+	fill(_metadata, self);
+	ASSERT_EQ(-ENOBUFS, try_send(self));
+	drain(_metadata, self);
+	ASSERT_EQ(1, ERR(rds_sendto(self->a, "x", 1, MSG_DONTWAIT, &name)));
+	EXPECT_EQ(MAP_UPDATED | WRITABLE, rds_poll(self->a));
+	close(fd);
+}
+
+TEST_F(pair, refused_sender_is_woken_after_it_has_sent_elsewhere)
+{
+	int fd = pair_far_bound(variant, 0);
+	struct rds_name name;
+	struct rds_task task;
+
+	ASSERT_LE(0, fd);
+	name = rds_sockname(fd);
+	fill(_metadata, self);
+	ASSERT_EQ(-ENOBUFS, try_send(self));
+	ASSERT_EQ(1, ERR(rds_sendto(self->a, "x", 1, MSG_DONTWAIT, &name)));
+	ASSERT_EQ(0, rds_task_poll(&task, self->a, POLLIN));
+	EXPECT_TRUE(rds_task_blocked(&task));
+	drain(_metadata, self);
+	EXPECT_EQ(POLLIN, rds_task_join(&task));
+	close(fd);
+}
+
+TEST_F(pair, refused_sender_is_told_after_it_was_refused_elsewhere)
+{
+	int fd = pair_far_bound(variant, 0);
+	struct rds_name name;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, rds_rcvbuf(fd, RCVBUF));
+	name = rds_sockname(fd);
+	fill(_metadata, self);
+	ASSERT_EQ(RCVBUF, ERR(rds_sendto(self->a, payload, RCVBUF, 0, &name)));
+	ASSERT_TRUE(pair_await_full(self, &name));
+	ASSERT_EQ(-ENOBUFS, try_send(self));
+	drain(_metadata, self);
+	ASSERT_EQ(-ENOBUFS, ERR(rds_sendto(self->a, "x", 1, MSG_DONTWAIT,
+					   &name)));
+	EXPECT_EQ(MAP_UPDATED | WRITABLE, rds_poll(self->a));
+	close(fd);
+	ASSERT_TRUE(pair_await_free(self, &name));
+}
+
 TEST_F(pair, poll_waits_for_a_message)
 {
 	struct rds_task task;
