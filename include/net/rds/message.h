@@ -200,6 +200,7 @@ struct rds_message {
 	bool			m_on_sock;
 	bool			m_canceled;
 	bool			m_lost;
+	bool			m_passed;
 	u8			m_kind;
 	bool			m_want_ack;
 	u32			m_epoch;

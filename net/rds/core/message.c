@@ -101,6 +101,7 @@ static void rds_message_init(struct rds_message *msg)
 	msg->m_on_sock = false;
 	msg->m_canceled = false;
 	msg->m_lost = false;
+	msg->m_passed = false;
 	msg->m_want_ack = false;
 	msg->m_kind = RDS_MSG_DATA;
 	msg->m_rs = NULL;

@@ -189,11 +189,15 @@ void rds_path_ack_mark(struct rds_path *path, u32 mark)
 	cp->cp_tx.pt_has_mark = true;
 	list_for_each_entry_safe(msg, next, &cp->cp_tx.pt_retrans,
 				 m_path_item) {
+		/* The mark of the message being sent may not be set yet. An
+		 * operation may take so long that marks wrap meanwhile.
+		 */
+		if (msg != cp->cp_tx.pt_msg &&
+		    (s32)(mark - msg->m_mark) >= 0)
+			msg->m_passed = true;
 		if (rds_op_outlasts(msg))
 			continue;
-		/* The mark of the message being sent may not be set yet. */
-		if (msg == cp->cp_tx.pt_msg ||
-		    (s32)(mark - msg->m_mark) < 0)
+		if (!msg->m_passed)
 			break;
 		msg->m_on_path = false;
 		list_move_tail(&msg->m_path_item, &done);
@@ -366,6 +370,7 @@ void rds_send_reset(struct rds_cpath *cp)
 	list_for_each_entry_safe(msg, next, &cp->cp_tx.pt_retrans,
 				 m_path_item) {
 		msg->m_flags |= flags;
+		msg->m_passed = false;
 		if (!rds_send_is_over(cp, msg))
 			continue;
 		msg->m_on_path = false;

@@ -76,6 +76,30 @@ static void mark_wakes_blocked_sender(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_finish_sender(&sender), 10);
 }
 
+/* An operation may end so long after the bytes of its message were acknowledged
+ * that marks have wrapped. Its message holds up no other for that.
+ */
+static void op_outlasts_the_wrap(struct kunit *test)
+{
+	struct rds_op slow = { .op_bare = true };
+	struct socket *sock = rig_up(test);
+	struct rds_message *msg;
+
+	rig_fake(test)->mark = 0;
+	rig_send(test, sock, LEN);
+	rig_send(test, sock, LEN);
+	msg = list_first_entry(&rig_nth_cpath(test, 0)->cp_tx.pt_retrans,
+			       struct rds_message, m_path_item);
+	msg->m_op = &slow;
+	ack_mark(test, 2 * STEP);
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 1);
+	ack_mark(test, 0x70000000);
+	ack_mark(test, 0xe0000000);
+	msg->m_op = NULL;
+	ack_mark(test, 0xe0000000);
+	KUNIT_EXPECT_EQ(test, rig_msgs(sock), 0);
+}
+
 /* No mark releases a message that is in hand or waits to be sent. */
 static void mark_of_what_was_not_sent(struct kunit *test)
 {
@@ -243,6 +267,7 @@ static void long_queue_is_flushed_between(struct kunit *test)
 static struct kunit_case marks_cases[] = {
 	KUNIT_CASE_PARAM(mark_releases_what_it_covers, starts_gen_params),
 	KUNIT_CASE(mark_wakes_blocked_sender),
+	KUNIT_CASE(op_outlasts_the_wrap),
 	KUNIT_CASE(mark_of_what_was_not_sent),
 	KUNIT_CASE(mark_before_xmit_returns),
 	KUNIT_CASE(marks_end_with_the_connection),
