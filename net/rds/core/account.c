@@ -8,8 +8,8 @@
  *
  * What is charged to an account is charged to the memory cgroup of the task
  * that has allocated it. Messages that were sent on this host are not charged,
- * because they are already charged to their sender. A cgroup limit is no reason
- * to refuse a message.
+ * because they are already charged to their sender, except for pongs, which
+ * core sends. A cgroup limit is no reason to refuse a message.
  */
 #include <net/rds/transport.h>
 #include <net/sock.h>
@@ -74,7 +74,7 @@ void rds_account_charge(struct sock *account, struct rds_incoming *inc)
 	int lacks;
 
 	inc->i_charged = false;
-	if (!inc->i_ops->owner)
+	if (!inc->i_ops->owner && inc->i_sport)
 		return;
 	lacks = inc->i_truesize - account->sk_forward_alloc;
 	inc->i_charged = lacks <= 0 ||

@@ -166,6 +166,35 @@ TEST_F(loop, i20_memory_is_charged_to_the_sender)
 	write_file("/sys/fs/cgroup/cgroup.procs", "0");
 }
 
+#define PONGS 4000
+
+/* An account is created with its socket, so the socket comes after the cgroup.
+ */
+TEST_F(loop, i20_unread_pongs_are_charged)
+{
+	struct rds_name port = rds_name("127.0.0.1", 0);
+	long before;
+	int fd, i;
+
+	ASSERT_TRUE(write_file("/sys/fs/cgroup/cgroup.subtree_control",
+			       "+memory"));
+	mkdir(CGROUP, 0755);
+	ASSERT_TRUE(write_file(CGROUP "/cgroup.procs", "0"));
+	fd = rds_bound("127.0.0.1", 0);
+	ASSERT_LE(0, fd);
+	before = cgroup_memory();
+	ASSERT_LE(0, before);
+	for (i = 0; i < PONGS; i++)
+		ASSERT_EQ(0, ERR(rds_sendto(fd, NULL, 0, 0, &port)));
+	for (i = 0; i < 50 && cgroup_memory() <= before + PONGS * 400; i++)
+		usleep(100000);
+	EXPECT_LT(before + PONGS * 400, cgroup_memory());
+	rds_drain(fd);
+	EXPECT_GT(before + PONGS * 200, cgroup_memory());
+	close(fd);
+	write_file("/sys/fs/cgroup/cgroup.procs", "0");
+}
+
 /*
  * The amount that the kernel holds is bounded: messages without payload count
  * too, though they use none of the buffer size.
