@@ -32,6 +32,18 @@ void rds_cpath_connect_now(struct rds_cpath *cp)
 	rds_cpath_kick(cp, 0);
 }
 
+/* The owner of a namespace may not have this host dial all the time, unless the
+ * administrator of the host allows it.
+ */
+static u32 rds_connect_max_ms(const struct rds_sysctl *ctl)
+{
+	const struct rds_sysctl *host = &rds_net(&init_net)->rn_sysctl;
+	u32 least = min_t(u32, READ_ONCE(host->reconnect_max_ms),
+			  RDS_RECONNECT_MAX_MS);
+
+	return max_t(u32, READ_ONCE(ctl->reconnect_max_ms), least);
+}
+
 /**
  * rds_cpath_connect_later() - Plan the next attempt to connect
  * @cp: the path
@@ -52,8 +64,7 @@ void rds_cpath_connect_later(struct rds_cpath *cp)
 
 	delay = rds_backoff_next(&cp->cp_dial.pd_backoff_ms,
 				 READ_ONCE(ctl->reconnect_min_ms),
-				 READ_ONCE(ctl->reconnect_max_ms),
-				 get_random_u32());
+				 rds_connect_max_ms(ctl), get_random_u32());
 	WRITE_ONCE(cp->cp_dial.pd_connect_at,
 		   jiffies + msecs_to_jiffies(delay));
 	set_bit(RDS_PF_CONNECT, &cp->cp_flags);

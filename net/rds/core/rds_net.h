@@ -18,6 +18,9 @@
 
 struct rds_transport;
 
+/* Default of &rds_sysctl.reconnect_max_ms */
+#define RDS_RECONNECT_MAX_MS	1000
+
 /**
  * struct rds_sysctl - values of /proc/sys/net/rds
  * @reconnect_min_ms: smallest ceiling of the reconnect delay, in ms

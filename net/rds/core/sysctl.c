@@ -25,7 +25,7 @@ static int rds_op_timeout_min = RDS_OP_TIMEOUT_MIN_MS;
 
 static const struct rds_sysctl rds_sysctl_defaults = {
 	.reconnect_min_ms	= 1,
-	.reconnect_max_ms	= 1000,
+	.reconnect_max_ms	= RDS_RECONNECT_MAX_MS,
 	.max_unacked_packets	= 16,
 	.max_unacked_bytes	= 16 << 20,
 	.ping_enable		= 1,
