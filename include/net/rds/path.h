@@ -216,6 +216,7 @@ void rds_path_connect_done(struct rds_path *path);
 
 /* retrans.c */
 bool rds_path_ack(struct rds_path *path, u64 seq);
+bool rds_path_awaits_ack(struct rds_path *path);
 void rds_path_ack_mark(struct rds_path *path, u32 mark);
 void rds_path_resume(struct rds_path *path,
 		     const struct rds_path_resume *resume);

@@ -82,6 +82,26 @@ out:
 }
 EXPORT_SYMBOL_GPL(rds_path_ack);
 
+/**
+ * rds_path_awaits_ack() - Check whether the peer owes an ack
+ * @path: the path
+ *
+ * Context: Any context; locks of the transport may be held. Takes cp_lock.
+ * Return: true if a message was given to the transport on this connection, and
+ * was not acknowledged.
+ */
+bool rds_path_awaits_ack(struct rds_path *path)
+{
+	struct rds_cpath *cp = to_cpath(path);
+	bool awaits;
+
+	spin_lock_bh(&cp->cp_lock);
+	awaits = !list_empty(&cp->cp_tx.pt_retrans);
+	spin_unlock_bh(&cp->cp_lock);
+	return awaits;
+}
+EXPORT_SYMBOL_GPL(rds_path_awaits_ack);
+
 /* Clear the retransmission flag of messages that wait to be sent again. A peer
  * that remembers an earlier incarnation of ours has received nothing from this
  * one. It would take flagged messages for duplicates of those it received then.

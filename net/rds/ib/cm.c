@@ -229,13 +229,15 @@ static void rds_ib_cm_come_up(struct rds_ib_conn *ic,
 		 * path's work item goes on, but only if the state is UP.
 		 */
 		rds_ib_conn_set_state(ic, RDS_IB_UP);
+		/* What is posted from here on starts it again. */
+		cancel_delayed_work(&ic->ic_watchdog);
 		rds_ib_rx_go_on(ic);
 		/* Until the reply was read, no ack could be sent. */
 		rds_ib_ack_try(ic);
 	} else {
 		rds_ib_conn_set_state(ic, RDS_IB_UP);
+		cancel_delayed_work(&ic->ic_watchdog);
 	}
-	cancel_delayed_work(&ic->ic_watchdog);
 	/* Last: from here on, core may shut the connection down. */
 	rds_path_connect_done(ip->ip_path);
 }

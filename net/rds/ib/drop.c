@@ -10,7 +10,8 @@
 #define RDS_IB_WATCHDOG_INTERVAL	(5 * HZ)
 
 /**
- * rds_ib_watchdog_start() - Start the watchdog after something was posted
+ * rds_ib_watchdog_start() - Start the watchdog after something was posted, or
+ *	could not be
  * @ic: the connection; it is not closing
  *
  * Context: Any context.

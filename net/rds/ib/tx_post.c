@@ -110,6 +110,8 @@ int rds_ib_tx_room(struct rds_ib_conn *ic, u8 *news)
 		clear_bit(0, &ic->ic_tx.tx_stalled);
 		return 0;
 	}
+	/* If the peer is gone, no completion will tell. */
+	rds_ib_watchdog_start(ic);
 	rds_ib_stat_inc(ib_tx_stalled);
 	if (!was_stalled)
 		trace_rds_ib_tx_stall(ic);
