@@ -242,19 +242,39 @@ static void rds_ib_listen_work_fn(struct work_struct *work)
  */
 void rds_ib_listen_again(void)
 {
-	mod_delayed_work(rds_ib_wq, &rds_ib_listen_work, RDS_IB_LISTEN_DELAY);
+	unsigned long at = jiffies + RDS_IB_LISTEN_DELAY;
+
+	/* If events never cease, the work item runs nevertheless. */
+	if (!queue_delayed_work(rds_ib_wq, &rds_ib_listen_work,
+				RDS_IB_LISTEN_DELAY) &&
+	    time_after(READ_ONCE(rds_ib_listen_work.timer.expires), at))
+		mod_delayed_work(rds_ib_wq, &rds_ib_listen_work,
+				 RDS_IB_LISTEN_DELAY);
+}
+
+/* Only the first namespace has devices; in others, any user may change
+ * addresses.
+ */
+static bool rds_ib_listens_in(const struct net_device *dev)
+{
+	return net_eq(dev_net(dev), &init_net);
 }
 
 static int rds_ib_inet6addr_event(struct notifier_block *nb,
 				  unsigned long event, void *ptr)
 {
-	rds_ib_listen_again();
+	const struct inet6_ifaddr *ifa = ptr;
+
+	if (rds_ib_listens_in(ifa->idev->dev))
+		rds_ib_listen_again();
 	return NOTIFY_DONE;
 }
 
 static int rds_ib_netdev_event(struct notifier_block *nb, unsigned long event,
 			       void *ptr)
 {
+	if (!rds_ib_listens_in(netdev_notifier_info_to_dev(ptr)))
+		return NOTIFY_DONE;
 	switch (event) {
 	case NETDEV_UP:
 	case NETDEV_CHANGE:
