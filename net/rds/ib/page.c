@@ -6,9 +6,11 @@
  * other receive buffers. Each CPU keeps a few. They are not cleared, because no
  * reader sees more of a page than the device has written.
  *
- * The caches are protected by disabling bottom halves.
+ * Bottom halves are disabled while a cache is used, and so is preemption: on
+ * newer kernels with PREEMPT_RT, the former does not imply the latter.
  */
 #include <linux/error-injection.h>
+#include <linux/local_lock.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/topology.h>
@@ -20,15 +22,19 @@
 
 /**
  * struct rds_ib_page_cache - unused pages of a CPU
+ * @pc_lock: taken with bottom halves disabled
  * @pc_nr: number of pages
  * @pc_pages: the pages, each with one reference and of the CPU's node
  */
 struct rds_ib_page_cache {
+	local_lock_t	pc_lock;
 	unsigned int	pc_nr;
 	struct page	*pc_pages[RDS_IB_PAGES_KEPT];
 };
 
-static DEFINE_PER_CPU(struct rds_ib_page_cache, rds_ib_page_cache);
+static DEFINE_PER_CPU(struct rds_ib_page_cache, rds_ib_page_cache) = {
+	.pc_lock	= INIT_LOCAL_LOCK(pc_lock),
+};
 
 /**
  * rds_ib_page_get() - Get a page for a receive buffer
@@ -43,9 +49,11 @@ struct page *rds_ib_page_get(gfp_t gfp)
 	struct page *page = NULL;
 
 	local_bh_disable();
+	local_lock(&rds_ib_page_cache.pc_lock);
 	pc = this_cpu_ptr(&rds_ib_page_cache);
 	if (pc->pc_nr)
 		page = pc->pc_pages[--pc->pc_nr];
+	local_unlock(&rds_ib_page_cache.pc_lock);
 	local_bh_enable();
 	return page ?: alloc_page(gfp);
 }
@@ -71,6 +79,7 @@ void rds_ib_pages_put(struct page **pages, u32 nr)
 	u32 i;
 
 	local_bh_disable();
+	local_lock(&rds_ib_page_cache.pc_lock);
 	pc = this_cpu_ptr(&rds_ib_page_cache);
 	for (i = 0; i < nr; i++) {
 		if (pc->pc_nr < RDS_IB_PAGES_KEPT &&
@@ -79,6 +88,7 @@ void rds_ib_pages_put(struct page **pages, u32 nr)
 		else
 			put_page(pages[i]);
 	}
+	local_unlock(&rds_ib_page_cache.pc_lock);
 	local_bh_enable();
 }
 
