@@ -314,7 +314,9 @@ int rds_ib_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	struct rds_ib_conn *ic = id->context;
 
 	rds_ib_stat_inc(ib_evt_handler_call);
-	trace_rds_ib_cm_event(id, event, ic ? ic->ic_state : RDS_IB_IDLE);
+	/* The QP of the ID may just be destroyed. */
+	trace_rds_ib_cm_event(id, event, ic ? ic->ic_qpn : 0,
+			      ic ? ic->ic_state : RDS_IB_IDLE);
 	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 		return rds_ib_accept_request(id, &event->param.conn);
 	/* If a device is removed, the client callback closes its listeners. */

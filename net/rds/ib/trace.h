@@ -50,8 +50,8 @@ RDS_IB_WR_KINDS
 
 TRACE_EVENT(rds_ib_cm_event,
 	TP_PROTO(const struct rdma_cm_id *id, const struct rdma_cm_event *event,
-		 int state),
-	TP_ARGS(id, event, state),
+		 u32 qpn, int state),
+	TP_ARGS(id, event, qpn, state),
 	TP_STRUCT__entry(
 		__array(u8, laddr, sizeof(struct in6_addr))
 		__array(u8, faddr, sizeof(struct in6_addr))
@@ -67,7 +67,7 @@ TRACE_EVENT(rds_ib_cm_event,
 				     (struct in6_addr *)__entry->laddr);
 		rds_ib_sockaddr_read(&id->route.addr.dst_addr,
 				     (struct in6_addr *)__entry->faddr);
-		__entry->qp = id->qp ? id->qp->qp_num : 0;
+		__entry->qp = qpn;
 		__entry->event = event->event;
 		__entry->status = event->status;
 		__entry->state = state;
