@@ -104,13 +104,16 @@ int rds_ib_path_connect(struct rds_path *path)
 {
 	struct rds_ib_path *ip = path->data;
 	struct rds_ib_conn *ic;
+	int ret;
 
 	ic = rds_ib_path_use_offer(ip);
-	if (ic)
-		return rds_ib_accept(ip, ic);
-	if (path->passive || !rds_path_is_used(path))
+	if (!ic && (path->passive || !rds_path_is_used(path)))
 		return -EAGAIN;
-	return rds_ib_dial(ip);
+	ret = ic ? rds_ib_accept(ip, ic) : rds_ib_dial(ip);
+	/* A driver that lacks resources may say this, too. But to core it means
+	 * that only the peer can connect.
+	 */
+	return ret == -EAGAIN ? -EBUSY : ret;
 }
 
 /**
