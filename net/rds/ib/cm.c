@@ -144,10 +144,6 @@ static void rds_ib_priv_apply(struct rds_ib_conn *ic)
 
 	/* Fragments are aligned only if both ends have said so. */
 	ic->ic_priv.aligned &= rds_ib_aligns(ic);
-	spin_lock_bh(&ic->ic_tx_lock);
-	rds_ib_credits_offered(&ic->ic_credits, priv->credits, priv->ours);
-	spin_unlock_bh(&ic->ic_tx_lock);
-
 	resume.rx_restarts = priv->ours && another;
 	resume.ops_lost = ip->ip_heard && another;
 	resume.streams = priv->streams;
@@ -157,6 +153,10 @@ static void rds_ib_priv_apply(struct rds_ib_conn *ic)
 	ip->ip_knows_epoch = priv->ours;
 	ip->ip_epoch = priv->epoch;
 	rds_path_resume(ip->ip_path, &resume);
+	/* Last: from here on, an ack may be sent. */
+	spin_lock_bh(&ic->ic_tx_lock);
+	rds_ib_credits_offered(&ic->ic_credits, priv->credits, priv->ours);
+	spin_unlock_bh(&ic->ic_tx_lock);
 }
 
 /* Do not dial by a port that is down: the REQ would not reach the peer, see
