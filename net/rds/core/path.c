@@ -291,8 +291,9 @@ bool rds_path_refuses_offer(struct rds_path *path,
 	bool late;
 
 	spin_lock_bh(&cp->cp_lock);
+	/* The connection may be so old that jiffies seem to run backwards. */
 	late = cp->cp_dial.pd_dialed &&
-	       time_before_eq(peer->since, cp->cp_dial.pd_dialed_at);
+	       time_in_range(cp->cp_dial.pd_dialed_at, peer->since, jiffies);
 	rds_cpath_view_offer(cp, &view);
 	spin_unlock_bh(&cp->cp_lock);
 	view.knows_duels = peer->knows_duels;
