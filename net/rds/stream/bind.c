@@ -147,24 +147,27 @@ static int rds_stream_try_port(struct rds_stream *st,
 	return free ? 0 : -EADDRINUSE;
 }
 
-/* Take a port that no other socket has, or that only clients of other servers
- * than @server have, from a random one on.
+/* Take a port that is not reserved, and that no other socket has, or that only
+ * clients of other servers than @server have, from a random one on.
  */
 static int rds_stream_any_port(struct rds_stream *st,
 			       const struct rds_stream_name *name,
 			       const struct rds_stream_name *server)
 {
+	struct net *net = sock_net(&st->st_sk);
 	struct rds_stream_name try = *name;
-	int low, high, i, nr, first;
+	int low, high, i, nr, first, port;
 
-	inet_get_local_port_range(sock_net(&st->st_sk), &low, &high);
+	inet_get_local_port_range(net, &low, &high);
 	nr = high - low + 1;
 	if (nr <= 0)
 		return -EADDRINUSE;
 	first = get_random_u32() % nr;
 	for (i = 0; i < nr; i++) {
-		try.port = htons(low + (first + i) % nr);
-		if (!rds_stream_try_port(st, &try, true, server))
+		port = low + (first + i) % nr;
+		try.port = htons(port);
+		if (!inet_is_local_reserved_port(net, port) &&
+		    !rds_stream_try_port(st, &try, true, server))
 			return 0;
 		cond_resched();
 	}

@@ -140,15 +140,47 @@ static int far_listener(const char *addr)
 	return veth_back() ? -1 : fd;
 }
 
-static int set_ports(int first, int last)
+static int set_range(const char *path, int first, int last, char between)
 {
-	FILE *file = fopen("/proc/sys/net/ipv4/ip_local_port_range", "w");
+	FILE *file = fopen(path, "w");
 	int ret;
 
 	if (!file)
 		return -1;
-	ret = fprintf(file, "%d %d", first, last);
+	ret = fprintf(file, "%d%c%d", first, between, last);
 	return fclose(file) || ret < 0 ? -1 : 0;
+}
+
+static int set_ports(int first, int last)
+{
+	return set_range("/proc/sys/net/ipv4/ip_local_port_range", first, last,
+			 ' ');
+}
+
+static int reserve_ports(int first, int last)
+{
+	return set_range("/proc/sys/net/ipv4/ip_local_reserved_ports", first,
+			 last, '-');
+}
+
+/* Reserved ports are for those who ask for them by number. */
+TEST_F(wire, no_reserved_port)
+{
+	struct rds_name name;
+	int fd, i;
+
+	ASSERT_EQ(0, set_ports(PORT + 1, PORT + 10));
+	ASSERT_EQ(0, reserve_ports(PORT + 2, PORT + 10));
+	for (i = 0; i < 3; i++) {
+		fd = stream_bound(variant->a, 0);
+		ASSERT_LE(0, fd);
+		name = rds_sockname(fd);
+		EXPECT_EQ(PORT + 1, rds_port(&name));
+		close(fd);
+	}
+	fd = stream_bound(variant->a, PORT + 2);
+	EXPECT_LE(0, fd);
+	close(fd);
 }
 
 /* If no port is free, clients share those that other clients have been given:
