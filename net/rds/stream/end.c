@@ -153,6 +153,8 @@ void rds_stream_wake_all(struct rds_stream *st)
 		return;
 	sk->sk_state_change(sk);
 	sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_IN);
+	if (READ_ONCE(st->st_state) == RDS_STREAM_OPEN)
+		sk_wake_async(sk, SOCK_WAKE_IO, POLL_OUT);
 	if (READ_ONCE(sk->sk_err))
 		sk_error_report(sk);
 }

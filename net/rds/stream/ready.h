@@ -105,6 +105,7 @@ static inline bool rds_stream_may_write(const struct rds_stream *st,
  */
 static inline void rds_stream_no_space(struct rds_stream *st)
 {
+	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, &st->st_sk);
 	set_bit(SOCK_NOSPACE, &st->st_sk.sk_socket->flags);
 	/* Pairs with the check in rds_stream_write_space(). */
 	smp_mb__after_atomic();

@@ -395,4 +395,21 @@ TEST_F(stream, sigio)
 	EXPECT_TRUE(stream_ended(self->b));
 }
 
+/* A program that has met EAGAIN is told of room. */
+TEST_F(stream, sigio_of_room)
+{
+	struct sigaction action = { .sa_handler = count_sigio };
+	unsigned int before;
+	long sent;
+
+	ASSERT_EQ(0, sigaction(SIGIO, &action, NULL));
+	ASSERT_EQ(0, fcntl(self->a, F_SETOWN, getpid()));
+	ASSERT_EQ(0, fcntl(self->a, F_SETFL, O_ASYNC));
+	sent = stream_stuff(self->a, SEED);
+	ASSERT_LT(0, sent);
+	before = sigios;
+	EXPECT_TRUE(stream_recv(self->b, SEED, 0, sent));
+	EXPECT_TRUE(await_sigio(before));
+}
+
 TEST_HARNESS_MAIN
