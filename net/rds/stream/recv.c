@@ -139,19 +139,27 @@ static bool rds_stream_consume(struct rds_stream *st,
 	return whole;
 }
 
+/* Copy bytes, or none of them. */
 static int rds_stream_copy(struct rds_incoming *inc, u32 offset, u32 len,
 			   struct msghdr *msg, int flags)
 {
+	size_t before = iov_iter_count(&msg->msg_iter);
+	int ret;
+
 	if (flags & MSG_TRUNC)
 		return 0;
-	return inc->i_ops->copy(inc, offset, len, &msg->msg_iter);
+	ret = inc->i_ops->copy(inc, offset, len, &msg->msg_iter);
+	if (ret)
+		iov_iter_revert(&msg->msg_iter,
+				before - iov_iter_count(&msg->msg_iter));
+	return ret;
 }
 
 /* Read what the queue has, up to @size bytes. Returns the number of bytes, or
- * -EFAULT if none could be copied.
+ * -EFAULT if none could be copied. @faulted is set if not all could be.
  */
 static int rds_stream_drain(struct rds_stream *st, struct msghdr *msg,
-			    size_t size, int flags)
+			    size_t size, int flags, bool *faulted)
 {
 	struct rds_incoming *inc;
 	size_t done = 0;
@@ -160,8 +168,10 @@ static int rds_stream_drain(struct rds_stream *st, struct msghdr *msg,
 	while (done < size && (inc = rds_stream_first(st))) {
 		offset = st->st_rx.rx_offset;
 		len = min_t(size_t, size - done, inc->i_len - offset);
-		if (rds_stream_copy(inc, offset, len, msg, flags))
+		if (rds_stream_copy(inc, offset, len, msg, flags)) {
+			*faulted = true;
 			return done ?: -EFAULT;
+		}
 		if (rds_stream_consume(st, inc, len))
 			rds_upper_incoming_put(inc);
 		done += len;
@@ -208,6 +218,7 @@ static int rds_stream_read(struct rds_stream *st, struct msghdr *msg,
 {
 	long timeo = sock_rcvtimeo(&st->st_sk, flags & MSG_DONTWAIT);
 	size_t target, done = 0;
+	bool faulted = false;
 	int ret;
 
 	target = sock_rcvlowat(&st->st_sk, flags & MSG_WAITALL, size);
@@ -215,12 +226,12 @@ static int rds_stream_read(struct rds_stream *st, struct msghdr *msg,
 		return rds_stream_peek(st, msg, size, flags, target, timeo);
 
 	for (;;) {
-		ret = rds_stream_drain(st, msg, size - done, flags);
+		ret = rds_stream_drain(st, msg, size - done, flags, &faulted);
 		if (ret < 0)
 			break;
 		done += ret;
 		/* As TCP, wait for a byte even without room for one. */
-		if (done >= target ||
+		if (done >= target || faulted ||
 		    (!size && READ_ONCE(st->st_rx.rx_bytes)))
 			break;
 		if (rds_stream_at_end(st)) {

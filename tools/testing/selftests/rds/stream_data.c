@@ -4,6 +4,7 @@
 #include "stream_wire.h"
 
 #include <limits.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <linux/errqueue.h>
@@ -311,6 +312,25 @@ TEST_F(stream, wait_for_all_until_the_end)
 	ASSERT_EQ(0, shutdown(self->a, SHUT_WR));
 	EXPECT_EQ(400, ERR(recv(self->b, buf, 1000, MSG_WAITALL)));
 	EXPECT_EQ(0, ERR(recv(self->b, buf, 1000, MSG_WAITALL)));
+}
+
+/* What cannot be stored stays in the stream, and the call does not wait. */
+TEST_F(stream, wait_for_all_where_memory_ends)
+{
+	size_t page = getpagesize();
+	unsigned char *map = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_NE(MAP_FAILED, map);
+	ASSERT_EQ(0, munmap(map + page, page));
+	ASSERT_EQ(100, put(self, 0, 100));
+	ASSERT_EQ(2000, put(self, 100, 2000));
+	ASSERT_TRUE(stream_await_bytes(self->b, 2100));
+	EXPECT_EQ(100, ERR(recv(self->b, map + page - 1500, 3000,
+				MSG_WAITALL)));
+	EXPECT_TRUE(stream_check(map + page - 1500, 100, SEED, 0));
+	EXPECT_TRUE(stream_recv(self->b, SEED, 100, 2000));
+	munmap(map, page);
 }
 
 TEST_F(stream, wait_for_all_times_out)
