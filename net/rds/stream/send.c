@@ -47,12 +47,14 @@
  * struct rds_stream_target - where the bytes of a write go
  * @places: to mappings of the peer, not into the stream
  * @more: more bytes will follow, and these may wait for them
+ * @small: the write is so small that all of it is copied
  * @offset: if @places, the offset in these
  * @loan: with MSG_ZEROCOPY, the loan of the memory of the bytes; or NULL
  */
 struct rds_stream_target {
 	bool			places;
 	bool			more;
+	bool			small;
 	u64			offset;
 	struct rds_loan		*loan;
 };
@@ -211,7 +213,9 @@ rds_stream_make_frame(struct rds_stream *st, struct iov_iter *from, u32 len,
 		if (frame)
 			return frame;
 	}
-	rds_loan_note_copy(to->loan);
+	/* That the rest of a larger write is copied is not worth telling. */
+	if (len > RDS_STREAM_SMALL || to->small)
+		rds_loan_note_copy(to->loan);
 	return rds_stream_copy_in(from, len);
 }
 
@@ -344,6 +348,7 @@ static int rds_stream_send_locked(struct rds_stream *st, struct msghdr *msg,
 	struct rds_stream_target to = {
 		.more = (msg->msg_flags & MSG_MORE) ||
 			st->st_opts[RDS_STREAM_CORK],
+		.small = len <= RDS_STREAM_SMALL,
 	};
 	int ret = 0;
 
