@@ -160,15 +160,20 @@ static bool rds_stream_keep(struct rds_stream *st)
 	unsigned long idle = READ_ONCE(st->st_opts[RDS_STREAM_KEEPIDLE]) * HZ;
 	unsigned long next = READ_ONCE(st->st_opts[RDS_STREAM_KEEPINTVL]) * HZ;
 	struct rds_stream_rx *rx = &st->st_rx;
+	unsigned long silent = jiffies - rx->rx_at;
 
 	lockdep_assert_held(&st->st_lock);
 	if (!sock_flag(&st->st_sk, SOCK_KEEPOPEN) ||
-	    st->st_state != RDS_STREAM_OPEN ||
 	    (st->st_flags & RDS_STREAM_F_CLOSED))
 		return false;
-	if (!rx->rx_probes && time_before(jiffies, rx->rx_at + idle)) {
-		rds_stream_arm(st, RDS_STREAM_T_KEEP,
-			       rx->rx_at + idle - jiffies);
+	if (rds_stream_is_connecting(st->st_state)) {
+		rds_stream_arm(st, RDS_STREAM_T_KEEP, idle);
+		return false;
+	}
+	if (st->st_state != RDS_STREAM_OPEN)
+		return false;
+	if (!rx->rx_probes && silent < idle) {
+		rds_stream_arm(st, RDS_STREAM_T_KEEP, idle - silent);
 		return false;
 	}
 	if (rds_stream_is_silent(st))

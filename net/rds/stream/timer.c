@@ -206,6 +206,9 @@ void rds_stream_watch_credit(struct rds_stream *st)
  * @sk: the socket
  * @on: whether the option is set
  *
+ * The kernel sets the flag of the socket only after it has called this. So the
+ * timer of a stream that is connecting starts here, too.
+ *
  * Context: Process context. Either the socket lock or that of struct sock is
  * held: the kernel calls this for its own option.
  */
@@ -216,7 +219,8 @@ void rds_stream_keepalive(struct sock *sk, int on)
 	spin_lock_bh(&st->st_lock);
 	if (!on)
 		rds_stream_disarm(st, RDS_STREAM_T_KEEP);
-	else if (st->st_state == RDS_STREAM_OPEN)
+	else if (st->st_state == RDS_STREAM_OPEN ||
+		 rds_stream_is_connecting(st->st_state))
 		rds_stream_arm(st, RDS_STREAM_T_KEEP,
 			       READ_ONCE(st->st_opts[RDS_STREAM_KEEPIDLE]) *
 			       HZ);
