@@ -30,8 +30,9 @@ static bool rds_stream_take_credit(struct rds_stream *st,
 		return false;
 	if (frame->fwd == tx->tx_fwd && buf == tx->tx_buf)
 		return true;
-	WRITE_ONCE(tx->tx_fwd, frame->fwd);
 	WRITE_ONCE(tx->tx_buf, buf);
+	/* Pairs with the acquire in rds_stream_credit(). */
+	smp_store_release(&tx->tx_fwd, frame->fwd);
 	tx->tx_asked = 0;
 	if (rds_stream_credit(tx))
 		tx->tx_starved = false;

@@ -23,10 +23,15 @@ static void rds_stream_acked(struct rds_stream *st,
 			     struct rds_stream_freed *freed)
 	__must_hold(&st->st_lock)
 {
-	bool places = READ_ONCE(st->st_maps.sm_placers);
 	u32 held = READ_ONCE(st->st_tx.tx_held) / 2 * 3;
+	bool places;
 
 	lockdep_assert_held(&st->st_lock);
+	/* Either the room is seen by a task that begins to wait, or the task is
+	 * seen here. Pairs with the barrier in rds_stream_no_space().
+	 */
+	smp_mb();
+	places = READ_ONCE(st->st_maps.sm_placers);
 	rds_stream_pay(st, true);
 	freed->over = rds_stream_is_over(st);
 	freed->write = held < rds_stream_sndbuf(st) &&

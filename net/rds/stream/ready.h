@@ -18,7 +18,7 @@ static inline u32 rds_stream_rcvbuf(const struct rds_stream *st)
 	if (READ_ONCE(st->st_flags) & RDS_STREAM_F_WAITS)
 		return min_t(u32, buf,
 			     READ_ONCE(sn->sn_sysctl.unaccepted_credit));
-	return buf;
+	return min_t(u32, buf, RDS_STREAM_MAX_CREDIT);
 }
 
 /**
@@ -46,8 +46,11 @@ static inline u32 rds_stream_window(const struct rds_stream *st)
  */
 static inline u32 rds_stream_credit(const struct rds_stream_tx *tx)
 {
-	u32 used = READ_ONCE(tx->tx_cost) - READ_ONCE(tx->tx_fwd);
-	u32 buf = READ_ONCE(tx->tx_buf);
+	/* Pairs with the release in rds_stream_take_credit(): the size is no
+	 * older than what was consumed.
+	 */
+	u32 fwd = smp_load_acquire(&tx->tx_fwd), buf = READ_ONCE(tx->tx_buf);
+	u32 used = READ_ONCE(tx->tx_cost) - fwd;
 	u32 least = clamp_t(u32, buf / 8, 1, SZ_16K);
 
 	if (used >= buf || buf - used < RDS_FRAME_COST + least)
