@@ -33,6 +33,19 @@ void addr_set_port(union addr *addr, uint16_t port)
 		addr->in.sin_port = htons(port);
 }
 
+void addr_unmap(union addr *addr)
+{
+	union addr plain = { .in.sin_family = AF_INET };
+
+	if (addr->sa.sa_family != AF_INET6 ||
+	    !IN6_IS_ADDR_V4MAPPED(&addr->in6.sin6_addr))
+		return;
+	plain.in.sin_port = addr->in6.sin6_port;
+	memcpy(&plain.in.sin_addr, &addr->in6.sin6_addr.s6_addr[12],
+	       sizeof(plain.in.sin_addr));
+	*addr = plain;
+}
+
 bool addr_same(const union addr *a, const union addr *b)
 {
 	if (a->sa.sa_family != b->sa.sa_family || addr_port(a) != addr_port(b))

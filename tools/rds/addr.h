@@ -21,6 +21,9 @@ socklen_t addr_len(const union addr *addr);
 uint16_t addr_port(const union addr *addr);
 void addr_set_port(union addr *addr, uint16_t port);
 
+/* Make an IPv4 address of one that is mapped into IPv6. */
+void addr_unmap(union addr *addr);
+
 /* Check whether two addresses, with their ports, are the same. */
 bool addr_same(const union addr *a, const union addr *b);
 

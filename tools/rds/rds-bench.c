@@ -62,14 +62,15 @@ static const char usage_text[] =
 "Usage: rds-bench -s [options]           wait for clients\n"
 "       rds-bench [options] SERVER       run a workload with a server\n"
 "       rds-bench --local [options]      run both ends on this host\n"
+"       rds-bench -w copies [options]    copy, without a socket\n"
 "\n"
 "  -w, --workload NAME  pp (ping-pong), stream (one way), mix (any socket to\n"
 "                       any, sizes 0 to 1 MiB, always verified), write and\n"
 "                       read (of the server's memory, by RDMA), lend (from\n"
 "                       the client's memory, without a copy), copies (two\n"
 "                       bare copies, no socket); default pp\n"
-"  -f, --family NAME    rds; to compare, seqpacket (AF_UNIX, --local only);\n"
-"                       stream (of RDS), tcp or unix (--local only): messages\n"
+"  -f, --family NAME    rds; to compare, seqpacket (AF_UNIX, on one host);\n"
+"                       stream (of RDS), tcp or unix (on one host): messages\n"
 "                       behind their lengths\n"
 "  -z, --size BYTES     of one message (default 64; K and M are understood)\n"
 "  -n, --sockets N      sockets on each side (default 1), a process for each\n"
@@ -306,6 +307,18 @@ static bool is_copies(void)
 	return !strcmp(options.params.workload, "copies");
 }
 
+/* Nothing arrives, so nothing can be verified. */
+static void check_copies(struct params *params)
+{
+	const char *fault = params_fault(params);
+
+	if (fault)
+		errx(EXIT_TROUBLE, "%s", fault);
+	if (params->verify)
+		errx(EXIT_TROUBLE, "copies cannot be verified");
+	strcpy(params->family, "memfd");
+}
+
 static void parse_options(int argc, char **argv)
 {
 	struct params *params = &options.params;
@@ -330,7 +343,7 @@ static void parse_options(int argc, char **argv)
 		params->verify = true;
 	}
 	if (is_copies())
-		strcpy(params->family, "memfd");
+		check_copies(params);
 }
 
 static void resolve(union addr *addr, const char *name)
@@ -353,18 +366,21 @@ static void data_address(union addr *addr, const char *name, int control_fd)
 		resolve(addr, name);
 	else if (getsockname(control_fd, &addr->sa, &len))
 		err(EXIT_TROUBLE, "control channel");
+	addr_unmap(addr);
 	addr_set_port(addr, 0);
 }
 
-static void serve_one(int fd, const char *local)
+static int serve_one(int fd, const char *local)
 {
 	struct control control;
 	union addr addr;
+	bool fine;
 
 	control_open(&control, fd);
 	data_address(&addr, local, fd);
-	session_server(&control, &addr);
+	fine = session_server(&control, &addr);
 	control_close(&control);
+	return fine ? EXIT_FINE : EXIT_UNSOUND;
 }
 
 /* Serve one client at a time, each in a process of its own. */
@@ -376,8 +392,8 @@ static void serve(int listener, const char *local)
 	do {
 		do {
 			fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-			if (fd < 0)
-				warn("accept");
+			if (fd < 0 && errno != ECONNABORTED && errno != EINTR)
+				err(EXIT_TROUBLE, "accept");
 		} while (fd < 0);
 		fflush(NULL);
 		pid = fork();
@@ -385,8 +401,7 @@ static void serve(int listener, const char *local)
 			err(EXIT_TROUBLE, "fork");
 		if (!pid) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			serve_one(fd, local);
-			exit(EXIT_FINE);
+			exit(serve_one(fd, local));
 		}
 		close(fd);
 		waitpid(pid, &status, 0);
@@ -490,5 +505,7 @@ int main(int argc, char **argv)
 		report_json(&options.params, &total);
 	else
 		report_text(&options.params, &total, unit());
+	if (fflush(stdout) || ferror(stdout))
+		err(EXIT_TROUBLE, "standard output");
 	return tally_fine(&total) ? EXIT_FINE : EXIT_UNSOUND;
 }

@@ -493,5 +493,7 @@ int main(int argc, char **argv)
 	if (options.json)
 		json_end();
 	close(fd);
+	if (fflush(stdout) || ferror(stdout))
+		err(EXIT_FAILED, "standard output");
 	return status;
 }

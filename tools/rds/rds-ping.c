@@ -275,6 +275,24 @@ static void take_replies(struct pinger *pinger)
 		warn("receive");
 }
 
+/* The signals that were blocked before the program blocked its own: these come
+ * only while it waits, and so never between a look and a wait.
+ */
+static sigset_t uninterrupted;
+
+static void catch_interrupts(void)
+{
+	struct sigaction interrupt = { .sa_handler = on_interrupt };
+	sigset_t own;
+
+	sigemptyset(&own);
+	sigaddset(&own, SIGINT);
+	sigaddset(&own, SIGTERM);
+	sigprocmask(SIG_BLOCK, &own, &uninterrupted);
+	sigaction(SIGINT, &interrupt, NULL);
+	sigaction(SIGTERM, &interrupt, NULL);
+}
+
 /*
  * Print replies until @deadline. If @last, stop as soon as no reply is missing.
  */
@@ -294,7 +312,7 @@ static void collect(int64_t deadline, bool last)
 			return;
 		timeout.tv_sec = left / NSEC_PER_SEC;
 		timeout.tv_nsec = left % NSEC_PER_SEC;
-		if (ppoll(polls, NR_SOCKETS, &timeout, NULL) <= 0)
+		if (ppoll(polls, NR_SOCKETS, &timeout, &uninterrupted) <= 0)
 			continue;
 		for (i = 0; i < NR_SOCKETS; i++)
 			if (polls[i].revents & POLLIN)
@@ -314,6 +332,7 @@ static void ping_all(void)
 		next += options.interval;
 		collect(next, false);
 	}
+	interrupted = false;
 	collect(now() + LINGER_NS, true);
 }
 
@@ -357,7 +376,6 @@ static void print_summary(void)
 
 int main(int argc, char **argv)
 {
-	struct sigaction interrupt = { .sa_handler = on_interrupt };
 	char text[ADDR_TEXT_SIZE];
 	union addr local, peer;
 	int i;
@@ -371,9 +389,12 @@ int main(int argc, char **argv)
 	for (i = 0; i < NR_SOCKETS; i++)
 		pingers[i].fd = open_socket(&local, &peer);
 
-	sigaction(SIGINT, &interrupt, NULL);
-	sigaction(SIGTERM, &interrupt, NULL);
+	catch_interrupts();
 	ping_all();
 	print_summary();
+	if (fflush(stdout) || ferror(stdout))
+		err(EXIT_TROUBLE, "standard output");
+	if (totals.errors == totals.sent)
+		return EXIT_TROUBLE;
 	return totals.received ? EXIT_REPLIED : EXIT_SILENT;
 }

@@ -9,16 +9,23 @@
 #include <sys/time.h>
 
 #include "bench/control.h"
+#include "bench/link.h"
+#include "bench/params.h"
+
+/* The longest has the names of all sockets. */
+#define LINE_MAX_SIZE	(MAX_SOCKETS * LINK_NAME_SIZE + 64)
 
 int control_listen(const union addr *local)
 {
-	int one = 1;
+	int one = 1, zero = 0;
 	int fd;
 
 	fd = socket(local->sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		err(2, "control socket");
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (local->sa.sa_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
 	if (bind(fd, &local->sa, addr_len(local)) || listen(fd, 8))
 		err(2, "control port %u", addr_port(local));
 	return fd;
@@ -73,21 +80,24 @@ void control_send(struct control *control, const char *word, const char *rest)
 
 char *control_expect(struct control *control, const char *word)
 {
-	size_t len = strlen(word), room = 0;
-	char *line = NULL, *rest;
-	ssize_t got;
+	size_t len = strlen(word);
+	static char line[LINE_MAX_SIZE];
+	char *rest, *end;
 
-	got = getline(&line, &room, control->lines);
-	if (got < 0 && errno == EAGAIN)
-		errx(2, "the other side does not say %s in time", word);
-	if (got <= 0)
+	errno = 0;
+	if (!fgets(line, sizeof(line), control->lines)) {
+		if (errno == EAGAIN)
+			errx(2, "the other side does not say %s in time", word);
 		errx(2, "the other side has gone");
-	line[strcspn(line, "\n")] = '\0';
+	}
+	end = strchr(line, '\n');
+	if (!end)
+		errx(2, "the other side does not end a line");
+	*end = '\0';
 	if (strncmp(line, word, len) || line[len] != ' ')
 		errx(2, "the other side says: %s", line);
 	rest = strdup(line + len + 1);
 	if (!rest)
 		err(2, "out of memory");
-	free(line);
 	return rest;
 }

@@ -148,6 +148,7 @@ const struct link_family framed_tcp_family = {
 
 const struct link_family framed_rds_family = {
 	.name = "stream",
+	.rds = true,
 	.listen = rds_listen,
 	.dial = rds_dial,
 	.answer = link_accept,

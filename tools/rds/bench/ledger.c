@@ -8,7 +8,7 @@
 
 static void make_room(struct ledger *ledger, uint32_t seq)
 {
-	uint32_t room = ledger->room ? ledger->room : 4096;
+	size_t room = ledger->room ? ledger->room : 4096;
 
 	while (room <= seq)
 		room *= 2;

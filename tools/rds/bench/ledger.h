@@ -7,6 +7,7 @@
 #define RDS_BENCH_LEDGER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum arrival {
@@ -17,7 +18,7 @@ enum arrival {
 
 struct ledger {
 	uint32_t	next;		/* one above the highest received */
-	uint32_t	room;
+	size_t		room;
 	uint8_t		*seen;		/* one byte for each message */
 };
 

@@ -130,9 +130,13 @@ int link_unix_listen(int type, char name[LINK_NAME_SIZE])
 int link_unix_dial(int type, const char *peer, char name[LINK_NAME_SIZE])
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	socklen_t len = strlen(peer);
+	size_t len = strlen(peer);
 	int fd;
 
+	if (len > sizeof(addr.sun_path) - 1) {
+		errno = EINVAL;
+		return -1;
+	}
 	fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -1;
@@ -160,6 +164,7 @@ static int unix_dial(const union addr *local, const char *peer,
 static const struct link_family rds_link_family = {
 	.name = "rds",
 	.any_to_any = true,
+	.rds = true,
 	.listen = rds_listen,
 	.dial = rds_dial,
 	.answer = rds_answer,

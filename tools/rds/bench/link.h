@@ -19,6 +19,7 @@
 struct link_family {
 	const char	*name;
 	bool		any_to_any;	/* one socket reaches many peers */
+	bool		rds;		/* its sockets are those of RDS */
 
 	/* These return a socket, or -1 with errno set. */
 	int (*listen)(const union addr *local, char name[LINK_NAME_SIZE]);

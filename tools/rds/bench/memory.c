@@ -337,6 +337,7 @@ const struct workload write_workload = {
 	.name = "write",
 	.unit = "writes",
 	.workers = 1,
+	.rdma = true,
 	.client = write_client,
 	.server = write_server,
 };
@@ -345,6 +346,7 @@ const struct workload read_workload = {
 	.name = "read",
 	.unit = "reads",
 	.workers = 1,
+	.rdma = true,
 	.client = read_client,
 	.server = read_server,
 };
@@ -353,6 +355,7 @@ const struct workload lend_workload = {
 	.name = "lend",
 	.unit = "messages",
 	.workers = 1,
+	.rdma = true,
 	.client = lend_client,
 	.server = lend_server,
 };

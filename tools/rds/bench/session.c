@@ -11,6 +11,7 @@
  *	... the workload ...
  *	DONE -
  *			RESULT tally
+ *	END verdict
  *
  * So the sockets of both sides are bound before the first message is sent.
  */
@@ -48,7 +49,8 @@ static void prepare(struct session *session, const struct params *params)
 		errx(2, "unknown family: %s", params->family);
 	if (!session->workload)
 		errx(2, "unknown workload: %s", params->workload);
-	if (session->workload->any_to_any && !session->family->any_to_any)
+	if ((session->workload->any_to_any || session->workload->rdma) &&
+	    !session->family->any_to_any)
 		errx(2, "%s does not work with %s", params->workload,
 		     params->family);
 	if (session->workload->any_to_any && !params->count)
@@ -73,13 +75,17 @@ static void append_name(char *names, const char *name)
 	strcat(names, name);
 }
 
-static void check_socket(int fd, const struct params *params, const char *what)
+static void check_socket(const struct session *session, int fd,
+			 const char *what)
 {
+	const struct link_family *family = session->family;
+
 	if (fd < 0)
-		errx(2, "%s %s socket: %s", what, params->family,
-		     rds_socket_hint(errno));
-	if (link_set_buffers(fd, params->buffer))
-		err(2, "set buffers of %" PRIu32 " bytes", params->buffer);
+		errx(2, "%s %s socket: %s", what, family->name, family->rds ?
+		     rds_socket_hint(errno) : strerror(errno));
+	if (link_set_buffers(fd, session->params.buffer))
+		err(2, "set buffers of %" PRIu32 " bytes",
+		    session->params.buffer);
 }
 
 /* The server's ports come first, so that both sides may share an address. */
@@ -106,7 +112,7 @@ static char *listen_all(struct session *session, const union addr *local)
 	for (i = 0; i < session->params.sockets; i++) {
 		own = name_of(session, SIDE_SERVER, i, local);
 		session->fds[i] = session->family->listen(&own, name);
-		check_socket(session->fds[i], &session->params, "bind");
+		check_socket(session, session->fds[i], "bind");
 		append_name(names, name);
 	}
 	return names;
@@ -144,7 +150,7 @@ static void answer_one(struct session *session, unsigned int i,
 {
 	(void)data;
 	session->fds[i] = session->family->answer(session->fds[i], name);
-	check_socket(session->fds[i], &session->params, "connect");
+	check_socket(session, session->fds[i], "connect");
 	note_peer(session, i, name);
 }
 
@@ -162,7 +168,7 @@ static void dial_one(struct session *session, unsigned int i,
 
 	own = name_of(session, SIDE_CLIENT, i, dialling->local);
 	session->fds[i] = session->family->dial(&own, name, own_name);
-	check_socket(session->fds[i], &session->params, "connect");
+	check_socket(session, session->fds[i], "connect");
 	append_name(dialling->names, own_name);
 	note_peer(session, i, name);
 }
@@ -241,9 +247,10 @@ void session_client(struct control *control, const struct params *params,
 
 	control_send(control, "DONE", "-");
 	add_theirs(total, control_expect(control, "RESULT"));
+	control_send(control, "END", tally_fine(total) ? "fine" : "unsound");
 }
 
-void session_server(struct control *control, const union addr *local)
+bool session_server(struct control *control, const union addr *local)
 {
 	static struct session session;
 	char text[TALLY_TEXT], *line;
@@ -252,6 +259,7 @@ void session_server(struct control *control, const union addr *local)
 	struct tally total;
 	unsigned int nr;
 
+	control_set_timeout(control, GRACE);
 	line = control_expect(control, "RUN");
 	if (!params_parse(&params, line))
 		errx(2, "a client of another version");
@@ -270,4 +278,5 @@ void session_server(struct control *control, const union addr *local)
 	control_expect(control, "DONE");
 	tally_format(&total, text);
 	control_send(control, "RESULT", text);
+	return !strcmp(control_expect(control, "END"), "fine");
 }

@@ -18,6 +18,6 @@
 void session_client(struct control *control, const struct params *params,
 		    const union addr *local, struct tally *total,
 		    bool progress);
-void session_server(struct control *control, const union addr *local);
+bool session_server(struct control *control, const union addr *local);
 
 #endif

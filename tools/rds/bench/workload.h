@@ -10,6 +10,7 @@ struct workload {
 	const char	*unit;		/* what is counted and timed */
 	unsigned int	workers;	/* per socket */
 	bool		any_to_any;	/* every socket sends to all others */
+	bool		rdma;		/* by operations on memory, of RDS */
 	worker_fn	client;
 	worker_fn	server;
 };
