@@ -5,12 +5,12 @@
  * their inodes differ.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "guard.h"
 #include "memory.h"
 
 struct entry {
@@ -21,15 +21,32 @@ struct entry {
 	unsigned char	route[ROUTES_MAX * ROUTE_SIZE];
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct guard guard = GUARD_INIT;
 static struct entry **table;
 static int room;
+
+static void lock(void)
+{
+	guard_lock(&guard);
+}
+
+static void unlock(void)
+{
+	guard_unlock(&guard);
+}
+
+/* A child has the table as it is between two changes. */
+__attribute__((constructor))
+static void protect_fork(void)
+{
+	pthread_atfork(lock, unlock, unlock);
+}
 
 static ino_t inode_of(int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) ? 0 : st.st_ino;
+	return fstat(fd, &st) || !S_ISSOCK(st.st_mode) ? 0 : st.st_ino;
 }
 
 /* The lock is held. Return NULL if nothing is known about @fd. */
@@ -83,13 +100,13 @@ int memory_set_inline(int fd, int value)
 {
 	struct entry *entry;
 
-	pthread_mutex_lock(&lock);
+	lock();
 	entry = find_or_make(fd);
 	if (entry) {
 		entry->inline_size = value;
 		entry->has_inline = true;
 	}
-	pthread_mutex_unlock(&lock);
+	unlock();
 	return entry ? 0 : -1;
 }
 
@@ -97,11 +114,11 @@ int memory_get_inline(int fd, int otherwise)
 {
 	struct entry *entry;
 
-	pthread_mutex_lock(&lock);
+	lock();
 	entry = find(fd);
 	if (entry && entry->has_inline)
 		otherwise = entry->inline_size;
-	pthread_mutex_unlock(&lock);
+	unlock();
 	return otherwise;
 }
 
@@ -109,13 +126,13 @@ int memory_set_route(int fd, const void *route, socklen_t len)
 {
 	struct entry *entry;
 
-	pthread_mutex_lock(&lock);
+	lock();
 	entry = find_or_make(fd);
 	if (entry) {
 		memcpy(entry->route, route, len);
 		entry->route_len = len;
 	}
-	pthread_mutex_unlock(&lock);
+	unlock();
 	return entry ? 0 : -1;
 }
 
@@ -125,13 +142,13 @@ socklen_t memory_get_route(int fd, void *route, socklen_t most)
 	struct entry *entry;
 	socklen_t len = 0;
 
-	pthread_mutex_lock(&lock);
+	lock();
 	entry = find(fd);
 	if (entry) {
 		len = entry->route_len < most ? entry->route_len : most;
 		memcpy(route, entry->route, len);
 	}
-	pthread_mutex_unlock(&lock);
+	unlock();
 	return len;
 }
 
@@ -144,7 +161,7 @@ void memory_copy(int from, int to)
 	struct entry *source, *copy;
 	ino_t inode;
 
-	pthread_mutex_lock(&lock);
+	lock();
 	source = find(from);
 	copy = source ? find_or_make(to) : NULL;
 	if (copy) {
@@ -152,15 +169,15 @@ void memory_copy(int from, int to)
 		*copy = *source;
 		copy->inode = inode;
 	}
-	pthread_mutex_unlock(&lock);
+	unlock();
 }
 
 void memory_forget(int fd)
 {
-	pthread_mutex_lock(&lock);
+	lock();
 	if (fd >= 0 && fd < room) {
 		free(table[fd]);
 		table[fd] = NULL;
 	}
-	pthread_mutex_unlock(&lock);
+	unlock();
 }

@@ -33,10 +33,20 @@ find_library() {
 	[ -e "$library" ] || fail "there is no $library"
 }
 
+# The library has room for 32 of them.
 check_ports() {
-	printf '%s\n' "$1" |
-		grep -qxE '[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*' ||
-		fail "bad ports: $1"
+	printf '%s\n' "$1" | awk -F, '
+		NR > 1 || NF < 1 || NF > 32 { exit 1 }
+		{
+			for (i = 1; i <= NF; i++) {
+				if ($i !~ /^[0-9]+(-[0-9]+)?$/)
+					exit 1
+				last = split($i, ends, "-")
+				if (ends[1] + 0 > ends[last] + 0 ||
+				    ends[last] > 65535)
+					exit 1
+			}
+		}' || fail "bad ports: $1"
 }
 
 while [ $# -gt 0 ]; do

@@ -38,6 +38,7 @@ static struct rule rules[RULES_MAX];
 static int nr_rules;
 static struct range ranges[RANGES_MAX];
 static int nr_ranges;
+static bool limited;		/* to the ranges */
 static bool strict, verbose;
 
 /* Read "PORT", "FIRST-LAST" or "*". */
@@ -128,10 +129,12 @@ static void read_file(const char *path)
 	fclose(file);
 }
 
+/* What cannot be used allows no port, so that none is a stream by mistake. */
 static void read_ports(const char *list)
 {
 	char *copy = strdup(list), *rest = copy, *word;
 
+	limited = true;
 	while (copy && (word = strsep(&rest, ","))) {
 		if (nr_ranges == RANGES_MAX ||
 		    !read_range(word, &ranges[nr_ranges])) {
@@ -200,7 +203,7 @@ bool config_wants_port(int domain, int port)
 	for (i = 0; i < nr_rules && !wanted; i++)
 		wanted = matches(&rules[i], domain) &&
 			 within(&rules[i].ports, port);
-	if (!wanted || !nr_ranges)
+	if (!wanted || !limited)
 		return wanted;
 	for (i = 0; i < nr_ranges; i++)
 		if (within(&ranges[i], port))

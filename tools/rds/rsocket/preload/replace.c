@@ -15,15 +15,20 @@
 #include "replace.h"
 #include "track.h"
 
-/* Report whether the peer has no streams; a closed port is another matter. */
+/*
+ * Report whether the peer has no streams; a closed port is another matter. If
+ * another thread has found out first, it is a socket of TCP by now.
+ */
 bool replace_is_refused(int fd)
 {
-	int error = errno, reason = RDS_STREAM_NOT_REFUSED;
+	int error = errno, reason = RDS_STREAM_NOT_REFUSED, ret;
 	socklen_t len = sizeof(reason);
 
-	real()->getsockopt(fd, SOL_RDS, RDS_STREAM_REFUSED, &reason, &len);
+	ret = real()->getsockopt(fd, SOL_RDS, RDS_STREAM_REFUSED, &reason,
+				 &len);
 	errno = error;
-	return reason == RDS_STREAM_NO_RDS || reason == RDS_STREAM_NO_STREAMS;
+	return ret || reason == RDS_STREAM_NO_RDS ||
+	       reason == RDS_STREAM_NO_STREAMS;
 }
 
 /*
@@ -147,7 +152,7 @@ static int replace(struct track *track, int fd, const struct sockaddr *addr,
 
 /*
  * Connect by TCP what was a stream. Return what connect() returns. If another
- * thread has done so, the connection is in progress.
+ * thread has done so, the connection is in progress or complete.
  */
 int replace_connect(int fd, const struct sockaddr *addr, socklen_t len,
 		    const char *why)
@@ -162,7 +167,7 @@ int replace_connect(int fd, const struct sockaddr *addr, socklen_t len,
 		ret = real()->connect(fd, addr, len);
 		if (ret && errno == EALREADY)
 			errno = EINPROGRESS;
-		return ret;
+		return ret && errno == EISCONN ? 0 : ret;
 	}
 	ret = replace(track, fd, addr, len);
 	error = errno;

@@ -7,39 +7,28 @@
  * of its parent. A record is that of a descriptor as long as the inode is the
  * same, which is checked whenever it is looked up.
  */
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../guard.h"
 #include "track.h"
 
 atomic_int tracks, tracks_connecting;
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static sigset_t saved_signals;
+static struct guard guard = GUARD_INIT;
 static struct track *list;
 static struct track **table;
 static int room;
 
-/* A signal handler may make any of the calls: it runs when the lock is free. */
 void track_lock(void)
 {
-	sigset_t all, before;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_mutex_lock(&mutex);
-	saved_signals = before;
+	guard_lock(&guard);
 }
 
 void track_unlock(void)
 {
-	sigset_t before = saved_signals;
-
-	pthread_mutex_unlock(&mutex);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	guard_unlock(&guard);
 }
 
 /* A child has the table as it is between two changes. */
@@ -53,7 +42,7 @@ static ino_t inode_of(int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) ? 0 : st.st_ino;
+	return fstat(fd, &st) || !S_ISSOCK(st.st_mode) ? 0 : st.st_ino;
 }
 
 bool track_owns(const struct track *track, int fd)

@@ -4,6 +4,7 @@
  * TCP, and the program is not told of the event.
  */
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <time.h>
 
@@ -13,6 +14,10 @@
 #include "track.h"
 
 #define NSEC	1000000000L
+#define USEC	1000000L
+
+/* Timeouts beyond this many seconds never end. */
+#define LONGEST	(INT_MAX / 1000)
 
 static bool nothing_in_progress(void)
 {
@@ -28,9 +33,11 @@ struct deadline {
 
 static struct deadline deadline_after(const struct timespec *timeout)
 {
-	struct deadline end = { .never = !timeout };
+	struct deadline end = {
+		.never = !timeout || timeout->tv_sec > LONGEST,
+	};
 
-	if (!timeout)
+	if (end.never)
 		return end;
 	clock_gettime(CLOCK_MONOTONIC, &end.at);
 	end.at.tv_sec += timeout->tv_sec;
@@ -56,6 +63,13 @@ static struct timespec *left(const struct deadline *end, struct timespec *ts)
 	if (ts->tv_sec < 0)
 		memset(ts, 0, sizeof(*ts));
 	return ts;
+}
+
+/* The kernel refuses any other. */
+static bool is_time(const struct timespec *timeout)
+{
+	return !timeout || (timeout->tv_sec >= 0 && timeout->tv_nsec >= 0 &&
+			    timeout->tv_nsec < NSEC);
 }
 
 static int to_msec(const struct timespec *ts)
@@ -96,6 +110,8 @@ static int wait_poll(struct pollfd *fds, nfds_t count,
 	nfds_t i;
 	int ready;
 
+	if (!is_time(timeout))
+		return real()->ppoll(fds, count, timeout, mask);
 	for (;;) {
 		ready = real()->ppoll(fds, count, left(&end, &ts), mask);
 		if (ready <= 0 || nothing_in_progress())
@@ -176,7 +192,7 @@ static int wait_select(int count, struct sets *sets,
 	struct timespec ts;
 	int fd, i, ready;
 
-	if (count > FD_SETSIZE)
+	if (count > FD_SETSIZE || !is_time(timeout))
 		return real()->pselect(count, sets->set[0], sets->set[1],
 				       sets->set[2], timeout, mask);
 	sets->size = count > 0 ? (count + 63) / 64 * 8 : 0;
@@ -197,22 +213,32 @@ static int wait_select(int count, struct sets *sets,
 	}
 }
 
+/* The C library allows for any number of microseconds. */
+static struct timespec *from_timeval(const struct timeval *timeout,
+				     struct timespec *ts)
+{
+	if (!timeout)
+		return NULL;
+	ts->tv_sec = timeout->tv_sec;
+	ts->tv_nsec = -1;
+	if (timeout->tv_usec < 0)
+		return ts;
+	if (ts->tv_sec <= LONGEST)
+		ts->tv_sec += timeout->tv_usec / USEC;
+	ts->tv_nsec = timeout->tv_usec % USEC * 1000;
+	return ts;
+}
+
 int select(int count, fd_set *in, fd_set *out, fd_set *except,
 	   struct timeval *timeout)
 {
 	struct sets sets = { .set = { in, out, except } };
-	struct timespec ts, *given = NULL;
-	struct deadline end;
+	struct timespec ts, *given = from_timeval(timeout, &ts);
+	struct deadline end = deadline_after(given);
 	int ready;
 
-	if (timeout) {
-		ts.tv_sec = timeout->tv_sec;
-		ts.tv_nsec = timeout->tv_usec * 1000;
-		given = &ts;
-	}
-	end = deadline_after(given);
 	ready = wait_select(count, &sets, given, NULL);
-	if (left(&end, &ts)) {
+	if (is_time(given) && left(&end, &ts)) {
 		timeout->tv_sec = ts.tv_sec;
 		timeout->tv_usec = ts.tv_nsec / 1000;
 	}

@@ -7,7 +7,10 @@
  * 127.0.0.9. The servers of TCP there are made by a system call, which nobody
  * intercepts.
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -416,6 +419,43 @@ static int print_port(int port)
 	return 0;
 }
 
+/* What the library makes of a program's times to wait is what the C library and
+ * the kernel make of them.
+ */
+static void test_times(void)
+{
+	struct timespec bad = { .tv_nsec = 1000000000 };
+	struct timeval tv = { .tv_usec = 2500000 };
+	struct pollfd pfd = { .events = POLLIN };
+	int pipes[2];
+	fd_set in;
+
+	if (pipe(pipes) || write(pipes[1], "x", 1) != 1)
+		abort();
+	pfd.fd = pipes[0];
+	FD_ZERO(&in);
+	FD_SET(pipes[0], &in);
+	ok(select(pipes[0] + 1, &in, NULL, NULL, &tv) == 1,
+	   "select: microseconds for more than a second");
+	ok(tv.tv_sec == 2 && tv.tv_usec < 500000,
+	   "select: what is left of them");
+	tv = (struct timeval){ .tv_sec = -1 };
+	ok(select(0, NULL, NULL, NULL, &tv) == -1 && errno == EINVAL,
+	   "select: a time before now");
+	tv = (struct timeval){ .tv_usec = -1 };
+	ok(select(0, NULL, NULL, NULL, &tv) == -1 && errno == EINVAL,
+	   "select: negative microseconds");
+	tv = (struct timeval){ .tv_sec = LONG_MAX, .tv_usec = LONG_MAX };
+	ok(select(pipes[0] + 1, &in, NULL, NULL, &tv) == 1,
+	   "select: the longest time");
+	ok(ppoll(&pfd, 1, &bad, NULL) == -1 && errno == EINVAL,
+	   "ppoll: a second of nanoseconds");
+	ok(pselect(0, NULL, NULL, NULL, &bad, NULL) == -1 && errno == EINVAL,
+	   "pselect: a second of nanoseconds");
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
 int main(int argc, char **argv)
 {
 	const char *test = argc > 1 ? argv[1] : "";
@@ -430,6 +470,7 @@ int main(int argc, char **argv)
 	if (!strcmp(test, "streams")) {
 		test_sockets();
 		test_streams();
+		test_times();
 	} else if (!strcmp(test, "fallback")) {
 		test_fallback();
 		test_mapped();

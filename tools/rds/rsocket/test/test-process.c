@@ -8,6 +8,7 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,43 @@ static void test_fork_after_accept(void)
 	   "fork: the connection ends with its last descriptor");
 	pair.server = -1;
 	check_close(&pair);
+}
+
+/* Use what the library keeps about a socket until @stop. */
+static void *keep_using(void *stop)
+{
+	int fd = rsocket(AF_INET, SOCK_STREAM, 0), value = 0;
+
+	for (; !atomic_load((atomic_bool *)stop); value++)
+		rsetsockopt(fd, SOL_RDMA, RDMA_INLINE, &value, sizeof(value));
+	rclose(fd);
+	return NULL;
+}
+
+/* A child of any thread can go on, whatever other threads did meanwhile. */
+static void test_fork_beside(void)
+{
+	int fd = rsocket(AF_INET, SOCK_STREAM, 0), i, well = 0;
+	atomic_bool stop = false;
+	pthread_t thread;
+	pid_t pid;
+
+	if (pthread_create(&thread, NULL, keep_using, &stop))
+		abort();
+	for (i = 0; i < 100; i++) {
+		pid = check_fork();
+		if (!pid) {
+			alarm(10);
+			_exit(rclose(fd));
+		}
+		well += ended_well(pid);
+		if (well <= i)
+			break;
+	}
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	ok(well == 100, "fork: beside a thread that sets options");
+	rclose(fd);
 }
 
 /* Children that share a listener, and a child that connects */
@@ -280,6 +318,7 @@ int main(int argc, char **argv)
 		return echo_once(atoi(argv[2]));
 	test_fork_after_accept();
 	test_fork_before();
+	test_fork_beside();
 	test_exec(argv[0]);
 	test_dup();
 	test_passing();
