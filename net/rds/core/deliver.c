@@ -17,7 +17,7 @@
  *   data	if it is no duplicate, it goes to the receive queue of the
  *		socket that has bound the port
  *
- * The receive queue never refuses a message (rds(7), "Message Receipt"). If the
+ * The receive queue never refuses a message (rds(7), "Receiving"). If the
  * queue becomes too long, the port is marked congested instead.
  *
  * If a peer keeps sending to congested ports, core stops reading the path

@@ -9,8 +9,8 @@
  *
  * A list may grow between the two. The buffer has some room for that; if the
  * list grows by more, it is written again. If the user's buffer is too small,
- * the result is ENOSPC and the size that is needed now. Lists of messages and
- * connections return as many records as fit even so.
+ * the result is ENOSPC and the size that is needed now. Lists whose records are
+ * not counted before (&rds_info_source.partial) return as many as fit even so.
  */
 #include <linux/mm.h>
 #include <linux/module.h>

@@ -9,7 +9,7 @@
  * destination. A sender that has met ENOBUFS polls for input instead. poll()
  * reports the next change of any congestion map to it, until it acts on the
  * change. With explicit monitoring, poll() reports the port groups that the
- * socket waits for (rds(7), "Congestion Control").
+ * socket waits for (rds(7), "Congestion monitoring").
  */
 #include <linux/poll.h>
 

@@ -2,10 +2,10 @@
 /*
  * The receive queue of a socket.
  *
- * While the socket is open, its queue never refuses a message (rds(7), "Message
- * Receipt"). When the queue holds too much, the port is marked congested, and
- * senders must stop. When the queue has drained well below that, the mark is
- * removed, and senders are notified that they may go on.
+ * While the socket is open, its queue never refuses a message (rds(7),
+ * "Receiving"). When the queue holds too much, the port is marked congested,
+ * and senders must stop. When the queue has drained well below that, the mark
+ * is removed, and senders are notified that they may go on.
  *
  * Queued messages that came from a transport with a wire are charged to the
  * memory cgroup of the socket, through the socket's account (account.c): a

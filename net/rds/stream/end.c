@@ -221,9 +221,9 @@ void rds_stream_end(struct rds_stream *st, int err, int refused,
  * rds_stream_fail_connect() - End an attempt to connect
  * @st: the stream; nothing happens unless it is connecting
  * @err: errno for the user, positive
+ * @refused: enum rds_stream_refusal
  *
  * Context: As rds_stream_end().
- * @refused: enum rds_stream_refusal
  */
 void rds_stream_fail_connect(struct rds_stream *st, int err, int refused)
 {

@@ -8,7 +8,7 @@
  * acknowledged. So neither the peer nor the user can have a stream queue more
  * than one of them. If there is no memory for it, a timer tries again.
  *
- * Each frame but PUT carries the present credit for the peer.
+ * Each frame but PUT and RST carries the present credit for the peer.
  *
  * Submitting happens under st_lock, and core sends frames in the order in which
  * they are submitted: a SHUTDOWN is behind the last bytes.

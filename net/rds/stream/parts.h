@@ -98,7 +98,7 @@ struct rds_stream_tx {
  * @rx_queue: frames with payload that have not been read to the end, by i_item
  * @rx_offset: bytes that were read of the first one
  * @rx_bytes: bytes in the queue that have not been read
- * @rx_cost: credit that all frames received so far have cost
+ * @rx_cost: credit that all bytes received so far have cost, in RW frames
  * @rx_fwd: of that, what was read
  * @rx_told: @rx_fwd as the peer was told last
  * @rx_given: credit beyond @rx_told that it was given then

@@ -5,9 +5,10 @@
  * the peer, even if that cannot be reached now.
  *
  * Such a frame has no stream any more. It belongs to its namespace: it is on
- * sn_resets until core has finished with it. It keeps neither the namespace nor
- * the transport nor this module, which take it along when they go. The peer
- * learns of that when it is connected to this host again.
+ * sn_resets, and later on sn_old_resets, until core has finished with it. It
+ * keeps neither the namespace nor the transport nor this module, which take it
+ * along when they go. The peer learns of that when it is connected to this host
+ * again.
  *
  * The frames are bounded in number, by closed_max, of which each peer has a
  * share (quota.h), and in time: in each interval of close_stall_ms, the work

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * getsockopt(TCP_INFO) on streams: the fields that make sense. Round-trip times
- * and the like are those of the connection, which all streams between two hosts
- * share; rds-info shows them.
+ * and the like are not among them: all streams between two hosts share one
+ * connection.
  */
 #include <linux/tcp.h>
 #include <linux/uaccess.h>
