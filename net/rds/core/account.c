@@ -74,6 +74,7 @@ void rds_account_charge(struct sock *account, struct rds_incoming *inc)
 	int lacks;
 
 	inc->i_charged = false;
+	/* Only pongs come from port 0. */
 	if (!inc->i_ops->owner && inc->i_sport)
 		return;
 	lacks = inc->i_truesize - account->sk_forward_alloc;

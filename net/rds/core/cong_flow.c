@@ -164,8 +164,8 @@ bool rds_cong_wait_begin(struct rds_sock *rs, struct rds_cong_map *map,
 	if (rs->rs_cong.sg_monitor) {
 		rs->rs_cong.sg_mask |= RDS_CONG_MONITOR_MASK(ntohs(port));
 	} else if (!rs->rs_cong.sg_seen) {
-		/* poll() reports only changes from here on; those since an
-		 * earlier refusal, too.
+		/* From the first refusal on, poll() reports changes until the
+		 * socket has acted on one.
 		 */
 		WRITE_ONCE(rs->rs_cong.sg_track, atomic_read(&rn->rn_cong_ver));
 		WRITE_ONCE(rs->rs_cong.sg_seen, true);

@@ -10,7 +10,7 @@
  * A list may grow between the two. The buffer has some room for that; if the
  * list grows by more, it is written again. If the user's buffer is too small,
  * the result is ENOSPC and the size that is needed now. Lists whose records are
- * not counted before (&rds_info_source.partial) return as many as fit even so.
+ * not counted before (&rds_info_list.partial) return as many as fit even so.
  */
 #include <linux/mm.h>
 #include <linux/module.h>

@@ -242,14 +242,10 @@ static void rds_ib_listen_work_fn(struct work_struct *work)
  */
 void rds_ib_listen_again(void)
 {
-	unsigned long at = jiffies + RDS_IB_LISTEN_DELAY;
-
-	/* If events never cease, the work item runs nevertheless. */
-	if (!queue_delayed_work(rds_ib_wq, &rds_ib_listen_work,
-				RDS_IB_LISTEN_DELAY) &&
-	    time_after(READ_ONCE(rds_ib_listen_work.timer.expires), at))
-		mod_delayed_work(rds_ib_wq, &rds_ib_listen_work,
-				 RDS_IB_LISTEN_DELAY);
+	/* A run that is planned stays: changes that never cease must not put
+	 * it off.
+	 */
+	queue_delayed_work(rds_ib_wq, &rds_ib_listen_work, RDS_IB_LISTEN_DELAY);
 }
 
 /* Only the first namespace has devices; in others, any user may change

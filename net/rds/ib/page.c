@@ -6,8 +6,8 @@
  * other receive buffers. Each CPU keeps a few. They are not cleared, because no
  * reader sees more of a page than the device has written.
  *
- * Bottom halves are disabled while a cache is used, and so is preemption: on
- * newer kernels with PREEMPT_RT, the former does not imply the latter.
+ * A cache is used with bottom halves disabled, and under its lock: on newer
+ * kernels with PREEMPT_RT, the former does not keep other tasks out.
  */
 #include <linux/error-injection.h>
 #include <linux/local_lock.h>

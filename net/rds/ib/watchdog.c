@@ -15,9 +15,9 @@
  * A peer may also be gone while no WR is posted: its device has received all,
  * but the peer owes acks of messages, or it has advertised no more buffers for
  * them. Then nothing would be posted any more. So the watchdog continues to
- * send acks until no message waits for the peer. If it lacks a credit to send
- * one, the peer has not been reading since the last check, and that counts as
- * a missing completion does. On a connection where nothing is sent, and nothing
+ * send acks until no message waits for the peer. If there is no credit to send
+ * one, the peer has given none since the last check, and that counts as a
+ * missing completion does. On a connection where nothing is sent, and nothing
  * waits, the watchdog does not run.
  *
  * A peer that does not read for so long is treated as gone, too. No message is

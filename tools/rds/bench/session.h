@@ -13,7 +13,8 @@
 /*
  * Run a workload. @local is the address to bind data sockets to. The client
  * adds up the tallies of both sides in @total. If @progress, it prints its own
- * progress about once a second. Both functions exit the process on failure.
+ * progress about once a second. The server returns whether the client has found
+ * the run fine. Both functions exit the process on failure.
  */
 void session_client(struct control *control, const struct params *params,
 		    const union addr *local, struct tally *total,

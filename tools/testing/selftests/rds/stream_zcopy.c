@@ -248,6 +248,20 @@ TEST_F(stream, stretches_of_memory)
 	EXPECT_EQ(0, memcmp(got + PLACED, buf + PAGE + 5, 100));
 }
 
+/* That the rest of a large write is copied is not told. */
+TEST_F(stream, rest_of_a_large_write)
+{
+	const long len = 131072 + 100;	/* the largest frame, and a rest */
+	struct told told = {};
+
+	ASSERT_EQ(0, rds_set(self->a, SOL_SOCKET, SO_ZEROCOPY, 1));
+	stream_fill(buf, len, SEED, 0);
+	ASSERT_EQ(len, ERR(send(self->a, buf, len, MSG_ZEROCOPY)));
+	EXPECT_TRUE(stream_recv(self->b, SEED, 0, len));
+	ASSERT_EQ(0, tell(self->a, &told));
+	EXPECT_TRUE(variant->apart || told.copied == !variant->device);
+}
+
 /* What is not read is bounded, and no longer if it is read. Where all is
  * copied, as within the host, one notification tells of many writes.
  */

@@ -105,7 +105,7 @@ TEST(listen_on_a_stream_loads_tcp)
 	ASSERT_EQ(0, rds_initial_netns());
 	ASSERT_EQ(0, system("rmmod rds_tcp 2>/dev/null; modprobe rds_stream"));
 	ASSERT_EQ(-1, module_users("rds_tcp"));
-	close(stream_listens("127.0.0.1"));
+	EXPECT_EQ(0, close(stream_listens("127.0.0.1")));
 	EXPECT_EQ(-1, module_users("rds_tcp"));
 	EXPECT_EQ(0, close(stream_listens("0.0.0.0")));
 	EXPECT_LE(0, module_users("rds_tcp"));
@@ -139,6 +139,20 @@ static long cgroup_memory(void)
 	return bytes;
 }
 
+/* Enter a cgroup whose memory is counted, or leave it. */
+static bool enter_cgroup(void)
+{
+	if (!write_file("/sys/fs/cgroup/cgroup.subtree_control", "+memory"))
+		return false;
+	mkdir(CGROUP, 0755);
+	return write_file(CGROUP "/cgroup.procs", "0");
+}
+
+static void leave_cgroup(void)
+{
+	write_file("/sys/fs/cgroup/cgroup.procs", "0");
+}
+
 #define MESSAGES 128
 
 /* The memory that a process uses by sending is charged to its own cgroup. */
@@ -147,10 +161,7 @@ TEST_F(loop, i20_memory_is_charged_to_the_sender)
 	long before, bytes = MESSAGES * sizeof(payload);
 	unsigned int i;
 
-	ASSERT_TRUE(write_file("/sys/fs/cgroup/cgroup.subtree_control",
-			       "+memory"));
-	mkdir(CGROUP, 0755);
-	ASSERT_TRUE(write_file(CGROUP "/cgroup.procs", "0"));
+	ASSERT_TRUE(enter_cgroup());
 	ASSERT_EQ(0, rds_rcvbuf(self->b, 2 * bytes));
 	ASSERT_TRUE(loop_works(self->a, self->b, &self->b_name, 64));
 
@@ -163,7 +174,7 @@ TEST_F(loop, i20_memory_is_charged_to_the_sender)
 	EXPECT_LT(before + bytes * 9 / 10, cgroup_memory());
 	rds_drain(self->b);
 	EXPECT_GT(before + bytes / 2, cgroup_memory());
-	write_file("/sys/fs/cgroup/cgroup.procs", "0");
+	leave_cgroup();
 }
 
 #define PONGS 4000
@@ -176,10 +187,7 @@ TEST_F(loop, i20_unread_pongs_are_charged)
 	long before;
 	int fd, i;
 
-	ASSERT_TRUE(write_file("/sys/fs/cgroup/cgroup.subtree_control",
-			       "+memory"));
-	mkdir(CGROUP, 0755);
-	ASSERT_TRUE(write_file(CGROUP "/cgroup.procs", "0"));
+	ASSERT_TRUE(enter_cgroup());
 	fd = rds_bound("127.0.0.1", 0);
 	ASSERT_LE(0, fd);
 	before = cgroup_memory();
@@ -192,7 +200,7 @@ TEST_F(loop, i20_unread_pongs_are_charged)
 	rds_drain(fd);
 	EXPECT_GT(before + PONGS * 200, cgroup_memory());
 	close(fd);
-	write_file("/sys/fs/cgroup/cgroup.procs", "0");
+	leave_cgroup();
 }
 
 /*

@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 /*
@@ -51,7 +52,9 @@ static void change_addresses(void)
 	} args = { .prefixlen = 64, .ifindex = 1 };
 	int fd;
 
-	if (setuid(65534) || unshare(CLONE_NEWUSER | CLONE_NEWNET))
+	/* The change of the user ends what was set before. */
+	if (setuid(65534) || prctl(PR_SET_PDEATHSIG, SIGKILL) ||
+	    unshare(CLONE_NEWUSER | CLONE_NEWNET))
 		_exit(1);
 	inet_pton(AF_INET6, "fd77::1", &args.addr);
 	fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -62,21 +65,15 @@ static void change_addresses(void)
 
 static bool rds_listens_at_new_address(void)
 {
-	unsigned int i;
-
-	for (i = 0; i < 30; i++) {
-		if (!system("rdma resource show cm_id | grep -q '"
-			    NEW_ADDRESS ":16385'"))
-			return true;
-		usleep(100000);
-	}
-	return false;
+	return !system("rdma resource show cm_id | grep -q '" NEW_ADDRESS
+		       ":16385'");
 }
 
 /* RDS listens at each IPv6 address of a device. */
 TEST_F(rdma, listens_while_users_change_their_addresses)
 {
 	pid_t pid = fork();
+	unsigned int i;
 
 	ASSERT_LE(0, pid);
 	if (!pid)
@@ -85,7 +82,9 @@ TEST_F(rdma, listens_while_users_change_their_addresses)
 	ASSERT_FALSE(rds_listens_at_new_address());
 	EXPECT_EQ(0, system("ip address add " NEW_ADDRESS "/64 dev " ROCE_DEV
 			    " nodad"));
-	EXPECT_TRUE(rds_listens_at_new_address());
+	for (i = 0; i < 50 && !rds_listens_at_new_address(); i++)
+		usleep(100000);
+	EXPECT_GT(50, i);
 	EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
