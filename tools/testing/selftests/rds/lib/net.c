@@ -129,3 +129,8 @@ int rds_address_on(const char *dev, const char *addr, unsigned int prefix)
 {
 	return addr_change(addr, true, if_nametoindex(dev), prefix);
 }
+
+int rds_address_off(const char *dev, const char *addr, unsigned int prefix)
+{
+	return addr_change(addr, false, if_nametoindex(dev), prefix);
+}

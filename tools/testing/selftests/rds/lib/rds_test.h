@@ -78,6 +78,7 @@ int rds_netns(void);
 int rds_initial_netns(void);
 int rds_address(const char *addr, bool add);
 int rds_address_on(const char *dev, const char *addr, unsigned int prefix);
+int rds_address_off(const char *dev, const char *addr, unsigned int prefix);
 /* Set a network device of the caller's namespace up, or down. */
 int rds_up(const char *dev);
 int rds_down(const char *dev);
