@@ -8,7 +8,8 @@
  * must be movable. A child of fork() gets copies. Before Linux 6.2, memory that
  * a device only reads is pinned as if for writing, too. Otherwise its owner
  * would no longer share the pages with the device after a write to them. The
- * pages count against the user's limit of locked memory.
+ * pages count against the user's limit of locked memory. A page that is to be
+ * written to is refused if a file system must know of each write to it.
  *
  * Releasing the pages may sleep. A context that cannot sleep leaves it to a
  * work item.
@@ -108,20 +109,22 @@ int rds_pin_account(struct rds_pin *pin, unsigned int pages)
  * @pages: number of pages
  *
  * Context: Process context, may sleep.
- * Return: 0; -EFAULT if the pages are not there or not writable as needed;
- * -ENOMEM.
+ * Return: 0; -EFAULT if the pages are not there, or not writable as needed, or
+ * refused; -ENOMEM.
  */
 noinline int rds_pin_add(struct rds_pin *pin, u64 addr, unsigned int pages)
 {
-	const unsigned int flags = FOLL_LONGTERM |
-				   (pin->pn_writable ? FOLL_WRITE :
-						       RDS_FOLL_READ);
+	struct page **to;
 	int got;
 
 	addr &= PAGE_MASK;
 	for (; pages; pages -= got) {
-		got = pin_user_pages_fast(addr, pages, flags,
-					  pin->pn_pages + pin->pn_nr);
+		to = pin->pn_pages + pin->pn_nr;
+		if (pin->pn_writable)
+			got = rds_pin_for_write(addr, pages, FOLL_LONGTERM, to);
+		else
+			got = pin_user_pages_fast(addr, pages, FOLL_LONGTERM |
+						  RDS_FOLL_READ, to);
 		if (got <= 0)
 			return got == -ENOMEM ? got : -EFAULT;
 		addr += got * PAGE_SIZE;

@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 
 /*
@@ -86,17 +85,6 @@ static bool mount_disk(void)
 	       !unlink(DISK_IMAGE);
 }
 
-static bool kernel_is_at_least(unsigned int major, unsigned int minor)
-{
-	unsigned int has_major, has_minor;
-	struct utsname name;
-
-	return !uname(&name) &&
-	       sscanf(name.release, "%u.%u", &has_major, &has_minor) == 2 &&
-	       (has_major > major ||
-		(has_major == major && has_minor >= minor));
-}
-
 static const struct memory_kind disk_shared = {
 	.from = MEMORY_FILE, .flags = MAP_SHARED, .dir = DISK,
 };
@@ -106,29 +94,29 @@ static const struct memory_kind disk_private = {
 };
 
 /*
- * Let an operation write to pages of a file, at either end. If the kernel
- * refuses that, nothing changes and nothing stays pinned.
+ * No operation may write to pages of a file, at either end. Nothing changes
+ * and nothing stays pinned, also where only the second page is of the file.
  */
 static void write_to_disk(struct __test_metadata *_metadata,
 			  FIXTURE_DATA(pair) *self, uint64_t cookie)
 {
-	long want = kernel_is_at_least(6, 5) ? -EFAULT : 0;
 	unsigned char *mem = memory_map(&disk_shared);
 	uint64_t file;
 
 	ASSERT_NE(NULL, mem);
-	rds_fill(mem, PAGE, 1);
-	EXPECT_EQ(want, rds_get_mr(self->b, mem, PAGE, RDS_RDMA_READWRITE,
-				   &file));
-	EXPECT_EQ(want, rdma(self->a, &self->b_name, cookie, 0, mem, PAGE, 0,
-			     1));
-	if (want) {
-		EXPECT_TRUE(rds_check(mem, PAGE, 1));
-	} else {
-		EXPECT_EQ(RDS_RDMA_SUCCESS, await_status(self->a, 1));
-		EXPECT_EQ(0, memcmp(mem, far, PAGE));
-		EXPECT_EQ(0, rds_free_mr(self->b, file));
-	}
+	rds_fill(mem + PAGE, PAGE, 1);
+	EXPECT_EQ(-EFAULT, rds_get_mr(self->b, mem + PAGE, PAGE,
+				      RDS_RDMA_READWRITE, &file));
+	EXPECT_EQ(-EFAULT, rdma(self->a, &self->b_name, cookie, 0, mem + PAGE,
+				PAGE, 0, 1));
+	EXPECT_TRUE(rds_check(mem + PAGE, PAGE, 1));
+	ASSERT_EQ(mem, mmap(mem, PAGE, PROT_READ | PROT_WRITE,
+			    MEMORY_ANONYMOUS | MAP_FIXED, -1, 0));
+	EXPECT_EQ(-EFAULT, rds_get_mr(self->b, mem, 2 * PAGE,
+				      RDS_RDMA_READWRITE, &file));
+	EXPECT_EQ(0, rds_get_mr(self->b, mem, PAGE, RDS_RDMA_READWRITE,
+				&file));
+	EXPECT_EQ(0, rds_free_mr(self->b, file));
 	EXPECT_TRUE(await_only(1));
 	memory_unmap(mem);
 }
@@ -150,9 +138,9 @@ static bool reaches_disk(int fd, const void *want)
 
 /*
  * A page that the file system considers clean is written to without its
- * knowledge: by a peer, if the kernel allows that, and by getsockopt() for a
- * list. If the file system is not notified, the data never reaches the disk. A
- * read with O_DIRECT shows what has reached it.
+ * knowledge, by getsockopt() for a list. If the file system is not notified,
+ * the data never reaches the disk. A read with O_DIRECT shows what has reached
+ * it.
  */
 static void write_to_clean_pages(struct __test_metadata *_metadata,
 				 FIXTURE_DATA(pair) *self)
@@ -161,29 +149,17 @@ static void write_to_clean_pages(struct __test_metadata *_metadata,
 		      0600);
 	socklen_t len = PAGE;
 	unsigned char *mem;
-	uint64_t file;
 
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, ftruncate(fd, PAGE));
 	mem = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	ASSERT_NE(MAP_FAILED, mem);
 	rds_fill(mem, PAGE, 3);
-	if (!kernel_is_at_least(6, 5)) {
-		ASSERT_EQ(0, rds_get_mr(self->b, mem, PAGE, RDS_RDMA_READWRITE,
-					&file));
-		ASSERT_EQ(0, msync(mem, PAGE, MS_SYNC));
-		rds_fill(near, PAGE, 4);
-		EXPECT_EQ(0, rdma(self->a, &self->b_name, file, 0, near, PAGE,
-				  RDS_RDMA_READWRITE, 4));
-		EXPECT_EQ(RDS_RDMA_SUCCESS, await_status(self->a, 4));
-		EXPECT_EQ(0, rds_free_mr(self->b, file));
-		EXPECT_TRUE(reaches_disk(fd, near));
-	}
 	ASSERT_EQ(0, msync(mem, PAGE, MS_SYNC));
 	EXPECT_LT(0, getsockopt(self->a, SOL_RDS, RDS_INFO_COUNTERS, mem,
 				&len));
 	memcpy(near, mem, PAGE);
-	EXPECT_FALSE(rds_check(near, PAGE, 4));
+	EXPECT_FALSE(rds_check(near, PAGE, 3));
 	EXPECT_TRUE(reaches_disk(fd, near));
 	munmap(mem, PAGE);
 	close(fd);
@@ -212,8 +188,8 @@ static void read_from_disk(struct __test_metadata *_metadata,
 
 /*
  * A file system that must know of all writes to its pages. A device would write
- * without its knowledge, which kernels refuse since 6.5. Reading such pages is
- * harmless, and so is writing to private copies.
+ * without its knowledge, so that is refused. Reading such pages is harmless,
+ * and so is writing to private copies.
  */
 TEST_F(pair, memory_of_a_file_on_a_disk)
 {

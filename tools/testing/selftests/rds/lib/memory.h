@@ -9,6 +9,7 @@
 #include "harness.h"
 
 #include <fcntl.h>
+#include <linux/if_packet.h>
 #include <linux/memfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -25,6 +26,7 @@ enum memory_from {
 	MEMORY_NOWHERE,
 	MEMORY_MEMFD,
 	MEMORY_FILE,
+	MEMORY_PACKETS,
 };
 
 struct memory_kind {
@@ -49,6 +51,7 @@ static const struct memory_kind memory_kinds[] = {
 	{ "huge", .flags = MEMORY_ANONYMOUS | MAP_HUGETLB },
 	{ "huge, shared", .flags = MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB },
 	{ "huge memfd", MEMORY_MEMFD, MAP_SHARED, MFD_HUGETLB },
+	{ "ring of a packet socket", MEMORY_PACKETS, MAP_SHARED },
 };
 
 static inline bool memory_is_huge(const struct memory_kind *kind)
@@ -117,6 +120,26 @@ static inline size_t memory_share(size_t len)
 	return access("/sys/kernel/debug/kmemleak", F_OK) ? len : len / 16;
 }
 
+/* Create a ring of MEMORY_LEN bytes of kernel memory, for no packets. */
+static inline int memory_packets(void)
+{
+	unsigned int page = sysconf(_SC_PAGESIZE);
+	struct tpacket_req req = {
+		.tp_block_size = page,
+		.tp_block_nr = MEMORY_LEN / page,
+		.tp_frame_size = page,
+		.tp_frame_nr = MEMORY_LEN / page,
+	};
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &req,
+				  sizeof(req))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
 static inline int memory_file(const struct memory_kind *kind)
 {
 	char path[64];
@@ -124,6 +147,8 @@ static inline int memory_file(const struct memory_kind *kind)
 
 	if (kind->from == MEMORY_NOWHERE)
 		return -1;
+	if (kind->from == MEMORY_PACKETS)
+		return memory_packets();
 	if (kind->from == MEMORY_MEMFD) {
 		fd = syscall(SYS_memfd_create, "rds",
 			     MFD_CLOEXEC | kind->memfd);
