@@ -38,8 +38,8 @@ static bool rds_ib_device_usable(const struct ib_device *dev)
 {
 	return (dev->node_type == RDMA_NODE_IB_CA ||
 		dev->node_type == RDMA_NODE_RNIC) &&
-	       dev->attrs.max_send_sge >= RDS_IB_SEND_SGE &&
-	       dev->attrs.max_recv_sge >= RDS_IB_RECV_SGE;
+	       dev->attrs.max_send_sge >= RDS_IB_SEND_SGE_MIN &&
+	       dev->attrs.max_recv_sge >= RDS_IB_RECV_SGE_MIN;
 }
 
 static void rds_ib_device_drop_all(struct rds_ib_device *d)

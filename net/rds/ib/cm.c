@@ -68,14 +68,6 @@ static void rds_ib_offer_credits(struct rds_ib_conn *ic)
 	spin_unlock_bh(&ic->ic_tx_lock);
 }
 
-/* Check whether to align the fragments of large messages. An iWARP device cuts
- * them into segments of TCP, wherever they end.
- */
-static bool rds_ib_aligns(const struct rds_ib_conn *ic)
-{
-	return ic->ic_dev->dv_dev->node_type != RDMA_NODE_RNIC;
-}
-
 /* Returns the sequence number of the last message that we have received on
  * earlier connections, or 0 if it is not to be sent. A peer that runs our
  * implementation uses it in a REP, but not in a REQ. Other peers must not
@@ -103,7 +95,7 @@ static void rds_ib_priv_fill(struct rds_ib_conn *ic, void *buf,
 		.ours		= true,
 		.streams	= true,
 		.numbers	= true,
-		.aligned	= rds_ib_aligns(ic),
+		.wide		= rds_ib_device_is_wide(ic->ic_dev),
 		.ack_seq	= rds_ib_received_seq(ic),
 		.credits	= ic->ic_credits_told,
 		.epoch		= path->epoch,
@@ -142,8 +134,8 @@ static void rds_ib_priv_apply(struct rds_ib_conn *ic)
 	bool another = rds_ib_peer_is_another(ip, priv);
 	struct rds_path_resume resume = {};
 
-	/* Fragments are aligned only if both ends have said so. */
-	ic->ic_priv.aligned &= rds_ib_aligns(ic);
+	/* Fragments are wide only if both ends have said so. */
+	ic->ic_priv.wide &= rds_ib_device_is_wide(ic->ic_dev);
 	resume.rx_restarts = priv->ours && another;
 	resume.ops_lost = ip->ip_heard && another;
 	resume.streams = priv->streams;

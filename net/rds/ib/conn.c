@@ -104,8 +104,8 @@ static noinline int rds_ib_conn_create_qp(struct rds_ib_conn *ic, u32 send,
 		.cap = {
 			.max_send_wr	= send + RDS_IB_SEND_EXTRA,
 			.max_recv_wr	= recv + RDS_IB_RECV_EXTRA,
-			.max_send_sge	= RDS_IB_SEND_SGE,
-			.max_recv_sge	= RDS_IB_RECV_SGE,
+			.max_send_sge	= rds_ib_send_sge(ic->ic_dev),
+			.max_recv_sge	= rds_ib_recv_sge(ic->ic_dev),
 			.max_inline_data = RDS_IB_INLINE,
 		},
 	};

@@ -7,10 +7,12 @@
  * only in ack, credits, number and checksum. An ack that is sent alone is a
  * header without ports and payload. It may arrive between fragments.
  *
- * With its header, a fragment of RDS_FRAG_SIZE needs one packet more than
- * without, whatever the MTU of IB or RoCE is. So between two ends of ours, the
- * fragments of a message that needs several are aligned there: header and
- * payload together are RDS_FRAG_SIZE. They need no other buffers.
+ * Each SEND costs both ends a work request, a buffer and its completion. So
+ * between two ends of ours, a message that does not fit into RDS_FRAG_SIZE is
+ * sent in wide fragments. Their buffers have room for RDS_IB_WIDE_BYTES of
+ * payload. If that is not enough for all of it, header and payload together are
+ * RDS_IB_WIDE_BYTES: with more, each fragment would need one packet more,
+ * whatever the MTU of IB or RoCE is.
  *
  * No device should deliver a SEND twice, but soft-RoCE does when its
  * acknowledgments are late. Within a message, the copy of a fragment looks like
@@ -25,8 +27,10 @@
 
 #include <net/rds/wire.h>
 
-/* Bytes of payload of an aligned fragment */
-#define RDS_IB_ALIGNED_SIZE	(RDS_FRAG_SIZE - (u32)sizeof(struct rds_header))
+/* Most bytes of payload of a wide fragment; and those of one of several */
+#define RDS_IB_WIDE_BYTES	16384U
+#define RDS_IB_WIDE_SIZE	(RDS_IB_WIDE_BYTES - \
+				 (u32)sizeof(struct rds_header))
 
 /**
  * enum rds_ib_frag - type of a received SEND
@@ -55,28 +59,81 @@ struct rds_ib_reasm {
 /**
  * rds_ib_frag_size() - Compute the size of the fragments of a message
  * @len: bytes of payload
- * @aligned: the fragments of large messages are aligned
+ * @wide: the fragments of large messages are wide
  *
  * Context: Any context.
  * Return: the bytes of payload of each fragment but the last.
  */
-static inline u32 rds_ib_frag_size(u32 len, bool aligned)
+static inline u32 rds_ib_frag_size(u32 len, bool wide)
 {
-	return aligned && len > RDS_FRAG_SIZE ? RDS_IB_ALIGNED_SIZE :
-						RDS_FRAG_SIZE;
+	if (!wide || len <= RDS_FRAG_SIZE)
+		return RDS_FRAG_SIZE;
+	return len <= RDS_IB_WIDE_BYTES ? RDS_IB_WIDE_BYTES : RDS_IB_WIDE_SIZE;
 }
 
 /**
  * rds_ib_frags() - Compute the number of fragments of a message
  * @len: bytes of payload
- * @aligned: the fragments of large messages are aligned
+ * @wide: the fragments of large messages are wide
  *
  * Context: Any context.
  * Return: the number, at least 1.
  */
-static inline u32 rds_ib_frags(u32 len, bool aligned)
+static inline u32 rds_ib_frags(u32 len, bool wide)
 {
-	return len ? DIV_ROUND_UP(len, rds_ib_frag_size(len, aligned)) : 1;
+	return len ? DIV_ROUND_UP(len, rds_ib_frag_size(len, wide)) : 1;
+}
+
+/**
+ * rds_ib_frag_pages() - Compute the number of pages that a fragment fills
+ * @bytes: bytes of its payload
+ * @piece: bytes that fit into a page
+ *
+ * Context: Any context.
+ * Return: the number.
+ */
+static inline u32 rds_ib_frag_pages(u32 bytes, u32 piece)
+{
+	return DIV_ROUND_UP(bytes, piece);
+}
+
+/**
+ * rds_ib_msg_pages() - Compute the number of pages that a message fills
+ * @len: bytes of its payload
+ * @frag: bytes of payload of each fragment but the last
+ * @piece: bytes that fit into a page
+ *
+ * Each fragment begins with a page of its own.
+ *
+ * Context: Any context.
+ * Return: the number.
+ */
+static inline u32 rds_ib_msg_pages(u32 len, u32 frag, u32 piece)
+{
+	return len / frag * rds_ib_frag_pages(frag, piece) +
+	       rds_ib_frag_pages(len % frag, piece);
+}
+
+/**
+ * rds_ib_msg_page() - Find the page that has a byte of a message
+ * @offset: offset of the byte in the payload
+ * @frag: bytes of payload of each fragment but the last
+ * @piece: bytes that fit into a page
+ * @at: set to the offset of the byte in that page
+ * @room: set to the number of bytes from there to the end of the page or of the
+ *	fragment
+ *
+ * Context: Any context.
+ * Return: the number of the page.
+ */
+static inline u32 rds_ib_msg_page(u32 offset, u32 frag, u32 piece, u32 *at,
+				  u32 *room)
+{
+	u32 in_frag = offset % frag;
+
+	*at = in_frag % piece;
+	*room = min(piece - *at, frag - in_frag);
+	return offset / frag * rds_ib_frag_pages(frag, piece) + in_frag / piece;
 }
 
 /**
@@ -159,15 +216,15 @@ static inline bool rds_ib_frag_has_header(const struct rds_header *hdr,
  * @ra: the message that is being reassembled; not changed
  * @hdr: the header received
  * @bytes: bytes of payload received behind the header
- * @aligned: the fragments of large messages are aligned; those of congestion
- *	maps never are
+ * @wide: the fragments of large messages are wide; those of congestion maps
+ *	never are
  *
  * Context: Any context.
  * Return: the type of the SEND.
  */
 static inline enum rds_ib_frag
 rds_ib_frag_judge(const struct rds_ib_reasm *ra, const struct rds_header *hdr,
-		  u32 bytes, bool aligned)
+		  u32 bytes, bool wide)
 {
 	u32 len, want;
 
@@ -179,7 +236,7 @@ rds_ib_frag_judge(const struct rds_ib_reasm *ra, const struct rds_header *hdr,
 	    (ra->ra_got && !rds_ib_frag_same(&ra->ra_hdr, hdr)))
 		return RDS_IB_FRAG_BAD;
 
-	want = rds_ib_frag_size(len, aligned && !rds_header_is_cong_map(hdr));
+	want = rds_ib_frag_size(len, wide && !rds_header_is_cong_map(hdr));
 	want = min(len - ra->ra_got, want);
 	if (bytes != want)
 		return RDS_IB_FRAG_BAD;

@@ -35,10 +35,10 @@
  *  tx_lent		references to messages that the device copies while we
  *			post. Held from the time when the messages are batched
  *			until the batch is posted.
- *  rx slot		a receive buffer: a header and a page. It is posted, in
- *			the backlog, or spare. The page of a large message
- *			leaves the slot with the message, and the slot gets
- *			another page (page.c).
+ *  rx slot		a receive buffer: a header and the pages of a fragment.
+ *			It is posted, in the backlog, or spare. The pages that
+ *			a large message fills leave the slot with the message,
+ *			and the slot gets others (page.c).
  *
  * Contexts: the path's work item (path_connect, path_shutdown, rx_resume);
  * senders, under the path's transmit lock; CM handlers, in process context
@@ -92,6 +92,7 @@
 #include "device.h"
 #include "mr.h"
 #include "rx.h"
+#include "sge.h"
 #include "stats.h"
 #include "tx.h"
 
@@ -99,11 +100,11 @@
  * struct rds_ib_sysctl - tunables, see Documentation/sysctl.rst
  * @max_send_wr: entries of a send queue
  * @max_recv_wr: entries of a receive queue; bounds the receive buffers of a
- *	connection
+ *	connection; half of them if they are for wide fragments
  * @min_recv_wr: receive buffers that a connection begins with, and has when it
- *	is idle
+ *	is idle; half as many, but 4 at least, if they are for wide fragments
  * @max_unsignaled_wr: most WRs between two that request a completion
- * @max_recv_allocation: most receive buffers of all connections
+ * @max_recv_allocation: most pages in receive buffers of all connections
  * @flow_control: count receive buffers by credits
  * @mr_pool_max: most registrations of each size that a device keeps
  * @mr_pool_software: software devices also keep some

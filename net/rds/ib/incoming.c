@@ -20,7 +20,9 @@
  * struct rds_ib_incoming - a received message
  * @ii_inc: core's part
  * @ii_got: received so far: bytes of a small message, pages of a large one
- * @ii_frag: bytes of payload in each page of a large message but the last
+ * @ii_frag: bytes of payload in each fragment of a large message but the last;
+ *	a fragment begins with a page of its own, and its pages are filled up to
+ *	RDS_IB_PIECE
  * @ii_data: payload of a small message
  * @ii_pages: pages of a large message
  */
@@ -59,22 +61,19 @@ static int rds_ib_incoming_copy(struct rds_incoming *inc, u32 offset, u32 len,
 				struct iov_iter *to)
 {
 	struct rds_ib_incoming *ii = to_incoming(inc);
-	size_t bytes;
-	u32 i;
+	u32 i, at, room, bytes;
 
 	if (rds_ib_incoming_is_small(inc->i_len))
 		return copy_to_iter(ii->ii_data + offset, len, to) == len ?
 		       0 : -EFAULT;
 
-	i = offset / ii->ii_frag;
-	offset %= ii->ii_frag;
-	for (; len; i++) {
-		bytes = min(len, ii->ii_frag - offset);
-		if (rds_copy_page_to_iter(ii->ii_pages[i], offset, bytes, to) !=
+	for (; len; len -= bytes, offset += bytes) {
+		i = rds_ib_msg_page(offset, ii->ii_frag, RDS_IB_PIECE, &at,
+				    &room);
+		bytes = min(len, room);
+		if (rds_copy_page_to_iter(ii->ii_pages[i], at, bytes, to) !=
 		    bytes)
 			return -EFAULT;
-		len -= bytes;
-		offset = 0;
 	}
 	return 0;
 }
@@ -97,15 +96,15 @@ static const struct rds_incoming_ops rds_ib_incoming_ops = {
 /**
  * rds_ib_incoming_alloc() - Allocate a message that begins to arrive
  * @hdr: its header; it announces RDS_MAX_MSG_SIZE at most
- * @aligned: its fragments are aligned, if it is large
+ * @wide: its fragments are wide, if it is large
  *
  * Context: Deliver context.
  * Return: the message, without payload yet; NULL if there is no memory.
  */
 struct rds_ib_incoming *rds_ib_incoming_alloc(const struct rds_header *hdr,
-					      bool aligned)
+					      bool wide)
 {
-	u32 len = be32_to_cpu(hdr->h_len), frags = rds_ib_frags(len, aligned);
+	u32 len = be32_to_cpu(hdr->h_len), frag = rds_ib_frag_size(len, wide);
 	struct rds_ib_incoming *ii;
 	size_t size, pages = 0;
 	u64 now;
@@ -113,8 +112,8 @@ struct rds_ib_incoming *rds_ib_incoming_alloc(const struct rds_header *hdr,
 	if (rds_ib_incoming_is_small(len)) {
 		size = sizeof(*ii) + len;
 	} else {
-		size = sizeof(*ii) + frags * sizeof(struct page *);
-		pages = frags * PAGE_SIZE;
+		pages = rds_ib_msg_pages(len, frag, RDS_IB_PIECE);
+		size = sizeof(*ii) + pages * sizeof(struct page *);
 	}
 	size = kmalloc_size_roundup(size);
 
@@ -123,9 +122,10 @@ struct rds_ib_incoming *rds_ib_incoming_alloc(const struct rds_header *hdr,
 		return NULL;
 
 	rds_incoming_init(&ii->ii_inc, &rds_ib_incoming_ops, hdr,
-			  max_t(size_t, size + pages, RDS_IB_MIN_TRUESIZE));
+			  max_t(size_t, size + pages * PAGE_SIZE,
+				RDS_IB_MIN_TRUESIZE));
 	ii->ii_got = 0;
-	ii->ii_frag = rds_ib_frag_size(len, aligned);
+	ii->ii_frag = frag;
 	if (pages) {
 		now = local_clock();
 		ii->ii_inc.i_stamps[RDS_RX_STAMP_HDR] = now;

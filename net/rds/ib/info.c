@@ -30,7 +30,7 @@ static void rds_ib_record_v4(const struct rds_ib_conn *ic,
 		       (union ib_gid *)rec->dst_gid);
 	rec->max_send_wr = ic->ic_tx.tx_ring.rg_size;
 	rec->max_recv_wr = ic->ic_rx.rx_max;
-	rec->max_send_sge = RDS_IB_SEND_SGE;
+	rec->max_send_sge = rds_ib_send_sge(ic->ic_dev);
 	rec->rdma_mr_max = rds_ib_record_mr_max(ic->ic_dev);
 	rec->rdma_mr_size = rds_ib_mr_pages_max(ic->ic_dev);
 	rec->sl = rds_ib_record_sl(ic);
@@ -50,7 +50,7 @@ static void rds_ib_record_v6(const struct rds_ib_conn *ic,
 		       (union ib_gid *)rec->dst_gid);
 	rec->max_send_wr = ic->ic_tx.tx_ring.rg_size;
 	rec->max_recv_wr = ic->ic_rx.rx_max;
-	rec->max_send_sge = RDS_IB_SEND_SGE;
+	rec->max_send_sge = rds_ib_send_sge(ic->ic_dev);
 	rec->rdma_mr_max = rds_ib_record_mr_max(ic->ic_dev);
 	rec->rdma_mr_size = rds_ib_mr_pages_max(ic->ic_dev);
 	rec->sl = rds_ib_record_sl(ic);

@@ -72,7 +72,7 @@ static noinline int rds_ib_op_map(struct rds_ib_conn *ic,
 	u64 dma;
 
 	nr = min_t(unsigned int, op->op_nr - ic->ic_tx.tx_op_piece,
-		   RDS_IB_SEND_PIECES);
+		   rds_ib_send_sge(ic->ic_dev) - 1);
 	if (op->op_kind == RDS_OP_READ && dev->attrs.max_sge_rd)
 		nr = min_t(unsigned int, nr, dev->attrs.max_sge_rd);
 	slot->ts_from = op->op_kind != RDS_OP_WRITE;
@@ -87,6 +87,7 @@ static noinline int rds_ib_op_map(struct rds_ib_conn *ic,
 		}
 		slot->ts_dma[i] = dma;
 		slot->ts_len[i] = bv->bv_len;
+		slot->ts_nr++;
 		sge[i].addr = dma;
 		sge[i].length = bv->bv_len;
 		sge[i].lkey = ic->ic_dev->dv_pd->local_dma_lkey;

@@ -50,10 +50,10 @@
 /* The same: the sender numbers its SENDs to a peer that also sets this bit */
 #define RDS_IB_EPOCH_NUMBERS		BIT(25)
 
-/* The same: the fragments of a large message are aligned, if the peer also sets
- * this bit
+/* The same: the fragments of a large message are wide, if the peer also sets
+ * this bit. Bit 26 had a meaning in older builds.
  */
-#define RDS_IB_EPOCH_ALIGNED		BIT(26)
+#define RDS_IB_EPOCH_WIDE		BIT(27)
 
 /* Reason of a reject: the only one that other implementations know. A peer that
  * receives it tries again after a while.
@@ -114,7 +114,7 @@ static_assert(offsetof(struct rds_ib_priv_v6, tail.credits) == 48);
  * @epoch: epoch of the sender's sequence numbers if @ours, otherwise 0
  * @streams: the sender knows frames of streams
  * @numbers: the sender numbers its SENDs, see frag.h
- * @aligned: it aligns the fragments of large messages, see frag.h
+ * @wide: the fragments of its large messages are wide, see frag.h
  */
 struct rds_ib_priv {
 	struct in6_addr	saddr;
@@ -129,7 +129,7 @@ struct rds_ib_priv {
 	u32		epoch;
 	bool		streams;
 	bool		numbers;
-	bool		aligned;
+	bool		wide;
 };
 
 static inline u32 rds_ib_priv_word(const struct rds_ib_priv *priv)
@@ -142,8 +142,8 @@ static inline u32 rds_ib_priv_word(const struct rds_ib_priv *priv)
 		word |= RDS_IB_EPOCH_STREAMS;
 	if (priv->numbers)
 		word |= RDS_IB_EPOCH_NUMBERS;
-	if (priv->aligned)
-		word |= RDS_IB_EPOCH_ALIGNED;
+	if (priv->wide)
+		word |= RDS_IB_EPOCH_WIDE;
 	return word;
 }
 
@@ -177,7 +177,7 @@ static inline void rds_ib_priv_get_tail(const struct rds_ib_priv_tail *tail,
 	priv->epoch = word & RDS_IB_EPOCH;
 	priv->streams = word & RDS_IB_EPOCH_STREAMS;
 	priv->numbers = word & RDS_IB_EPOCH_NUMBERS;
-	priv->aligned = word & RDS_IB_EPOCH_ALIGNED;
+	priv->wide = word & RDS_IB_EPOCH_WIDE;
 }
 
 static inline void rds_ib_priv_map(struct in6_addr *to, __be32 from)

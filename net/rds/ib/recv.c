@@ -146,19 +146,22 @@ static int rds_ib_recv_data(struct rds_ib_conn *ic,
 {
 	struct rds_ib_rx *rx = &ic->ic_rx;
 	u32 len = be32_to_cpu(slot->rb_hdr->h_len);
+	unsigned int i;
 
 	if (!rx->rx_inc)
 		rx->rx_inc = rds_ib_incoming_alloc(slot->rb_hdr,
-						   ic->ic_priv.aligned);
+						   ic->ic_priv.wide);
 	if (!rx->rx_inc)
 		return -ENOMEM;
 
-	if (rds_ib_incoming_is_small(len))
+	if (rds_ib_incoming_is_small(len)) {
 		rds_ib_incoming_copy_in(rx->rx_inc,
-					page_address(slot->rb_page), bytes);
-	else
+					page_address(slot->rb_pages[0]), bytes);
+		return 0;
+	}
+	for (i = 0; i < rds_ib_frag_pages(bytes, RDS_IB_PIECE); i++)
 		rds_ib_incoming_add_page(rx->rx_inc,
-					 rds_ib_rx_take_page(ic, slot));
+					 rds_ib_rx_take_page(ic, slot, i));
 	return 0;
 }
 
@@ -175,8 +178,7 @@ static int rds_ib_recv_take(struct rds_ib_conn *ic,
 	bool last, map;
 	int ret;
 
-	frag = rds_ib_frag_judge(&rx->rx_reasm, hdr, bytes,
-				 ic->ic_priv.aligned);
+	frag = rds_ib_frag_judge(&rx->rx_reasm, hdr, bytes, ic->ic_priv.wide);
 	if (frag == RDS_IB_FRAG_BAD) {
 		rds_ib_recv_broken(ic, RDS_DROP_PROTOCOL);
 		return 0;
@@ -191,8 +193,8 @@ static int rds_ib_recv_take(struct rds_ib_conn *ic,
 	if (!rx->rx_reasm.ra_got)
 		rx->rx_reasm.ra_hdr = *hdr;
 	if (map)
-		ret = rds_ib_recv_map(ic, page_address(slot->rb_page), bytes,
-				      last);
+		ret = rds_ib_recv_map(ic, page_address(slot->rb_pages[0]),
+				      bytes, last);
 	else
 		ret = rds_ib_recv_data(ic, slot, bytes);
 	if (ret)
@@ -231,6 +233,7 @@ static void rds_ib_recv_early(struct rds_ib_conn *ic)
 	struct rds_ib_rx_slot *slot, *next;
 
 	rx->rx_early = false;
+	rds_ib_rx_set_limits(ic);
 	list_for_each_entry_safe(slot, next, &rx->rx_backlog, rb_item) {
 		if (rx->rx_broken)
 			return;
@@ -241,15 +244,27 @@ static void rds_ib_recv_early(struct rds_ib_conn *ic)
 	}
 }
 
+/* Keep what has arrived until it can be taken, in as few pages as hold it. */
+static void rds_ib_recv_hold(struct rds_ib_conn *ic,
+			     struct rds_ib_rx_slot *slot)
+{
+	u32 bytes = slot->rb_bytes - sizeof(struct rds_header);
+
+	rds_ib_rx_drop_pages(ic, slot, bytes ?
+			     rds_ib_frag_pages(bytes, RDS_IB_PIECE) : 1);
+	list_add_tail(&slot->rb_item, &ic->ic_rx.rx_backlog);
+}
+
 static void rds_ib_recv_good(struct rds_ib_conn *ic,
 			     struct rds_ib_rx_slot *slot, u32 bytes)
 {
 	struct ib_device *dev = ic->ic_dev->dv_dev;
 	struct rds_ib_rx *rx = &ic->ic_rx;
 
+	/* What is not in the first page is read when it is unmapped. */
 	ib_dma_sync_single_for_cpu(dev, slot->rb_sge[0].addr,
 				   sizeof(struct rds_header), DMA_FROM_DEVICE);
-	ib_dma_sync_single_for_cpu(dev, slot->rb_sge[1].addr, RDS_FRAG_SIZE,
+	ib_dma_sync_single_for_cpu(dev, slot->rb_sge[1].addr, RDS_IB_PIECE,
 				   DMA_FROM_DEVICE);
 	rds_ib_stat_inc(ib_rx_total_frags);
 	if (!rds_ib_frag_has_header(slot->rb_hdr, bytes)) {
@@ -260,7 +275,7 @@ static void rds_ib_recv_good(struct rds_ib_conn *ic,
 
 	slot->rb_bytes = bytes;
 	if (rx->rx_early) {
-		list_add_tail(&slot->rb_item, &rx->rx_backlog);
+		rds_ib_recv_hold(ic, slot);
 		return;
 	}
 	if (!rds_ib_recv_header(ic, slot->rb_hdr)) {
@@ -272,7 +287,7 @@ static void rds_ib_recv_good(struct rds_ib_conn *ic,
 		rds_ib_rx_give_back(ic, slot);
 		return;
 	}
-	list_add_tail(&slot->rb_item, &rx->rx_backlog);
+	rds_ib_recv_hold(ic, slot);
 	rds_ib_recv_backlog(ic);
 }
 

@@ -4,6 +4,7 @@
 #define _RDS_IB_RX_H
 
 #include <linux/list.h>
+#include <linux/sizes.h>
 #include <net/rds/transport.h>
 #include <rdma/ib_verbs.h>
 
@@ -13,11 +14,19 @@
 struct rds_ib_conn;
 struct rds_ib_incoming;
 
-/* SGEs of a receive work request: the header, and the payload of a fragment */
-#define RDS_IB_RECV_SGE		2
+/* The pages of a wide fragment, and how much of each is used */
+#define RDS_IB_PIECE		((u32)(PAGE_SHIFT < 14 ? PAGE_SIZE : \
+						 RDS_IB_WIDE_BYTES))
+#define RDS_IB_WIDE_PAGES	(RDS_IB_WIDE_BYTES / RDS_IB_PIECE)
 
-/* Number of receive slots that are allocated together */
-#define RDS_IB_RX_CHUNK		32
+/* SGEs of a receive work request: the header, and the payload of a fragment;
+ * the minimum applies if fragments are not wide
+ */
+#define RDS_IB_RECV_SGE		(1 + RDS_IB_WIDE_PAGES)
+#define RDS_IB_RECV_SGE_MIN	2
+
+/* Number of receive slots that are allocated together: they fit into 4 KiB */
+#define RDS_IB_RX_CHUNK		22
 
 /**
  * struct rds_ib_rx_slot - a receive buffer
@@ -25,8 +34,8 @@ struct rds_ib_incoming;
  * @rb_item: on &rds_ib_rx.rx_backlog or &rds_ib_rx.rx_spare
  * @rb_wr: its work request
  * @rb_sge: its SGEs: header and payload
- * @rb_page: page for the payload; NULL if a message has taken it, or the slot
- *	needs none
+ * @rb_pages: pages for the payload; NULL for each that a message has taken, or
+ *	that the slot does not need
  * @rb_hdr: memory for the header
  * @rb_bytes: bytes received, including the header
  */
@@ -35,7 +44,7 @@ struct rds_ib_rx_slot {
 	struct list_head	rb_item;
 	struct ib_recv_wr	rb_wr;
 	struct ib_sge		rb_sge[RDS_IB_RECV_SGE];
-	struct page		*rb_page;
+	struct page		*rb_pages[RDS_IB_WIDE_PAGES];
 	struct rds_header	*rb_hdr;
 	u32			rb_bytes;
 };
@@ -54,6 +63,8 @@ struct rds_ib_rx_chunk {
 	struct rds_ib_rx_slot	rk_slots[RDS_IB_RX_CHUNK];
 };
 
+static_assert(sizeof(struct rds_ib_rx_chunk) <= SZ_4K);
+
 /**
  * struct rds_ib_rx - the receiving half of a connection
  * @rx_done: completion handler of the buffers
@@ -63,7 +74,8 @@ struct rds_ib_rx_chunk {
  * @rx_slots: number of slots allocated
  * @rx_posted: number of buffers posted
  * @rx_target: number of buffers that should be posted
- * @rx_max: upper limit of @rx_target and @rx_slots
+ * @rx_max: upper limit of @rx_slots
+ * @rx_most: upper limit of @rx_target
  * @rx_min: lower limit of @rx_target; the connection may always have this many
  *	buffers
  * @rx_tick: the tick in which @rx_used is counted
@@ -102,6 +114,7 @@ struct rds_ib_rx {
 	u32			rx_posted;
 	u32			rx_target;
 	u32			rx_max;
+	u32			rx_most;
 	u32			rx_min;
 	unsigned long		rx_tick;
 	u32			rx_used;
@@ -129,7 +142,7 @@ void rds_ib_pages_exit(void);
 /* incoming.c */
 bool rds_ib_incoming_is_small(u32 len);
 struct rds_ib_incoming *rds_ib_incoming_alloc(const struct rds_header *hdr,
-					      bool aligned);
+					      bool wide);
 void rds_ib_incoming_copy_in(struct rds_ib_incoming *ii, const void *from,
 			     u32 len);
 void rds_ib_incoming_add_page(struct rds_ib_incoming *ii, struct page *page);
@@ -137,13 +150,16 @@ struct rds_incoming *rds_ib_incoming_end(struct rds_ib_incoming *ii);
 void rds_ib_incoming_drop(struct rds_ib_incoming *ii);
 
 /* rx_ring.c */
+void rds_ib_rx_set_limits(struct rds_ib_conn *ic);
 int rds_ib_rx_init(struct rds_ib_conn *ic, u32 max);
 void rds_ib_rx_refill(struct rds_ib_conn *ic, gfp_t gfp);
 void rds_ib_rx_count(struct rds_ib_conn *ic);
 void rds_ib_rx_release(struct rds_ib_conn *ic);
 void rds_ib_rx_give_back(struct rds_ib_conn *ic, struct rds_ib_rx_slot *slot);
+void rds_ib_rx_drop_pages(struct rds_ib_conn *ic, struct rds_ib_rx_slot *slot,
+			  unsigned int nr);
 struct page *rds_ib_rx_take_page(struct rds_ib_conn *ic,
-				 struct rds_ib_rx_slot *slot);
+				 struct rds_ib_rx_slot *slot, unsigned int nr);
 
 /* recv.c */
 void rds_ib_recv_done(struct ib_cq *cq, struct ib_wc *wc);

@@ -2,9 +2,13 @@
 /*
  * Receive buffers.
  *
- * Slots are allocated by the chunk when they are needed. Each slot has a page
- * while it is posted. ic_rx_lock guards all of this. A small message is copied
- * and leaves the page to its slot. A large message takes the page along.
+ * Slots are allocated by the chunk when they are needed. Each slot has pages
+ * for a fragment while it is posted. ic_rx_lock guards all of this. A small
+ * message is copied and leaves the pages to its slot. A large message takes
+ * along those that it has filled.
+ *
+ * Whether a peer sends wide fragments is known before the first buffer is
+ * posted if the peer dials. Otherwise the first buffers are for wide ones.
  *
  * A connection has as many buffers as the peer's traffic needs. New ones are
  * posted together, once enough have been used up for a batch. A posted buffer
@@ -33,17 +37,19 @@ static void rds_ib_rx_init_slot(struct rds_ib_conn *ic,
 {
 	struct rds_ib_rx_slot *slot = &chunk->rk_slots[nr];
 	u32 lkey = ic->ic_dev->dv_pd->local_dma_lkey;
+	unsigned int i;
 
 	slot->rb_cqe.done = ic->ic_rx.rx_done;
 	slot->rb_hdr = chunk->rk_hdrs + nr * RDS_IB_HDR_STRIDE;
 	slot->rb_sge[0].addr = chunk->rk_hdrs_dma + nr * RDS_IB_HDR_STRIDE;
 	slot->rb_sge[0].length = sizeof(struct rds_header);
 	slot->rb_sge[0].lkey = lkey;
-	slot->rb_sge[1].length = RDS_FRAG_SIZE;
-	slot->rb_sge[1].lkey = lkey;
+	for (i = 0; i < RDS_IB_WIDE_PAGES; i++) {
+		slot->rb_sge[1 + i].length = RDS_IB_PIECE;
+		slot->rb_sge[1 + i].lkey = lkey;
+	}
 	slot->rb_wr.wr_cqe = &slot->rb_cqe;
 	slot->rb_wr.sg_list = slot->rb_sge;
-	slot->rb_wr.num_sge = RDS_IB_RECV_SGE;
 }
 
 static noinline int rds_ib_rx_add_chunk(struct rds_ib_conn *ic, gfp_t gfp)
@@ -93,54 +99,111 @@ static bool rds_ib_rx_may_alloc(const struct rds_ib_conn *ic)
 	return false;
 }
 
+/* Check whether buffers are for wide fragments. */
+static bool rds_ib_rx_is_wide(const struct rds_ib_conn *ic)
+{
+	return ic->ic_rx.rx_early ? rds_ib_device_is_wide(ic->ic_dev) :
+				    ic->ic_priv.wide;
+}
+
+/* Number of pages that each buffer needs */
+static unsigned int rds_ib_rx_wanted(const struct rds_ib_conn *ic)
+{
+	return rds_ib_rx_is_wide(ic) ? RDS_IB_WIDE_PAGES : 1;
+}
+
 static int rds_ib_rx_get_page(struct rds_ib_conn *ic,
-			      struct rds_ib_rx_slot *slot, gfp_t gfp)
+			      struct rds_ib_rx_slot *slot, unsigned int nr,
+			      gfp_t gfp)
 {
 	struct ib_device *dev = rds_ib_rx_device(ic);
 	struct page *page;
 	u64 dma;
 
-	if (slot->rb_page)
+	if (slot->rb_pages[nr])
 		return 0;
 	if (!rds_ib_rx_may_alloc(ic))
 		return -ENOBUFS;
 	page = rds_ib_page_get(gfp);
 	if (!page)
 		return -ENOMEM;
-	dma = ib_dma_map_page(dev, page, 0, RDS_FRAG_SIZE, DMA_FROM_DEVICE);
+	dma = ib_dma_map_page(dev, page, 0, RDS_IB_PIECE, DMA_FROM_DEVICE);
 	if (ib_dma_mapping_error(dev, dma)) {
 		__free_page(page);
 		return -ENOMEM;
 	}
-	slot->rb_sge[1].addr = dma;
-	slot->rb_page = page;
+	slot->rb_sge[1 + nr].addr = dma;
+	slot->rb_pages[nr] = page;
 	atomic_long_inc(&rds_ib_rx_pages);
 	return 0;
 }
 
 /**
- * rds_ib_rx_take_page() - Take the page of a slot away
+ * rds_ib_rx_take_page() - Take a page of a slot away
  * @ic: the connection
- * @slot: the slot, not posted; it has a page
+ * @slot: the slot, not posted
+ * @nr: number of the page, which the slot has
  *
  * Context: Softirq or process context. ic_rx_lock is held, unless no other
  * context uses the connection any more.
  * Return: the page, unmapped; the caller owns its reference.
  */
 struct page *rds_ib_rx_take_page(struct rds_ib_conn *ic,
-				 struct rds_ib_rx_slot *slot)
+				 struct rds_ib_rx_slot *slot, unsigned int nr)
 {
-	struct page *page = slot->rb_page;
+	struct page *page = slot->rb_pages[nr];
 
-	ib_dma_unmap_page(rds_ib_rx_device(ic), slot->rb_sge[1].addr,
-			  RDS_FRAG_SIZE, DMA_FROM_DEVICE);
-	slot->rb_page = NULL;
+	ib_dma_unmap_page(rds_ib_rx_device(ic), slot->rb_sge[1 + nr].addr,
+			  RDS_IB_PIECE, DMA_FROM_DEVICE);
+	slot->rb_pages[nr] = NULL;
 	atomic_long_dec(&rds_ib_rx_pages);
 	return page;
 }
 
-/* Remove a slot from the spare list, and make sure that it has a page. Returns
- * the slot, or an errno as a pointer.
+/**
+ * rds_ib_rx_drop_pages() - Give back pages of a slot
+ * @ic: the connection
+ * @slot: the slot, not posted
+ * @nr: how many of its pages the slot keeps, if it has them
+ *
+ * Context: Same as rds_ib_rx_take_page().
+ */
+void rds_ib_rx_drop_pages(struct rds_ib_conn *ic, struct rds_ib_rx_slot *slot,
+			  unsigned int nr)
+{
+	struct page *page;
+
+	for (; nr < RDS_IB_WIDE_PAGES; nr++) {
+		if (!slot->rb_pages[nr])
+			continue;
+		page = rds_ib_rx_take_page(ic, slot, nr);
+		rds_ib_pages_put(&page, 1);
+	}
+}
+
+/* Get the pages that a slot lacks. If there are not enough, the slot keeps none
+ * that others could use.
+ */
+static int rds_ib_rx_get_pages(struct rds_ib_conn *ic,
+			       struct rds_ib_rx_slot *slot, unsigned int wanted,
+			       gfp_t gfp)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < wanted; i++) {
+		ret = rds_ib_rx_get_page(ic, slot, i, gfp);
+		if (ret) {
+			rds_ib_rx_drop_pages(ic, slot, 0);
+			return ret;
+		}
+	}
+	slot->rb_wr.num_sge = 1 + wanted;
+	return 0;
+}
+
+/* Remove a slot from the spare list, and make sure that it has its pages.
+ * Returns the slot, or an errno as a pointer.
  */
 static struct rds_ib_rx_slot *rds_ib_rx_prepare(struct rds_ib_conn *ic,
 						gfp_t gfp)
@@ -161,14 +224,15 @@ static struct rds_ib_rx_slot *rds_ib_rx_prepare(struct rds_ib_conn *ic,
 			return ERR_PTR(ret);
 	}
 	slot = list_first_entry(&rx->rx_spare, struct rds_ib_rx_slot, rb_item);
-	ret = rds_ib_rx_get_page(ic, slot, gfp);
+	ret = rds_ib_rx_get_pages(ic, slot, rds_ib_rx_wanted(ic), gfp);
 	if (ret)
 		return ERR_PTR(ret);
 	list_del(&slot->rb_item);
+	/* Only these are ever read while they are mapped. */
 	ib_dma_sync_single_for_device(dev, slot->rb_sge[0].addr,
 				      sizeof(struct rds_header),
 				      DMA_FROM_DEVICE);
-	ib_dma_sync_single_for_device(dev, slot->rb_sge[1].addr, RDS_FRAG_SIZE,
+	ib_dma_sync_single_for_device(dev, slot->rb_sge[1].addr, RDS_IB_PIECE,
 				      DMA_FROM_DEVICE);
 	return slot;
 }
@@ -277,19 +341,16 @@ void rds_ib_rx_refill(struct rds_ib_conn *ic, gfp_t gfp)
  * @ic: the connection
  * @slot: the slot, not posted
  *
- * The slot keeps its page if the page is needed for the next post.
+ * The slot keeps the pages that are needed for the next post.
  *
  * Context: Softirq or process context. ic_rx_lock is held.
  */
 void rds_ib_rx_give_back(struct rds_ib_conn *ic, struct rds_ib_rx_slot *slot)
 {
 	struct rds_ib_rx *rx = &ic->ic_rx;
-	struct page *page;
 
-	if (slot->rb_page && rx->rx_posted >= rx->rx_target) {
-		page = rds_ib_rx_take_page(ic, slot);
-		rds_ib_pages_put(&page, 1);
-	}
+	rds_ib_rx_drop_pages(ic, slot, rx->rx_posted < rx->rx_target ?
+				       rds_ib_rx_wanted(ic) : 0);
 	list_add(&slot->rb_item, &rx->rx_spare);
 }
 
@@ -316,13 +377,37 @@ void rds_ib_rx_count(struct rds_ib_conn *ic)
 	}
 	rx->rx_peak = max(rx->rx_peak, ++rx->rx_used);
 	rx->rx_target = rds_ib_rx_target(rx->rx_target, rx->rx_used,
-					 rx->rx_max);
+					 rx->rx_most);
 	if (time_before(now, rx->rx_since + RDS_IB_RX_WINDOW))
 		return;
 	rx->rx_target = rds_ib_rx_decay(rx->rx_target, rx->rx_peak,
 					rx->rx_min);
 	rx->rx_since = now;
 	rx->rx_peak = 0;
+}
+
+/**
+ * rds_ib_rx_set_limits() - Set the fewest and the most buffers of a connection
+ * @ic: the connection
+ *
+ * Of those for wide fragments there are half as many, because each takes more
+ * memory, but enough for credits.
+ *
+ * Context: Softirq or process context. ic_rx_lock is held, unless no other
+ * context uses the connection yet.
+ */
+void rds_ib_rx_set_limits(struct rds_ib_conn *ic)
+{
+	u32 share = rds_ib_rx_is_wide(ic) ? 2 : 1;
+	struct rds_ib_rx *rx = &ic->ic_rx;
+	u32 least, most;
+
+	least = max_t(u32, READ_ONCE(rds_ib_sysctl.min_recv_wr) / share,
+		      RDS_IB_CREDITS_RING_MIN);
+	most = max_t(u32, rx->rx_max / share, RDS_IB_CREDITS_RING_MIN);
+	rx->rx_most = min(rx->rx_max, most);
+	rx->rx_min = min(rx->rx_most, least);
+	rx->rx_target = max(rx->rx_target, rx->rx_min);
 }
 
 /**
@@ -338,8 +423,7 @@ int rds_ib_rx_init(struct rds_ib_conn *ic, u32 max)
 	struct rds_ib_rx *rx = &ic->ic_rx;
 
 	rx->rx_max = max;
-	rx->rx_min = min(max, READ_ONCE(rds_ib_sysctl.min_recv_wr));
-	rx->rx_target = rx->rx_min;
+	rds_ib_rx_set_limits(ic);
 	rx->rx_since = jiffies;
 	/* No other context uses the connection yet, so no lock is needed. */
 	return rds_ib_rx_add(ic, rx->rx_target, GFP_KERNEL);
@@ -350,10 +434,8 @@ static void rds_ib_rx_free_chunk(struct rds_ib_conn *ic,
 {
 	unsigned int i;
 
-	for (i = 0; i < RDS_IB_RX_CHUNK; i++) {
-		if (chunk->rk_slots[i].rb_page)
-			put_page(rds_ib_rx_take_page(ic, &chunk->rk_slots[i]));
-	}
+	for (i = 0; i < RDS_IB_RX_CHUNK; i++)
+		rds_ib_rx_drop_pages(ic, &chunk->rk_slots[i], 0);
 	ib_dma_unmap_single(rds_ib_rx_device(ic), chunk->rk_hdrs_dma,
 			    RDS_IB_RX_CHUNK * RDS_IB_HDR_STRIDE,
 			    DMA_FROM_DEVICE);

@@ -107,6 +107,7 @@ static int rds_ib_tx_map(struct rds_ib_conn *ic, struct ib_sge *sge,
 		}
 		slot->ts_dma[i] = dma;
 		slot->ts_len[i] = cg->cg_piece[i].p_len;
+		slot->ts_nr++;
 		sge[1 + i].addr = dma;
 	}
 	return 0;
@@ -171,7 +172,14 @@ static struct rds_ib_tx_slot *rds_ib_tx_add(struct rds_ib_conn *ic,
 	    (!(flags & IB_SEND_INLINE) && rds_ib_tx_must_signal(ic)))
 		rds_ib_tx_signal(tx, wr);
 	tx->tx_nr++;
+	tx->tx_batched += cg->cg_len;
 	return &tx->tx_slots[nr];
+}
+
+static bool rds_ib_tx_is_full(const struct rds_ib_tx *tx)
+{
+	return tx->tx_nr == RDS_IB_BATCH ||
+	       tx->tx_batched >= RDS_IB_BATCH_BYTES;
 }
 
 static bool rds_ib_tx_has_pages(const struct rds_payload *payload)
@@ -181,8 +189,8 @@ static bool rds_ib_tx_has_pages(const struct rds_payload *payload)
 }
 
 /* Describe the next fragment of a payload. The user's pages are full except for
- * the first and the last, and a page is no smaller than a fragment. So the
- * fragment is in two pages at most.
+ * the first and the last. So there are enough pieces for the fragment, even if
+ * it begins in the middle of a page; for one that is not wide, two are enough.
  */
 static void rds_ib_tx_cargo(const struct rds_ib_tx *tx,
 			    const struct rds_payload *payload, u32 size,
@@ -278,7 +286,7 @@ static int rds_ib_tx_not_added(struct rds_ib_conn *ic, u8 news, int err)
 static int rds_ib_tx_fragment(struct rds_ib_conn *ic, struct rds_message *msg,
 			      u32 frags)
 {
-	u32 size = rds_ib_frag_size(msg->m_payload.len, ic->ic_priv.aligned);
+	u32 size = rds_ib_frag_size(msg->m_payload.len, ic->ic_priv.wide);
 	struct rds_ib_tx *tx = &ic->ic_tx;
 	struct rds_ib_tx_slot *slot;
 	struct rds_ib_cargo cargo;
@@ -305,7 +313,7 @@ static int rds_ib_tx_fragment(struct rds_ib_conn *ic, struct rds_message *msg,
 	if (last && (tx->tx_mapped || msg->m_op))
 		rds_ib_tx_hold(tx, slot, msg);
 	rds_ib_tx_advance(tx, &msg->m_payload, cargo.cg_len);
-	return tx->tx_nr == RDS_IB_BATCH ? rds_ib_tx_post(ic) : 0;
+	return rds_ib_tx_is_full(tx) ? rds_ib_tx_post(ic) : 0;
 }
 
 /**
@@ -320,7 +328,7 @@ static int rds_ib_tx_fragment(struct rds_ib_conn *ic, struct rds_message *msg,
 int rds_ib_xmit(struct rds_path *path, struct rds_message *msg, bool more)
 {
 	struct rds_ib_conn *ic = rds_ib_tx_conn(path);
-	u32 frags = rds_ib_frags(msg->m_payload.len, ic->ic_priv.aligned);
+	u32 frags = rds_ib_frags(msg->m_payload.len, ic->ic_priv.wide);
 	struct rds_ib_tx *tx = &ic->ic_tx;
 	int ret, result = RDS_XMIT_SENT;
 
@@ -393,7 +401,7 @@ static int rds_ib_tx_map_fragment(struct rds_ib_conn *ic)
 		tx->tx_signal_last = true;
 	}
 	tx->tx_frag++;
-	return tx->tx_nr == RDS_IB_BATCH ? rds_ib_tx_post(ic) : 0;
+	return rds_ib_tx_is_full(tx) ? rds_ib_tx_post(ic) : 0;
 }
 
 /**

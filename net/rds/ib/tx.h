@@ -8,20 +8,28 @@
 #include <rdma/ib_verbs.h>
 
 #include "ring.h"
+#include "rx.h"
 
 struct rds_ib_conn;
 
-/* Most work requests that are posted together */
+/* Most work requests that are posted together; and bytes of payload after which
+ * the device is not kept waiting for more
+ */
 #define RDS_IB_BATCH		16
+#define RDS_IB_BATCH_BYTES	65536U
 
-/* SGEs of a send work request: the header, and two pieces of payload */
-#define RDS_IB_SEND_SGE		3
-#define RDS_IB_SEND_PIECES	(RDS_IB_SEND_SGE - 1)
+/* SGEs of a send work request: the header, and pieces of payload, which begins
+ * anywhere in a page; the minimum applies if fragments are not wide
+ */
+#define RDS_IB_SEND_PIECES	(1 + RDS_IB_WIDE_PAGES)
+#define RDS_IB_SEND_SGE		(1 + RDS_IB_SEND_PIECES)
+#define RDS_IB_SEND_SGE_MIN	3
 
 /* Longest SEND, header included, that the device may copy while it is posted,
- * if the device supports inline data
+ * if the device supports inline data: as long as the last one of a message of
+ * 64 KiB in wide fragments
  */
-#define RDS_IB_INLINE		220
+#define RDS_IB_INLINE		240
 
 /**
  * enum rds_ib_tx_op - relation of a slot to the operation of a message
@@ -49,8 +57,9 @@ enum rds_ib_tx_op {
  *	NULL
  * @ts_op: relation of the slot to the operation of @ts_msg
  * @ts_from: the device writes to the mapped memory
- * @ts_dma: DMA addresses of the mapped pieces
- * @ts_len: lengths of these pieces; 0 if nothing is mapped
+ * @ts_nr: number of mapped pieces
+ * @ts_dma: DMA addresses of these pieces
+ * @ts_len: their lengths
  */
 struct rds_ib_tx_slot {
 	struct ib_cqe		ts_cqe;
@@ -58,6 +67,7 @@ struct rds_ib_tx_slot {
 	struct rds_message	*ts_msg;
 	enum rds_ib_tx_op	ts_op;
 	bool			ts_from;
+	u8			ts_nr;
 	void			*ts_map;
 	u64			ts_dma[RDS_IB_SEND_PIECES];
 	u32			ts_len[RDS_IB_SEND_PIECES];
@@ -79,6 +89,7 @@ struct rds_ib_tx_slot {
  * @tx_inline: longest SEND, header included, that the device copies
  * @tx_signal: every @tx_signal-th work request is signaled
  * @tx_unsignaled: work requests since the last signaled one
+ * @tx_batched: bytes of payload of the batched work requests
  * @tx_held: bytes of payload of the messages for which slots have taken a
  *	reference since then
  * @tx_op_piece: pieces of the current message's operation that are posted
@@ -110,6 +121,7 @@ struct rds_ib_tx {
 	u32			tx_inline;
 	u32			tx_signal;
 	u32			tx_unsignaled;
+	u32			tx_batched;
 	u32			tx_held;
 	unsigned int		tx_op_piece;
 	u32			tx_op_bytes;

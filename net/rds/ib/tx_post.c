@@ -50,6 +50,7 @@ int rds_ib_tx_post(struct rds_ib_conn *ic)
 	last->next = NULL;
 	tx->tx_signal_last = false;
 	tx->tx_nr = 0;
+	tx->tx_batched = 0;
 	spin_lock_bh(&ic->ic_tx_lock);
 	for (wr = tx->tx_wr; wr; wr = wr->next)
 		rds_ib_tx_seal_batched(ic, wr);

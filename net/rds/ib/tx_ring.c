@@ -100,12 +100,11 @@ void rds_ib_tx_unmap(struct rds_ib_conn *ic, struct rds_ib_tx_slot *slot)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(slot->ts_len) && slot->ts_len[i]; i++) {
+	for (i = 0; i < slot->ts_nr; i++)
 		ib_dma_unmap_page(ic->ic_dev->dv_dev, slot->ts_dma[i],
 				  slot->ts_len[i], slot->ts_from ?
 				  DMA_FROM_DEVICE : DMA_TO_DEVICE);
-		slot->ts_len[i] = 0;
-	}
+	slot->ts_nr = 0;
 	slot->ts_from = false;
 }
 

@@ -7,6 +7,8 @@
 #include "../ib/frag.h"
 
 #define FRAG	((u32)RDS_FRAG_SIZE)
+#define WIDE	RDS_IB_WIDE_SIZE
+#define ALONE	RDS_IB_WIDE_BYTES
 
 static void fill(struct rds_header *hdr, u32 len, u8 flags)
 {
@@ -29,16 +31,80 @@ static void counts(struct kunit *test)
 }
 
 /* What fits into one fragment is not split. */
-static void aligned_counts(struct kunit *test)
+static void wide_counts(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, RDS_IB_ALIGNED_SIZE, 4048U);
+	KUNIT_EXPECT_EQ(test, RDS_IB_WIDE_BYTES, 16384U);
+	KUNIT_EXPECT_EQ(test, RDS_IB_WIDE_SIZE, 16336U);
 	KUNIT_EXPECT_EQ(test, rds_ib_frags(0, true), 1U);
-	KUNIT_EXPECT_EQ(test, rds_ib_frags(4049, true), 1U);
 	KUNIT_EXPECT_EQ(test, rds_ib_frags(FRAG, true), 1U);
-	KUNIT_EXPECT_EQ(test, rds_ib_frags(FRAG + 1, true), 2U);
-	KUNIT_EXPECT_EQ(test, rds_ib_frags(2 * 4048, true), 2U);
-	KUNIT_EXPECT_EQ(test, rds_ib_frags(2 * 4048 + 1, true), 3U);
-	KUNIT_EXPECT_EQ(test, rds_ib_frags(RDS_MAX_MSG_SIZE, true), 260U);
+	KUNIT_EXPECT_EQ(test, rds_ib_frags(FRAG + 1, true), 1U);
+	KUNIT_EXPECT_EQ(test, rds_ib_frags(16384, true), 1U);
+	KUNIT_EXPECT_EQ(test, rds_ib_frags(16385, true), 2U);
+	KUNIT_EXPECT_EQ(test, rds_ib_frags(2 * 16336, true), 2U);
+	KUNIT_EXPECT_EQ(test, rds_ib_frags(2 * 16336 + 1, true), 3U);
+	KUNIT_EXPECT_EQ(test, rds_ib_frags(65536, true), 5U);
+	KUNIT_EXPECT_EQ(test, rds_ib_frags(RDS_MAX_MSG_SIZE, true), 65U);
+}
+
+struct page_row {
+	const char	*name;
+	u32		piece;
+	u32		len;
+	bool		wide;
+	u32		pages;
+};
+
+static const struct page_row pages[] = {
+	{ "one_byte", 4096, 1, true, 1 },
+	{ "one_page", 4096, 4096, true, 1 },
+	{ "a_byte_more", 4096, 4097, true, 2 },
+	{ "narrow", 4096, 4097, false, 2 },
+	{ "alone", 4096, 16384, true, 4 },
+	{ "two", 4096, 16385, true, 5 },
+	{ "two_full", 4096, 2 * 16336, true, 8 },
+	{ "64_kib", 4096, 65536, true, 17 },
+	{ "64_kib_narrow", 4096, 65536, false, 16 },
+	{ "longest", 4096, RDS_MAX_MSG_SIZE, true, 257 },
+	{ "pages_of_8_kib", 8192, 65536, true, 9 },
+	{ "pages_of_16_kib", 16384, 65536, true, 5 },
+	{ "pages_of_16_kib_narrow", 16384, 65536, false, 16 },
+};
+
+static void page_desc(const struct page_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(pages, pages, page_desc);
+
+/* All bytes of a message are found, each once, in pages that follow each other;
+ * and from anywhere.
+ */
+static void page(struct kunit *test)
+{
+	const struct page_row *row = test->param_value;
+	u32 frag = rds_ib_frag_size(row->len, row->wide);
+	u32 offset = 0, nr = 0, at, room, from_at, from_room;
+
+	while (offset < row->len) {
+		KUNIT_ASSERT_EQ(test, nr,
+				rds_ib_msg_page(offset, frag, row->piece, &at,
+						&room));
+		KUNIT_ASSERT_EQ(test, at, 0U);
+		KUNIT_ASSERT_GT(test, room, 0U);
+		KUNIT_ASSERT_LE(test, room, row->piece);
+		KUNIT_ASSERT_EQ(test, nr,
+				rds_ib_msg_page(offset + room - 1, frag,
+						row->piece, &from_at,
+						&from_room));
+		KUNIT_ASSERT_EQ(test, from_at, room - 1);
+		KUNIT_ASSERT_EQ(test, from_room, 1U);
+		offset += room;
+		nr++;
+	}
+	KUNIT_EXPECT_EQ(test, nr, row->pages);
+	KUNIT_EXPECT_EQ(test, nr,
+			rds_ib_msg_pages(row->len, frag, row->piece));
 }
 
 static void header_and_checksum(struct kunit *test)
@@ -67,7 +133,7 @@ struct first_row {
 	u32			len;
 	u32			bytes;
 	enum rds_ib_frag	frag;
-	bool			aligned;
+	bool			wide;
 	u8			flags;
 };
 
@@ -85,19 +151,24 @@ static const struct first_row firsts[] = {
 	{ "longest", RDS_MAX_MSG_SIZE, FRAG, RDS_IB_FRAG_PART },
 	{ "too_long", RDS_MAX_MSG_SIZE + 1, FRAG, RDS_IB_FRAG_BAD },
 	{ "absurd", U32_MAX, FRAG, RDS_IB_FRAG_BAD },
-	{ "aligned_full", FRAG, FRAG, RDS_IB_FRAG_LAST, true },
-	{ "aligned", FRAG + 1, 4048, RDS_IB_FRAG_PART, true },
-	{ "aligned_too_short", FRAG + 1, 4047, RDS_IB_FRAG_BAD, true },
-	{ "aligned_too_long", FRAG + 1, 4049, RDS_IB_FRAG_BAD, true },
-	{ "not_aligned", FRAG + 1, FRAG, RDS_IB_FRAG_BAD, true },
-	{ "aligned_uninvited", FRAG + 1, 4048, RDS_IB_FRAG_BAD },
-	{ "aligned_longest", RDS_MAX_MSG_SIZE, 4048, RDS_IB_FRAG_PART, true },
-	{ "map_of_a_peer_that_aligns", RDS_CONG_MAP_BYTES, FRAG,
+	{ "full_of_a_wide_peer", FRAG, FRAG, RDS_IB_FRAG_LAST, true },
+	{ "wide_alone", FRAG + 1, FRAG + 1, RDS_IB_FRAG_LAST, true },
+	{ "wide_alone_too_short", FRAG + 1, FRAG, RDS_IB_FRAG_BAD, true },
+	{ "wide_alone_full", ALONE, ALONE, RDS_IB_FRAG_LAST, true },
+	{ "wide_alone_split", ALONE, WIDE, RDS_IB_FRAG_BAD, true },
+	{ "wide", ALONE + 1, WIDE, RDS_IB_FRAG_PART, true },
+	{ "wide_too_short", ALONE + 1, WIDE - 1, RDS_IB_FRAG_BAD, true },
+	{ "wide_too_long", ALONE + 1, ALONE, RDS_IB_FRAG_BAD, true },
+	{ "not_wide", ALONE + 1, FRAG, RDS_IB_FRAG_BAD, true },
+	{ "wide_uninvited", ALONE + 1, WIDE, RDS_IB_FRAG_BAD },
+	{ "wide_alone_uninvited", FRAG + 1, FRAG + 1, RDS_IB_FRAG_BAD },
+	{ "wide_longest", RDS_MAX_MSG_SIZE, WIDE, RDS_IB_FRAG_PART, true },
+	{ "map_of_a_wide_peer", RDS_CONG_MAP_BYTES, FRAG,
 	  RDS_IB_FRAG_PART, true, RDS_FLAG_CONG_BITMAP },
-	{ "aligned_map", RDS_CONG_MAP_BYTES, 4048, RDS_IB_FRAG_BAD, true,
-	  RDS_FLAG_CONG_BITMAP },
-	{ "aligned_with_two_flags", RDS_CONG_MAP_BYTES, 4048,
-	  RDS_IB_FRAG_PART, true,
+	{ "wide_map", RDS_CONG_MAP_BYTES, RDS_CONG_MAP_BYTES,
+	  RDS_IB_FRAG_BAD, true, RDS_FLAG_CONG_BITMAP },
+	{ "wide_with_two_flags", RDS_CONG_MAP_BYTES, RDS_CONG_MAP_BYTES,
+	  RDS_IB_FRAG_LAST, true,
 	  RDS_FLAG_CONG_BITMAP | RDS_FLAG_ACK_REQUIRED },
 };
 
@@ -116,16 +187,17 @@ static void first(struct kunit *test)
 
 	fill(&hdr, row->len, row->flags);
 	KUNIT_EXPECT_EQ(test, rds_ib_frag_judge(&ra, &hdr, row->bytes,
-						row->aligned), row->frag);
+						row->wide), row->frag);
 }
 
 /* Messages of all lengths are reassembled, from as many fragments as
  * rds_ib_frags() returns.
  */
-static void reassemble(struct kunit *test, bool aligned)
+static void reassemble(struct kunit *test, bool wide)
 {
-	static const u32 lens[] = { 0, 1, 4095, 4096, 4097, 8096, 8097, 8191,
-				    8192, 8193, 65536, 100000,
+	static const u32 lens[] = { 0, 1, 4095, 4096, 4097, 8191, 8192, 8193,
+				    WIDE, ALONE - 1, ALONE, ALONE + 1,
+				    2 * WIDE, 2 * WIDE + 1, 65536, 100000,
 				    RDS_MAX_MSG_SIZE - 1, RDS_MAX_MSG_SIZE };
 	struct rds_ib_reasm ra = {};
 	enum rds_ib_frag frag;
@@ -135,14 +207,14 @@ static void reassemble(struct kunit *test, bool aligned)
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
 		fill(&hdr, lens[i], 0);
 		left = lens[i];
-		for (n = 0; n < rds_ib_frags(lens[i], aligned); n++) {
-			bytes = min(left, rds_ib_frag_size(lens[i], aligned));
+		for (n = 0; n < rds_ib_frags(lens[i], wide); n++) {
+			bytes = min(left, rds_ib_frag_size(lens[i], wide));
 			/* Change the fields that may differ. */
 			hdr.h_ack = cpu_to_be64(n);
 			hdr.h_credit = n;
 			rds_ib_number_set(&hdr, n);
 			rds_header_set_csum(&hdr);
-			frag = rds_ib_frag_judge(&ra, &hdr, bytes, aligned);
+			frag = rds_ib_frag_judge(&ra, &hdr, bytes, wide);
 			left -= bytes;
 			KUNIT_ASSERT_EQ(test, frag, left ? RDS_IB_FRAG_PART :
 							   RDS_IB_FRAG_LAST);
@@ -277,44 +349,68 @@ static void number(struct kunit *test)
 			row->ahead);
 }
 
+/* Bytes of a SEND: often what the peer may send next, or nearly that */
+static u32 noise_bytes(const struct rds_ib_reasm *ra,
+		       const struct rds_header *hdr, bool wide)
+{
+	u32 len = be32_to_cpu(hdr->h_len) % (RDS_MAX_MSG_SIZE + 1);
+	u32 left = len - min(ra->ra_got, len);
+	u32 next = min(left, rds_ib_frag_size(len, wide));
+
+	switch (get_random_u32() % 8) {
+	case 0:
+		return get_random_u32() % (ALONE + 2);
+	case 1:
+		return next + get_random_u32() % 3 - 1;
+	default:
+		return next;
+	}
+}
+
 /* Whatever the peer sends, no message gets more bytes than it may have. */
 static void noise(struct kunit *test)
 {
 	struct rds_ib_reasm ra = {};
+	u32 i, bytes, len, whole = 0;
 	enum rds_ib_frag frag;
 	struct rds_header hdr;
-	u32 i, bytes, len;
-	bool aligned = false;
+	bool wide = false;
 
 	for (i = 0; i < 20000; i++) {
-		if (ra.ra_got && get_random_u32() % 8)
+		if (ra.ra_got && get_random_u32() % 32) {
 			hdr = ra.ra_hdr;
-		else
+		} else {
 			get_random_bytes(&hdr, sizeof(hdr));
-		if (get_random_u32() % 2)
-			hdr.h_len = cpu_to_be32(get_random_u32() % (4 * FRAG));
-		bytes = get_random_u32() % 2 ? FRAG : get_random_u32() % FRAG;
+			if (get_random_u32() % 2)
+				hdr.h_len = cpu_to_be32(get_random_u32() %
+							(4 * WIDE));
+		}
 		if (!ra.ra_got)
-			aligned = get_random_u32() % 2;
-		if (aligned && get_random_u32() % 2)
-			bytes = RDS_IB_ALIGNED_SIZE;
-		frag = rds_ib_frag_judge(&ra, &hdr, bytes, aligned);
+			wide = get_random_u32() % 2;
+		bytes = noise_bytes(&ra, &hdr, wide);
+		frag = rds_ib_frag_judge(&ra, &hdr, bytes, wide);
+		if (frag == RDS_IB_FRAG_BAD)
+			ra.ra_got = 0;
 		if (frag != RDS_IB_FRAG_PART && frag != RDS_IB_FRAG_LAST)
 			continue;
 		len = be32_to_cpu(hdr.h_len);
 		KUNIT_ASSERT_LE(test, len, (u32)RDS_MAX_MSG_SIZE);
 		KUNIT_ASSERT_LE(test, ra.ra_got + bytes, len);
+		KUNIT_ASSERT_LE(test, bytes, wide ? ALONE : FRAG);
 		KUNIT_ASSERT_EQ(test, frag == RDS_IB_FRAG_LAST,
 				ra.ra_got + bytes == len);
 		if (!ra.ra_got)
 			ra.ra_hdr = hdr;
 		rds_ib_reasm_add(&ra, bytes, frag);
+		whole += frag == RDS_IB_FRAG_LAST;
 	}
+	KUNIT_EXPECT_GT(test, whole, 100U);
 }
 
 static struct kunit_case ib_frag_cases[] = {
 	KUNIT_CASE(counts),
-	KUNIT_CASE(aligned_counts),
+	KUNIT_CASE(wide_counts),
+	KUNIT_CASE_PARAM(page, pages_gen_params),
 	KUNIT_CASE(header_and_checksum),
 	KUNIT_CASE_PARAM(first, firsts_gen_params),
 	KUNIT_CASE(whole_messages),

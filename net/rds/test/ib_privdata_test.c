@@ -12,7 +12,7 @@ static const u8 wire_v4[32] = {
 	0x21, 0xa1, 0x40, 0x00,
 	1, 2, 3, 4, 5, 6, 7, 8,
 	0, 1, 0xe2, 0x40,
-	0x07, 0xad, 0xbe, 0xef,
+	0x0b, 0xad, 0xbe, 0xef,
 };
 
 static const u8 wire_v6[56] = {
@@ -22,7 +22,7 @@ static const u8 wire_v6[56] = {
 	0x21, 0xa1, 0x40, 0x00,
 	1, 2, 3, 4, 5, 6, 7, 8,
 	0, 1, 0xe2, 0x40,
-	0x07, 0xad, 0xbe, 0xef,
+	0x0b, 0xad, 0xbe, 0xef,
 };
 
 static struct rds_ib_priv sample(bool v6)
@@ -38,7 +38,7 @@ static struct rds_ib_priv sample(bool v6)
 		.epoch		= 0xadbeef,
 		.streams	= true,
 		.numbers	= true,
-		.aligned	= true,
+		.wide		= true,
 	};
 
 	if (v6) {
@@ -66,7 +66,7 @@ static void expect_same(struct kunit *test, const struct rds_ib_priv *a,
 	KUNIT_EXPECT_EQ(test, a->epoch, b->epoch);
 	KUNIT_EXPECT_EQ(test, a->streams, b->streams);
 	KUNIT_EXPECT_EQ(test, a->numbers, b->numbers);
-	KUNIT_EXPECT_EQ(test, a->aligned, b->aligned);
+	KUNIT_EXPECT_EQ(test, a->wide, b->wide);
 }
 
 static void bytes_of(struct kunit *test, bool v6, const u8 *wire, size_t size)
@@ -130,7 +130,7 @@ static void epoch_of_others(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, back.epoch, 0U);
 	KUNIT_EXPECT_FALSE(test, back.streams);
 	KUNIT_EXPECT_FALSE(test, back.numbers);
-	KUNIT_EXPECT_FALSE(test, back.aligned);
+	KUNIT_EXPECT_FALSE(test, back.wide);
 
 	priv.ours = false;
 	rds_ib_priv_encode(buf, &priv, false);
@@ -155,7 +155,7 @@ static void capabilities(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, back.epoch, 0xadbeefU);
 		KUNIT_EXPECT_EQ(test, back.streams, (bool)(upper & 1));
 		KUNIT_EXPECT_EQ(test, back.numbers, (bool)(upper & 2));
-		KUNIT_EXPECT_EQ(test, back.aligned, (bool)(upper & 4));
+		KUNIT_EXPECT_EQ(test, back.wide, (bool)(upper & 8));
 	}
 }
 
@@ -205,7 +205,7 @@ static void round_trips(struct kunit *test)
 		priv.epoch = get_random_u32() & RDS_IB_EPOCH;
 		priv.streams = get_random_u32() & 1;
 		priv.numbers = get_random_u32() & 1;
-		priv.aligned = get_random_u32() & 1;
+		priv.wide = get_random_u32() & 1;
 		rds_ib_priv_encode(buf, &priv, i & 1);
 		KUNIT_ASSERT_TRUE(test,
 				  rds_ib_priv_decode(buf, sizeof(buf), i & 1,

@@ -4,291 +4,7 @@
  * ack,op}.c, unchanged, on a queue pair that only records what is posted. The
  * functions of core and of other files that they call are replaced here.
  */
-#include <kunit/test.h>
-#include <linux/mm.h>
-#include <linux/slab.h>
-#include <rdma/ib_verbs.h>
-
-#define rds_message_put		ib_tx_message_put
-#define rds_op_begin		ib_tx_op_begin
-#define rds_op_done		ib_tx_op_done
-#define rds_op_outlook		ib_tx_op_outlook
-#define rds_path_kick		ib_tx_path_kick
-#define rds_path_map_acked	ib_tx_path_map_acked
-
-#include "../ib/ib.h"
-
-/* Number of slots, and length of the longest SEND, header included, that the
- * device copies while it is posted
- */
-#define SLOTS		64
-#define INLINE		220
-
-/* Lengths of a payload that is copied, and of one that is mapped */
-#define SHORT		50
-#define LONG		1000
-
-#define PIECES		5
-#define MESSAGES	4
-
-/**
- * struct ib_tx_posted - a work request that the device has
- * @cqe: its completion
- * @flags: its flags
- * @opcode: its opcode
- * @hdr: the header of a SEND
- */
-struct ib_tx_posted {
-	struct ib_cqe		*cqe;
-	int			flags;
-	enum ib_wr_opcode	opcode;
-	struct rds_header	hdr;
-};
-
-/**
- * struct ib_tx - the fixture
- * @dev: the device
- * @pd: its protection domain
- * @dv: our structure for @dev
- * @qp: the queue pair
- * @cq: its completion queue
- * @id: CM ID of @qp
- * @path: core's part of the path
- * @ip: our part of the path
- * @ic: the connection
- * @posted: work requests that the device has accepted, in order
- * @nr: number of elements of @posted in use
- * @refuse_at: value of @nr at which the device refuses a work request; -1: none
- * @refuse_by: errno of the refusal
- * @unmapped: all attempts to map memory fail
- * @drops: how often the connection was dropped
- * @kicks: how often the path was kicked
- * @maps: how many congestion maps were acknowledged
- * @msg: messages
- * @op: an operation, for any of @msg
- * @piece: local memory that @op reads or writes
- * @page: memory of @msg and @piece
- * @begun: @op has begun
- * @status: how @op has ended; -1 if it has not
- */
-struct ib_tx {
-	struct ib_device	dev;
-	struct ib_pd		pd;
-	struct rds_ib_device	dv;
-	struct ib_qp		qp;
-	struct ib_cq		cq;
-	struct rdma_cm_id	id;
-	struct rds_path		path;
-	struct rds_ib_path	ip;
-	struct rds_ib_conn	ic;
-	struct ib_tx_posted	posted[SLOTS];
-	int			nr;
-	int			refuse_at;
-	int			refuse_by;
-	bool			unmapped;
-	unsigned int		drops;
-	unsigned int		kicks;
-	unsigned int		maps;
-	struct rds_message	msg[MESSAGES];
-	struct rds_op		op;
-	struct bio_vec		piece[PIECES];
-	u8			*page;
-	bool			begun;
-	int			status;
-};
-
-static struct ib_tx *rig;
-
-#define ib_dma_mapping_error(dev, dma)	((void)(dma), rig->unmapped)
-
-#include "../ib/tx_ring.c"
-#include "../ib/ack.c"
-#include "../ib/tx_post.c"
-#include "../ib/op.c"
-#include "../ib/send.c"
-
-DEFINE_PER_CPU(struct rds_ib_stats, rds_ib_stats);
-struct rds_ib_sysctl rds_ib_sysctl = { .max_unsignaled_wr = 16 };
-struct workqueue_struct *rds_ib_wq;
-
-void rds_message_put(struct rds_message *msg)
-{
-	refcount_dec(&msg->m_refs);
-}
-
-enum rds_op_outlook rds_op_outlook(const struct rds_message *msg)
-{
-	if (!msg->m_op)
-		return RDS_OP_NOTHING;
-	return rig->status < 0 ? RDS_OP_TO_DO : RDS_OP_GIVE_UP;
-}
-
-bool rds_op_begin(struct rds_message *msg)
-{
-	rig->begun = true;
-	return true;
-}
-
-void rds_op_done(struct rds_message *msg, int status)
-{
-	rig->status = status;
-}
-
-void rds_path_kick(struct rds_path *path, enum rds_kick why)
-{
-	rig->kicks++;
-}
-
-void rds_path_map_acked(struct rds_path *path)
-{
-	rig->maps++;
-}
-
-void rds_ib_drop(struct rds_ib_conn *ic, enum rds_drop_reason reason)
-{
-	rig->drops++;
-}
-
-void rds_ib_watchdog_start(struct rds_ib_conn *ic)
-{
-}
-
-struct rds_ib_device *rds_ib_device_of(struct net *net,
-				       const struct in6_addr *addr, int ifindex)
-{
-	return &rig->dv;
-}
-
-void rds_ib_device_put(struct rds_ib_device *d)
-{
-}
-
-static int ib_tx_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
-			   const struct ib_send_wr **bad)
-{
-	struct ib_tx_posted *posted;
-
-	for (; wr; wr = wr->next) {
-		*bad = wr;
-		if (rig->nr == rig->refuse_at)
-			return rig->refuse_by;
-		if (rig->nr == SLOTS)
-			return -ENOMEM;
-		posted = &rig->posted[rig->nr++];
-		posted->cqe = wr->wr_cqe;
-		posted->flags = wr->send_flags;
-		posted->opcode = wr->opcode;
-		/* This device has no DMA addresses of its own. */
-		if (wr->opcode == IB_WR_SEND)
-			memcpy(&posted->hdr,
-			       (void *)(uintptr_t)wr->sg_list[0].addr,
-			       sizeof(posted->hdr));
-	}
-	return 0;
-}
-
-static void ib_tx_connect(void)
-{
-	struct rds_ib_conn *ic = &rig->ic;
-
-	rig->dev.node_type = RDMA_NODE_IB_CA;
-	rig->dev.ops.post_send = ib_tx_post_send;
-	rig->dev.attrs.atomic_cap = IB_ATOMIC_HCA;
-	rig->dv.dv_dev = &rig->dev;
-	rig->dv.dv_pd = &rig->pd;
-	rig->qp.device = &rig->dev;
-	rig->cq.cq_context = ic;
-	rig->id.qp = &rig->qp;
-	rig->ip.ip_path = &rig->path;
-	atomic64_set(&rig->path.next_rx_seq, 1);
-	rig->ip.ip_conn = ic;
-	rig->path.data = &rig->ip;
-	ic->ic_id = &rig->id;
-	ic->ic_dev = &rig->dv;
-	ic->ic_ip = &rig->ip;
-	spin_lock_init(&ic->ic_tx_lock);
-	rds_ib_ack_init(ic);
-	rds_ib_credits_offered(&ic->ic_credits, 0, true);
-}
-
-static int ib_tx_init(struct kunit *test)
-{
-	unsigned int i;
-
-	rig = kunit_kzalloc(test, sizeof(*rig), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, rig);
-	rig->page = kunit_kzalloc(test, LONG, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, rig->page);
-	rig->refuse_at = -1;
-	rig->status = -1;
-	for (i = 0; i < MESSAGES; i++) {
-		refcount_set(&rig->msg[i].m_refs, 1);
-		rig->msg[i].m_payload.kind = RDS_PAYLOAD_INLINE;
-		rig->msg[i].m_payload.data = rig->page;
-		rig->msg[i].m_payload.len = SHORT;
-	}
-	ib_tx_connect();
-	KUNIT_ASSERT_EQ(test, rds_ib_tx_init(&rig->ic, SLOTS), 0);
-	rig->ic.ic_tx.tx_inline = INLINE;
-	return 0;
-}
-
-/* At the end of each test, no reference to a message may be left. */
-static void ib_tx_exit(struct kunit *test)
-{
-	unsigned int i;
-
-	cancel_delayed_work_sync(&rig->ic.ic_ack.ak_later);
-	rds_ib_tx_release(&rig->ic);
-	for (i = 0; i < MESSAGES; i++)
-		KUNIT_EXPECT_EQ(test, refcount_read(&rig->msg[i].m_refs), 1U);
-}
-
-static unsigned int refs(unsigned int i)
-{
-	return refcount_read(&rig->msg[i].m_refs);
-}
-
-static void expect_sent(struct kunit *test, unsigned int i, u32 len, bool more)
-{
-	rig->msg[i].m_payload.len = len;
-	KUNIT_EXPECT_EQ(test, (int)RDS_XMIT_SENT,
-			rds_ib_xmit(&rig->path, &rig->msg[i], more));
-}
-
-/* Complete a work request, and with it all earlier ones. */
-static void complete_nth(int nr, enum ib_wc_status status)
-{
-	struct ib_cqe *cqe = rig->posted[nr].cqe;
-	struct ib_wc wc = { .wr_cqe = cqe, .status = status };
-
-	cqe->done(&rig->cq, &wc);
-}
-
-static bool asks(int nr)
-{
-	return rig->posted[nr].flags & IB_SEND_SIGNALED;
-}
-
-static struct rds_op *give_op(unsigned int i, enum rds_op_kind kind,
-			      unsigned int nr)
-{
-	struct rds_op *op = &rig->op;
-	unsigned int p;
-
-	for (p = 0; p < nr; p++) {
-		rig->piece[p].bv_page = virt_to_page(rig->page);
-		rig->piece[p].bv_offset = offset_in_page(rig->page);
-		rig->piece[p].bv_len = sizeof(u64);
-	}
-	op->op_kind = kind;
-	op->op_nr = nr;
-	op->op_bvec = rig->piece;
-	op->op_bytes = nr * sizeof(u64);
-	rig->msg[i].m_op = op;
-	rig->msg[i].m_seq = 7;
-	return op;
-}
+#include "ib_tx_rig.h"
 
 static void others_are_asked_now_and_then(struct kunit *test)
 {
@@ -423,13 +139,13 @@ static void without_memory_batched_goes(struct kunit *test)
 {
 	expect_sent(test, 0, SHORT, true);
 	KUNIT_EXPECT_EQ(test, rig->nr, 0);
-	rig->unmapped = true;
+	rig->maps_left = 0;
 	rig->msg[1].m_payload.len = LONG;
 	KUNIT_EXPECT_EQ(test, -ENOMEM,
 			rds_ib_xmit(&rig->path, &rig->msg[1], false));
 	KUNIT_EXPECT_EQ(test, rig->nr, 1);
 	KUNIT_EXPECT_EQ(test, refs(0), 1U);
-	rig->unmapped = false;
+	rig->maps_left = -1;
 	expect_sent(test, 1, LONG, false);
 	KUNIT_EXPECT_EQ(test, rig->nr, 2);
 }
@@ -439,11 +155,11 @@ static void without_memory_a_map_holds_nothing_up(struct kunit *test)
 	static const u8 map[RDS_CONG_MAP_BYTES];
 
 	expect_sent(test, 0, SHORT, true);
-	rig->unmapped = true;
+	rig->maps_left = 0;
 	KUNIT_EXPECT_EQ(test, -ENOMEM,
 			rds_ib_xmit_cong_map(&rig->path, map));
 	KUNIT_EXPECT_EQ(test, rig->nr, 1);
-	rig->unmapped = false;
+	rig->maps_left = -1;
 	KUNIT_EXPECT_EQ(test, (int)RDS_XMIT_SENT,
 			rds_ib_xmit_cong_map(&rig->path, map));
 	KUNIT_EXPECT_EQ(test, rig->nr, 3);
@@ -566,6 +282,154 @@ static void sends_are_numbered_if_the_peer_expects_it(struct kunit *test)
 	expect_numbers(test, 6, 1);
 }
 
+/* The device has room for the pieces of wide fragments, and so has the peer. */
+static void be_wide(void)
+{
+	rig->dev.attrs.max_send_sge = RDS_IB_SEND_SGE;
+	rig->dev.attrs.max_recv_sge = RDS_IB_RECV_SGE;
+	rig->ic.ic_priv.wide = true;
+}
+
+/* Give a message @len bytes of user memory, which begin in the middle of a page
+ * and are all in the same one.
+ */
+static void give_stretch(struct kunit *test, unsigned int i, u32 len)
+{
+	u32 nr = DIV_ROUND_UP(len + PAGE_SIZE / 2, PAGE_SIZE), b;
+	struct rds_payload *payload = &rig->msg[i].m_payload;
+	struct bio_vec *bv;
+
+	payload->bvec = kunit_kcalloc(test, nr, sizeof(*payload->bvec),
+				      GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, payload->bvec);
+	payload->kind = RDS_PAYLOAD_USER;
+	payload->nr = nr;
+	for (b = 0; b < nr; b++) {
+		bv = &payload->bvec[b];
+		bv->bv_page = virt_to_page(rig->page);
+		bv->bv_offset = b ? 0 : PAGE_SIZE / 2;
+		bv->bv_len = min_t(u32, len, PAGE_SIZE - bv->bv_offset);
+		len -= bv->bv_len;
+	}
+}
+
+/* A message of 64 KiB is five SENDs, which the device gets together: more than
+ * a batch is never kept back. The last one is short enough to be copied.
+ */
+static void wide_fragments_have_all_pieces(struct kunit *test)
+{
+	const u32 hdr = sizeof(struct rds_header);
+	int i;
+
+	be_wide();
+	rig->ic.ic_tx.tx_inline = RDS_IB_INLINE;
+	give_stretch(test, 0, SZ_64K);
+	expect_sent(test, 0, SZ_64K, true);
+	KUNIT_ASSERT_EQ(test, rig->nr, 5);
+	for (i = 0; i < 4; i++) {
+		KUNIT_EXPECT_EQ(test, rig->posted[i].bytes, RDS_IB_WIDE_BYTES);
+		KUNIT_EXPECT_GE(test, rig->posted[i].num_sge,
+				1 + (int)RDS_IB_WIDE_PAGES);
+		KUNIT_EXPECT_LE(test, rig->posted[i].num_sge,
+				(int)RDS_IB_SEND_SGE);
+		KUNIT_EXPECT_FALSE(test, rig->posted[i].flags &
+				   IB_SEND_INLINE);
+	}
+	KUNIT_EXPECT_EQ(test, rig->posted[4].bytes,
+			hdr + SZ_64K % RDS_IB_WIDE_SIZE);
+	KUNIT_EXPECT_TRUE(test, rig->posted[4].flags & IB_SEND_INLINE);
+	complete_nth(4, IB_WC_SUCCESS);
+}
+
+/* What fits into one SEND has no header within its 16 KiB. */
+static void wide_fragment_alone(struct kunit *test)
+{
+	be_wide();
+	give_stretch(test, 0, RDS_IB_WIDE_BYTES);
+	expect_sent(test, 0, RDS_IB_WIDE_BYTES, false);
+	KUNIT_ASSERT_EQ(test, rig->nr, 1);
+	KUNIT_EXPECT_EQ(test, rig->posted[0].bytes,
+			RDS_IB_WIDE_BYTES + (u32)sizeof(struct rds_header));
+	complete_nth(0, IB_WC_SUCCESS);
+}
+
+/* If a piece of the second fragment cannot be mapped, what was mapped of it is
+ * unmapped, and the message goes on from there later.
+ */
+static void wide_fragment_that_cannot_be_mapped(struct kunit *test)
+{
+	unsigned int i;
+
+	be_wide();
+	give_stretch(test, 0, SZ_64K);
+	rig->msg[0].m_payload.len = SZ_64K;
+	rig->maps_left = RDS_IB_SEND_PIECES + 2;
+	KUNIT_EXPECT_EQ(test, -ENOMEM,
+			rds_ib_xmit(&rig->path, &rig->msg[0], false));
+	for (i = 1; i < SLOTS; i++)
+		KUNIT_EXPECT_EQ(test, rig->ic.ic_tx.tx_slots[i].ts_nr, 0);
+	rig->maps_left = -1;
+	expect_sent(test, 0, SZ_64K, false);
+	KUNIT_ASSERT_EQ(test, rig->nr, 5);
+	complete_nth(4, IB_WC_SUCCESS);
+}
+
+/* An operation has as many pieces in a work request as the device can take. */
+static void operation_in_one_request(struct kunit *test)
+{
+	be_wide();
+	give_op(0, RDS_OP_WRITE, PIECES);
+	expect_sent(test, 0, SHORT, false);
+	KUNIT_ASSERT_EQ(test, rig->nr,
+			DIV_ROUND_UP(PIECES, (int)RDS_IB_SEND_PIECES) + 1);
+	complete_nth(rig->nr - 1, IB_WC_SUCCESS);
+}
+
+/* The device may take fewer pieces of a READ. */
+static void read_of_few_pieces(struct kunit *test)
+{
+	be_wide();
+	rig->dev.attrs.max_sge_rd = 1;
+	give_op(0, RDS_OP_READ, PIECES);
+	expect_sent(test, 0, SHORT, false);
+	KUNIT_ASSERT_EQ(test, rig->nr, PIECES + 1);
+	complete_nth(rig->nr - 1, IB_WC_SUCCESS);
+}
+
+struct sge_row {
+	const char	*name;
+	u32		send;
+	u32		recv;
+	bool		wide;
+};
+
+static const struct sge_row sges[] = {
+	{ "as_many", RDS_IB_SEND_SGE, RDS_IB_RECV_SGE, true },
+	{ "more", 30, 32, true },
+	{ "too_few_to_send", RDS_IB_SEND_SGE - 1, RDS_IB_RECV_SGE, false },
+	{ "too_few_to_receive", RDS_IB_SEND_SGE, RDS_IB_RECV_SGE - 1, false },
+};
+
+static void sge_desc(const struct sge_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(sges, sges, sge_desc);
+
+static void sges_of_a_device(struct kunit *test)
+{
+	const struct sge_row *row = test->param_value;
+
+	rig->dev.attrs.max_send_sge = row->send;
+	rig->dev.attrs.max_recv_sge = row->recv;
+	KUNIT_EXPECT_EQ(test, row->wide, rds_ib_device_is_wide(&rig->dv));
+	KUNIT_EXPECT_EQ(test, rds_ib_send_sge(&rig->dv),
+			row->wide ? RDS_IB_SEND_SGE : RDS_IB_SEND_SGE_MIN);
+	KUNIT_EXPECT_EQ(test, rds_ib_recv_sge(&rig->dv),
+			row->wide ? RDS_IB_RECV_SGE : RDS_IB_RECV_SGE_MIN);
+}
+
 static struct kunit_case ib_tx_cases[] = {
 	KUNIT_CASE(others_are_asked_now_and_then),
 	KUNIT_CASE(soft_iwarp_is_asked_of_all_that_is_mapped),
@@ -585,6 +449,12 @@ static struct kunit_case ib_tx_cases[] = {
 	KUNIT_CASE(an_op_that_is_refused_is_given_up),
 	KUNIT_CASE(an_op_that_is_half_refused_is_not_over),
 	KUNIT_CASE(atomics_that_a_driver_refuses_are_known),
+	KUNIT_CASE(wide_fragments_have_all_pieces),
+	KUNIT_CASE(wide_fragment_alone),
+	KUNIT_CASE(wide_fragment_that_cannot_be_mapped),
+	KUNIT_CASE(operation_in_one_request),
+	KUNIT_CASE(read_of_few_pieces),
+	KUNIT_CASE_PARAM(sges_of_a_device, sges_gen_params),
 	{}
 };
 

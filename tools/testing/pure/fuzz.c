@@ -115,26 +115,48 @@ static void tcp_stream(struct input *in)
 	free(fr);
 }
 
+/* Bytes of a SEND: mostly what may come next, as nothing else is of use */
+static u32 ib_bytes(u32 choice, const struct rds_ib_reasm *ra,
+		    const struct rds_header *hdr, bool wide)
+{
+	u32 len = be32_to_cpu(hdr->h_len), left = len - min(ra->ra_got, len);
+	u32 next = min(left, rds_ib_frag_size(len, wide));
+
+	switch (choice % 8) {
+	case 0:
+		return choice % (RDS_IB_WIDE_BYTES + 2);
+	case 1:
+		return next - 1;
+	case 2:
+		return next + 1;
+	default:
+		return next;
+	}
+}
+
 static void ib_sends(struct input *in)
 {
 	struct rds_ib_reasm ra = {};
 	struct rds_header *hdr;
 	enum rds_ib_frag frag;
-	bool aligned;
-	u32 bytes;
+	u32 bytes, choice;
+	bool wide;
 
-	aligned = take_number(in) & 1;
+	wide = take_number(in) & 1;
 	while (in->left) {
-		bytes = take_number(in) % (RDS_FRAG_SIZE + 2);
+		choice = take_number(in);
 		hdr = take(in, sizeof(*hdr));
+		bytes = ib_bytes(choice, &ra, hdr, wide);
 		if (!rds_ib_frag_has_header(hdr, sizeof(*hdr) + bytes)) {
 			free(hdr);
 			continue;
 		}
-		frag = rds_ib_frag_judge(&ra, hdr, bytes, aligned);
+		frag = rds_ib_frag_judge(&ra, hdr, bytes, wide);
 		if (frag == RDS_IB_FRAG_PART || frag == RDS_IB_FRAG_LAST) {
 			if (!ra.ra_got)
 				ra.ra_hdr = *hdr;
+			assert(bytes <= (wide && !rds_header_is_cong_map(hdr) ?
+					 RDS_IB_WIDE_BYTES : RDS_FRAG_SIZE));
 			assert(ra.ra_got + bytes <= RDS_MAX_MSG_SIZE);
 			assert(ra.ra_got + bytes <=
 			       be32_to_cpu(ra.ra_hdr.h_len));
@@ -163,7 +185,7 @@ static void ib_private_data(struct input *in)
 		       again.epoch == priv.epoch && again.ours == priv.ours &&
 		       again.streams == priv.streams &&
 		       again.numbers == priv.numbers &&
-		       again.aligned == priv.aligned);
+		       again.wide == priv.wide);
 		rds_ib_priv_is_honest(&priv, v6, &priv.daddr, &priv.saddr);
 		rds_ib_version_accept(priv.version, priv.minors);
 	}

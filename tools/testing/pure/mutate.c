@@ -12,8 +12,10 @@ static size_t make_input(u8 *room, size_t most)
 {
 	size_t size = 1 + get_random_u32() % most, at;
 	unsigned int changes;
+	/* Some messages have several fragments. */
+	u32 len = get_random_u32() % 100 << (get_random_u32() % 4 ? 0 : 10);
 	struct rds_header hdr = {
-		.h_len = cpu_to_be32(get_random_u32() % 100),
+		.h_len = cpu_to_be32(len),
 		.h_sport = cpu_to_be16(1),
 		.h_exthdr = { RDS_EXTHDR_NPATHS, 0, 8, RDS_EXTHDR_GEN_NUM },
 	};

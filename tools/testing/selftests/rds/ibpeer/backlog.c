@@ -7,7 +7,7 @@
  */
 #include "test.h"
 
-/* Buffers, of which the kernel allocates a chunk of 32 at a time: this number
+/* Buffers, of which the kernel allocates a chunk of 22 at a time: this number
  * leaves some of the last chunk spare.
  */
 #define BUFFERS "50"

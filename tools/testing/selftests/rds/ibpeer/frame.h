@@ -15,7 +15,9 @@
 #define FRAME_PORT	18634
 #define FRAME_PORT6	16385
 #define FRAME_PAYLOAD	4096
-#define FRAME_ALIGNED	4048
+/* Of a message of several wide fragments, and of one alone */
+#define FRAME_WIDE	16336
+#define FRAME_WIDEST	16384
 #define FRAME_MAP	8192
 #define FRAME_MAX_MSG	(1024 * 1024)
 
@@ -26,10 +28,16 @@
 /* In the reserved byte: an epoch follows */
 #define HANDSHAKE_OURS	0xa1
 
-/* In the word of the epoch: the sender numbers its SENDs */
+/* In the word of the epoch: the sender knows streams */
+#define HANDSHAKE_STREAMS	(1U << 24)
+/* The same: it numbers its SENDs */
 #define HANDSHAKE_NUMBERS	(1U << 25)
-/* The same: it aligns the fragments of messages beyond FRAME_PAYLOAD */
-#define HANDSHAKE_ALIGNED	(1U << 26)
+/* The same: the fragments of messages beyond FRAME_PAYLOAD are wide */
+#define HANDSHAKE_WIDE	(1U << 27)
+
+/* Bits above the epoch that have a meaning, and all others */
+#define HANDSHAKE_KNOWN	(HANDSHAKE_STREAMS | HANDSHAKE_NUMBERS | HANDSHAKE_WIDE)
+#define HANDSHAKE_UNKNOWN	(0xffU << 24 & ~HANDSHAKE_KNOWN)
 
 struct frame {
 	uint64_t seq;

@@ -273,7 +273,7 @@ FIXTURE_VARIANT(junk) {
 FIXTURE_VARIANT_ADD(junk, from_a_stock_peer) { false };
 FIXTURE_VARIANT_ADD(junk, from_an_older_build) { true };
 FIXTURE_VARIANT_ADD(junk, from_one_with_other_capabilities) {
-	true, 0xffU << 24 & ~(HANDSHAKE_NUMBERS | HANDSHAKE_ALIGNED),
+	true, 0xffU << 24 & ~(HANDSHAKE_NUMBERS | HANDSHAKE_WIDE),
 };
 
 FIXTURE_SETUP(junk)

@@ -19,7 +19,7 @@
 
 /* Buffers each way, and the size of one */
 #define PEER_SLOTS 64
-#define PEER_SLOT (sizeof(struct frame) + 2 * FRAME_PAYLOAD)
+#define PEER_SLOT (2 * sizeof(struct frame) + FRAME_WIDEST)
 
 enum peer_fate {
 	PEER_UP,

@@ -10,7 +10,7 @@ import session
 import wire
 from players import Player
 
-SLOT = wire.HEADER_BYTES + 2 * 4096
+SLOT = 2 * wire.HEADER_BYTES + session.WIDEST
 DIAL_MS = 300
 DEVICE = "rdma0"
 
@@ -47,7 +47,7 @@ def private(data, peer, home):
         session.DEST, ipaddress.ip_address(home).packed)
 
 
-def fragments(data, aligned):
+def fragments(data, wide):
     """Return the SENDs of a frame: each has the header, with a number of its
     own if there is one, and a part of the payload."""
     if len(data) < wire.HEADER_BYTES:
@@ -55,8 +55,8 @@ def fragments(data, aligned):
     frame, payload = wire.Frame.decode(data), data[wire.HEADER_BYTES:]
     number = int.from_bytes(frame.padding, "big")
     sends, size = [], wire.FRAGMENT
-    if aligned and len(payload) > size and not frame.is_map():
-        size -= wire.HEADER_BYTES
+    if wide and not frame.is_map():
+        size = session.wide_size(len(payload))
     for at in range(0, max(1, len(payload)), size):
         if number:
             frame.padding = (number + len(sends) & 0xffffffff).to_bytes(
@@ -74,7 +74,7 @@ class IbPlayer(Player):
         self.listener = listeners.get(address)
         self.room = ctypes.create_string_buffer(SLOT)
         self.gone = set()	# connections that have ended at this end
-        self.aligned = set()	# those whose fragments are aligned
+        self.wide = set()	# those whose fragments are wide
 
     def stop(self):
         for link in self.links:
@@ -101,8 +101,8 @@ class IbPlayer(Player):
         if link:
             if not up.value:
                 self.gone.add(len(self.links))
-            if session.aligns(handshake):
-                self.aligned.add(len(self.links))
+            if session.is_wide(handshake):
+                self.wide.add(len(self.links))
             self.links.append(link)
 
     def link(self, number):
@@ -113,7 +113,7 @@ class IbPlayer(Player):
 
     def write(self, number, data):
         link = self.link(number)
-        for part in fragments(data, number in self.aligned) if link else ():
+        for part in fragments(data, number in self.wide) if link else ():
             if not self.lib.remote_send(link, part, len(part)):
                 break
 

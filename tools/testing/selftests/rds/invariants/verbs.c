@@ -150,7 +150,7 @@ TEST_F(rdma, idle_connections_are_small)
 	}
 	kib -= memory_available();
 	if (access("/sys/kernel/debug/kmemleak", F_OK)) {
-		EXPECT_GT(544 * 2 * IDLE, kib);
+		EXPECT_GT(768 * 2 * IDLE, kib);
 		EXPECT_LT(0, kib);
 	}
 	TH_LOG("%ld KiB for each end", kib / (2 * IDLE));

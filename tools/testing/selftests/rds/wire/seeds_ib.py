@@ -61,11 +61,12 @@ def sealed():
     return script
 
 
-def numbered():
+def numbered(more, size):
     """Each SEND has its number: the header of a frame has that of the first of
-    its SENDs, from which remote.py counts on."""
+    its SENDs, from which remote.py counts on. SIZE gives the bytes of payload
+    in each of them, MORE the capabilities for that."""
     script = messages(session.private(
-        credits=8, epoch=session.STREAMS | session.NUMBERS | 1), 8)
+        credits=8, epoch=session.STREAMS | session.NUMBERS | more | 1), 8)
     steps, number = [], 1
     for step in script.steps:
         if step[0] == "write":
@@ -73,17 +74,18 @@ def numbered():
             frame.padding = number.to_bytes(4, "big")
             frame.payload = step[2][wire.HEADER_BYTES:]
             step = step[:2] + (frame.encode(),)
-            number += max(1, -(-len(frame.payload) // wire.FRAGMENT))
+            part = wire.FRAGMENT if frame.is_map() else size(len(frame.payload))
+            number += max(1, -(-len(frame.payload) // part))
         steps.append(step)
     script.steps = steps
     return script
 
 
-def aligned():
+def wide():
     """Large messages both ways, and a map."""
     script = Script().hello(session.private(
-        epoch=session.STREAMS | session.ALIGNED | 1), congested=())
-    for size in (4096, 4097, 20000):
+        epoch=session.STREAMS | session.WIDE | 1), congested=())
+    for size in (4096, 4097, 20000, 40000):
         script.data(payload=bytes(size))
     return script.do("recv", "send", "send-large").drain().data(ack=2).drain()
 
@@ -124,8 +126,10 @@ def memory(key, addr):
 def sessions(where):
     """Return all of them; WHERE is the key and address of memory."""
     scripts = [messages(LEGACY), messages(session.private()),
-               messages(session.private(credits=8), 8), sealed(), numbered(),
-               aligned(), again(), duel(), seeds.congestion(Script()), large(),
+               messages(session.private(credits=8), 8), sealed(),
+               numbered(0, lambda _: wire.FRAGMENT),
+               numbered(session.WIDE, session.wide_size),
+               wide(), again(), duel(), seeds.congestion(Script()), large(),
                memory(*where), seeds.served(Script()),
                seeds.placement(Script())]
     return [script.steps for script in scripts]

@@ -31,7 +31,10 @@ DEST = b"DEST"
 OURS = 0xa1		# the mark
 STREAMS = 1 << 24	# in the epoch
 NUMBERS = 1 << 25
-ALIGNED = 1 << 26
+WIDE = 1 << 27
+
+WIDE_FRAGMENT = 16336	# bytes of payload, of a peer with the bit WIDE
+WIDEST = 16384		# the same, of a message of one fragment
 
 MAX_STEPS = 40
 MAX_WRITE = 1 << 17
@@ -89,12 +92,20 @@ def private(major=3, minor=1, minors=3, tos=0, mark=OURS, size=0, ack=0,
                         credits, epoch)
 
 
-def aligns(data):
-    """Return whether a peer with this private data aligns its fragments. The
+def is_wide(data):
+    """Return whether a peer with this private data has wide fragments. The
     connection manager pads it."""
     data = data[:PRIVATE.size].ljust(PRIVATE.size, b"\0")
     *_, mark, _, _, _, epoch = PRIVATE.unpack(data)
-    return mark == OURS and bool(epoch & ALIGNED)
+    return mark == OURS and bool(epoch & WIDE)
+
+
+def wide_size(size):
+    """Return the bytes of payload of each fragment of a message, if the peer
+    has wide ones."""
+    if size <= wire.FRAGMENT:
+        return wire.FRAGMENT
+    return WIDEST if size <= WIDEST else WIDE_FRAGMENT
 
 
 def change_private(rng, data):
