@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What the library keeps about a descriptor stands in a table. An entry is that
- * of a socket, and not of another one that has its number later: the numbers of
- * their inodes differ.
- */
-#include <errno.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-
+/* What the library keeps about a descriptor */
+#include "fds.h"
 #include "guard.h"
 #include "memory.h"
 
@@ -22,8 +13,7 @@ struct entry {
 };
 
 static struct guard guard = GUARD_INIT;
-static struct entry **table;
-static int room;
+static struct fds fds;
 
 static void lock(void)
 {
@@ -42,58 +32,37 @@ static void protect_fork(void)
 	pthread_atfork(lock, unlock, unlock);
 }
 
-static ino_t inode_of(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) || !S_ISSOCK(st.st_mode) ? 0 : st.st_ino;
-}
-
 /* The lock is held. Return NULL if nothing is known about @fd. */
 static struct entry *find(int fd)
 {
+	struct entry *entry = fds_entry(&fds, fd);
 	ino_t inode;
 
-	if (fd < 0 || fd >= room || !table[fd])
+	if (!entry)
 		return NULL;
-	inode = inode_of(fd);
-	return inode && table[fd]->inode == inode ? table[fd] : NULL;
-}
-
-static bool grow(int fd)
-{
-	int wanted = room ? room : 64;
-	struct entry **larger;
-
-	while (wanted <= fd)
-		wanted *= 2;
-	larger = realloc(table, wanted * sizeof(*table));
-	if (!larger)
-		return false;
-	memset(larger + room, 0, (wanted - room) * sizeof(*table));
-	table = larger;
-	room = wanted;
-	return true;
+	inode = fds_inode(fd);
+	return inode && entry->inode == inode ? entry : NULL;
 }
 
 /* The lock is held. Return NULL, and set errno, if there is no entry. */
 static struct entry *find_or_make(int fd)
 {
-	struct entry *entry = find(fd);
-	ino_t inode;
+	ino_t inode = fds_inode(fd);
+	struct entry *entry;
 
-	if (entry)
-		return entry;
-	inode = inode_of(fd);
-	if (!inode || (fd >= room && !grow(fd)))
+	if (!inode || !fds_reach(&fds, fd))
 		return NULL;
-	if (!table[fd])
-		table[fd] = malloc(sizeof(*table[fd]));
-	if (table[fd]) {
-		memset(table[fd], 0, sizeof(*table[fd]));
-		table[fd]->inode = inode;
+	entry = fds.entry[fd];
+	if (entry && entry->inode == inode)
+		return entry;
+	if (!entry)
+		entry = malloc(sizeof(*entry));
+	fds.entry[fd] = entry;
+	if (entry) {
+		memset(entry, 0, sizeof(*entry));
+		entry->inode = inode;
 	}
-	return table[fd];
+	return entry;
 }
 
 int memory_set_inline(int fd, int value)
@@ -175,9 +144,9 @@ void memory_copy(int from, int to)
 void memory_forget(int fd)
 {
 	lock();
-	if (fd >= 0 && fd < room) {
-		free(table[fd]);
-		table[fd] = NULL;
+	if (fds_entry(&fds, fd)) {
+		free(fds.entry[fd]);
+		fds.entry[fd] = NULL;
 	}
 	unlock();
 }

@@ -4,13 +4,10 @@
  * socket of TCP. All descriptors of one stream share one record.
  *
  * close() is not intercepted: a child of vfork() would forget the descriptors
- * of its parent. A record is that of a descriptor as long as the inode is the
- * same, which is checked whenever it is looked up.
+ * of its parent. Whether a record is still that of a descriptor is checked
+ * whenever it is looked up.
  */
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-
+#include "../fds.h"
 #include "../guard.h"
 #include "track.h"
 
@@ -18,8 +15,7 @@ atomic_int tracks, tracks_connecting;
 
 static struct guard guard = GUARD_INIT;
 static struct track *list;
-static struct track **table;
-static int room;
+static struct fds fds;
 
 void track_lock(void)
 {
@@ -38,16 +34,9 @@ static void protect_fork(void)
 	pthread_atfork(track_lock, track_unlock, track_unlock);
 }
 
-static ino_t inode_of(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) || !S_ISSOCK(st.st_mode) ? 0 : st.st_ino;
-}
-
 bool track_owns(const struct track *track, int fd)
 {
-	return fd < room && table[fd] == track && inode_of(fd) == track->inode;
+	return fds_entry(&fds, fd) == track && fds_inode(fd) == track->inode;
 }
 
 static void free_track(struct track *track)
@@ -85,9 +74,9 @@ void track_put(struct track *track)
 
 static void clear(int fd)
 {
-	struct track *track = table[fd];
+	struct track *track = fds.entry[fd];
 
-	table[fd] = NULL;
+	fds.entry[fd] = NULL;
 	if (track)
 		track_put(track);
 }
@@ -95,46 +84,31 @@ static void clear(int fd)
 /* Return NULL if @fd is not tracked. */
 struct track *track_find(int fd)
 {
-	if (fd < 0 || fd >= room || !table[fd])
-		return NULL;
-	if (track_owns(table[fd], fd))
-		return table[fd];
+	struct track *track = fds_entry(&fds, fd);
+
+	if (!track || track_owns(track, fd))
+		return track;
 	clear(fd);
 	return NULL;
-}
-
-static bool make_room(int fd)
-{
-	int wanted = room ? room : 64;
-	struct track **larger;
-
-	if (fd < room)
-		return true;
-	while (wanted <= fd)
-		wanted *= 2;
-	larger = realloc(table, wanted * sizeof(*table));
-	if (!larger)
-		return false;
-	memset(larger + room, 0, (wanted - room) * sizeof(*table));
-	table = larger;
-	room = wanted;
-	return true;
 }
 
 /* Return NULL if there is no memory: the stream remains a stream. */
 struct track *track_add(int fd, int family)
 {
-	struct track *track = make_room(fd) ? calloc(1, sizeof(*track)) : NULL;
+	struct track *track;
 
+	if (!fds_reach(&fds, fd))
+		return NULL;
+	track = calloc(1, sizeof(*track));
 	if (!track)
 		return NULL;
 	clear(fd);
-	track->inode = inode_of(fd);
+	track->inode = fds_inode(fd);
 	track->family = family;
 	track->users = 1;
 	track->next = list;
 	list = track;
-	table[fd] = track;
+	fds.entry[fd] = track;
 	atomic_fetch_add(&tracks, 1);
 	return track;
 }
@@ -142,24 +116,24 @@ struct track *track_add(int fd, int family)
 /* @fd is one more descriptor of the same stream. */
 void track_share(struct track *track, int fd)
 {
-	if (!make_room(fd) || table[fd] == track)
+	if (!fds_reach(&fds, fd) || fds.entry[fd] == track)
 		return;
 	clear(fd);
 	track_hold(track);
-	table[fd] = track;
+	fds.entry[fd] = track;
 }
 
 /* The record is now that of another socket, which has the same descriptors. */
 void track_refresh(struct track *track, int fd)
 {
-	track->inode = inode_of(fd);
+	track->inode = fds_inode(fd);
 }
 
 /* Return the next descriptor behind @after, which is -1 at first, or -1. */
 int track_next(const struct track *track, int after)
 {
-	while (++after < room)
-		if (table[after] == track)
+	while (++after < fds.room)
+		if (fds.entry[after] == track)
 			return after;
 	return -1;
 }
