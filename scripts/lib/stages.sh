@@ -53,6 +53,18 @@ share() {
 	echo $(($2 * 100 / (all > 0 ? all : 1)))
 }
 
+# claim_tree: let no other run of stages begin in this checkout until this one
+# ends, because some stages build the modules in another way for themselves.
+# A stage may run stages. Stages do not inherit the lock, so that a guest that is
+# left holds up nobody.
+claim_tree() {
+	[ "${RDS_CLAIMED-}" != "$RDS_BUILD" ] || return 0
+	mkdir -p "$RDS_BUILD"
+	exec 7>"$RDS_BUILD/stages.lock"
+	flock -n 7 || die "stages of this checkout run already"
+	export RDS_CLAIMED=$RDS_BUILD
+}
+
 # stop_stage: used by a trap; timeout passes the signal on to all of the stage.
 stop_stage() {
 	[ -z "$STAGE" ] || { kill -TERM "$STAGE" && wait "$STAGE"; } || :
@@ -64,9 +76,9 @@ stream() {
 	local log=$1 seconds=$2 out status=0 tee
 
 	shift 2
-	exec {out}> >(trap '' INT; exec tee "$log")
+	exec {out}> >(trap '' INT; exec tee "$log" 7>&-)
 	tee=$!
-	timeout -k 30 "$seconds" "$@" >&"$out" 2>&1 &
+	timeout -k 30 "$seconds" "$@" >&"$out" 2>&1 7>&- &
 	STAGE=$!
 	exec {out}>&-
 	wait "$STAGE" || status=$?
