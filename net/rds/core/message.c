@@ -79,15 +79,15 @@ void rds_message_caches_destroy(void)
 	kmem_cache_destroy(rds_message_small);
 }
 
-static struct rds_message *rds_message_get_memory(size_t tail)
+static struct rds_message *rds_message_get_memory(size_t tail, gfp_t gfp)
 {
 	const size_t head = sizeof(struct rds_message);
 
 	if (tail <= RDS_SMALL_MAX)
-		return kmem_cache_alloc(rds_message_small, GFP_KERNEL);
+		return kmem_cache_alloc(rds_message_small, gfp);
 	if (tail > RDS_MIDDLE_MAX - head && tail <= RDS_MIDDLE_MAX)
-		return kmem_cache_alloc(rds_message_middle, GFP_KERNEL);
-	return kmalloc(head + tail, GFP_KERNEL_ACCOUNT);
+		return kmem_cache_alloc(rds_message_middle, gfp);
+	return kmalloc(head + tail, gfp | __GFP_ACCOUNT);
 }
 
 static void rds_message_init(struct rds_message *msg)
@@ -115,14 +115,15 @@ static void rds_message_init(struct rds_message *msg)
 /**
  * rds_message_alloc() - Allocate a message with room for a payload
  * @len: length of the payload in bytes, at most RDS_MAX_MSG_SIZE
+ * @gfp: allocation flags
  *
  * The memory is charged to the caller's memory cgroup.
  *
- * Context: Process context, may sleep.
+ * Context: Process context; may sleep if @gfp permits.
  * Return: a message with one reference and an uninitialized payload; NULL if
  * there is no memory.
  */
-struct rds_message *rds_message_alloc(u32 len)
+struct rds_message *rds_message_alloc(u32 len, gfp_t gfp)
 {
 	size_t tail = len;
 	struct rds_message *msg;
@@ -130,7 +131,7 @@ struct rds_message *rds_message_alloc(u32 len)
 	if (len > RDS_INLINE_MAX)
 		tail = rds_payload_max_bvecs(len) * sizeof(struct bio_vec);
 
-	msg = rds_message_get_memory(tail);
+	msg = rds_message_get_memory(tail, gfp);
 	if (!msg)
 		return NULL;
 
@@ -139,7 +140,8 @@ struct rds_message *rds_message_alloc(u32 len)
 		rds_payload_init_inline(&msg->m_payload, msg + 1, len);
 		return msg;
 	}
-	if (rds_payload_alloc_pages(&msg->m_payload, (void *)(msg + 1), len)) {
+	if (rds_payload_alloc_pages(&msg->m_payload, (void *)(msg + 1), len,
+				    gfp)) {
 		rds_message_put(msg);
 		return NULL;
 	}
@@ -160,7 +162,8 @@ struct rds_message *rds_message_alloc_user(unsigned int pieces)
 {
 	struct rds_message *msg;
 
-	msg = rds_message_get_memory(pieces * sizeof(struct bio_vec));
+	msg = rds_message_get_memory(pieces * sizeof(struct bio_vec),
+				     GFP_KERNEL);
 	if (!msg)
 		return NULL;
 

@@ -50,7 +50,7 @@ static inline bool rds_message_is_control(const struct rds_message *msg)
 
 int rds_message_caches_create(void);
 void rds_message_caches_destroy(void);
-struct rds_message *rds_message_alloc(u32 len);
+struct rds_message *rds_message_alloc(u32 len, gfp_t gfp);
 struct rds_message *rds_message_alloc_user(unsigned int pieces);
 struct rds_message *rds_message_alloc_empty(gfp_t gfp);
 

@@ -31,7 +31,8 @@ unsigned int rds_payload_max_bvecs(u32 len)
 	return DIV_ROUND_UP(len, PAGE_SIZE);
 }
 
-static struct page *rds_payload_get_piece(u32 len, unsigned int *bytes)
+static struct page *rds_payload_get_piece(u32 len, unsigned int *bytes,
+					  gfp_t gfp)
 {
 	unsigned int order = 0;
 	struct page *page;
@@ -40,7 +41,7 @@ static struct page *rds_payload_get_piece(u32 len, unsigned int *bytes)
 		order = min_t(unsigned int, ilog2(len >> PAGE_SHIFT),
 			      PAGE_ALLOC_COSTLY_ORDER);
 	if (order) {
-		page = alloc_pages(GFP_KERNEL_ACCOUNT | __GFP_COMP |
+		page = alloc_pages(gfp | __GFP_ACCOUNT | __GFP_COMP |
 				   __GFP_NORETRY | __GFP_NOWARN, order);
 		if (page) {
 			*bytes = PAGE_SIZE << order;
@@ -49,7 +50,7 @@ static struct page *rds_payload_get_piece(u32 len, unsigned int *bytes)
 	}
 
 	*bytes = PAGE_SIZE;
-	return alloc_page(GFP_KERNEL_ACCOUNT);
+	return alloc_page(gfp | __GFP_ACCOUNT);
 }
 
 /**
@@ -57,13 +58,14 @@ static struct page *rds_payload_get_piece(u32 len, unsigned int *bytes)
  * @payload: the payload, uninitialized
  * @bvec: rds_payload_max_bvecs(@len) entries, which live as long as the payload
  * @len: length of the payload in bytes
+ * @gfp: allocation flags
  *
- * Context: Process context, may sleep.
+ * Context: Process context; may sleep if @gfp permits.
  * Return: 0 on success; -ENOMEM if there is no memory. The caller must release
  * the payload in both cases.
  */
 int rds_payload_alloc_pages(struct rds_payload *payload, struct bio_vec *bvec,
-			    u32 len)
+			    u32 len, gfp_t gfp)
 {
 	unsigned int bytes;
 	struct page *page;
@@ -75,7 +77,7 @@ int rds_payload_alloc_pages(struct rds_payload *payload, struct bio_vec *bvec,
 	payload->bvec = bvec;
 
 	while (left) {
-		page = rds_payload_get_piece(left, &bytes);
+		page = rds_payload_get_piece(left, &bytes, gfp);
 		if (!page)
 			return -ENOMEM;
 		bytes = min(bytes, left);

@@ -8,7 +8,7 @@
 
 unsigned int rds_payload_max_bvecs(u32 len);
 int rds_payload_alloc_pages(struct rds_payload *payload, struct bio_vec *bvec,
-			    u32 len);
+			    u32 len, gfp_t gfp);
 int rds_payload_copy_in_pages(struct rds_payload *payload,
 			      struct iov_iter *from);
 int rds_payload_copy_out_pages(const struct rds_payload *payload, u32 offset,

@@ -92,7 +92,7 @@ static struct rds_message *rds_sendmsg_copy(struct rds_sock *rs,
 {
 	struct rds_message *rm;
 
-	rm = rds_message_alloc(len);
+	rm = rds_message_alloc(len, GFP_KERNEL);
 	if (!rm)
 		return ERR_PTR(-ENOMEM);
 

@@ -6,7 +6,7 @@
  * frame, a status, and three numbers of four bytes. Data whose size depends on
  * the kind is in the payload.
  */
-#include <linux/sched/mm.h>
+#include <linux/sched.h>
 #include <linux/uio.h>
 
 #include "compat.h"
@@ -96,6 +96,17 @@ void rds_sw_operands_read(const struct rds_sw_operands *from,
 }
 EXPORT_SYMBOL_RDS_KUNIT(rds_sw_operands_read);
 
+/* Return the allocation flags for a frame. A charge above the memory.high of a
+ * sender's cgroup may put the sender to sleep for seconds, and all users of the
+ * path share the lock that it holds. So a sender does not sleep. If there is no
+ * memory at once, the path's work item tries again, which is in no such cgroup.
+ */
+static gfp_t rds_sw_frame_gfp(void)
+{
+	return current->flags & PF_KTHREAD ? GFP_NOFS :
+					     GFP_NOWAIT | __GFP_NOWARN;
+}
+
 /**
  * rds_sw_new_frame() - Allocate a frame to be sent
  * @ext: contents of its extension header
@@ -111,11 +122,9 @@ EXPORT_SYMBOL_RDS_KUNIT(rds_sw_operands_read);
 struct rds_message *rds_sw_new_frame(const struct rds_sw_frame *ext,
 				     u32 len)
 {
-	unsigned int nofs = memalloc_nofs_save();
 	struct rds_message *frame;
 
-	frame = rds_message_alloc(len);
-	memalloc_nofs_restore(nofs);
+	frame = rds_message_alloc(len, rds_sw_frame_gfp());
 	if (!frame)
 		return NULL;
 	frame->m_flags = RDS_FLAG_RETRANSMITTED;

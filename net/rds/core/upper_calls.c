@@ -151,10 +151,9 @@ EXPORT_SYMBOL_GPL(rds_upper_dial);
 /**
  * rds_upper_alloc() - Allocate a frame
  * @len: bytes of payload, at most RDS_MAX_MSG_SIZE
- * @gfp: allocation flags, for a frame without payload
+ * @gfp: allocation flags
  *
- * Context: Process context, may sleep, if @len is not 0; any context that @gfp
- * permits otherwise.
+ * Context: Any context that @gfp permits; process context if @len is not 0.
  * Return: the frame with a reference for the caller; NULL if there is no
  * memory.
  */
@@ -162,7 +161,7 @@ struct rds_message *rds_upper_alloc(u32 len, gfp_t gfp)
 {
 	struct rds_message *msg;
 
-	msg = len ? rds_message_alloc(len) : rds_message_alloc_empty(gfp);
+	msg = len ? rds_message_alloc(len, gfp) : rds_message_alloc_empty(gfp);
 	if (msg)
 		msg->m_kind = RDS_MSG_STREAM;
 	return msg;

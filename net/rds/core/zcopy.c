@@ -209,7 +209,8 @@ struct rds_message *rds_zcopy_message(struct rds_sock *rs, struct msghdr *msg,
 	struct rds_zcopy *zc;
 	int ret;
 
-	rm = pieces ? rds_message_alloc_user(pieces) : rds_message_alloc(len);
+	rm = pieces ? rds_message_alloc_user(pieces) :
+		      rds_message_alloc(len, GFP_KERNEL);
 	if (!rm)
 		return ERR_PTR(-ENOMEM);
 	zc = rds_zcopy_alloc(rs, cookie);
@@ -252,7 +253,7 @@ int rds_zcopy_copy(struct rds_message *msg)
 	if (!bvec)
 		return -ENOMEM;
 
-	ret = rds_payload_alloc_pages(&copy, bvec, user->len);
+	ret = rds_payload_alloc_pages(&copy, bvec, user->len, GFP_KERNEL);
 	if (ret)
 		goto err;
 	iov_iter_bvec(&from, ITER_SOURCE, user->bvec, user->nr, user->len);
