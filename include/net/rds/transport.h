@@ -82,7 +82,7 @@ struct rds_conn_ops {
 	 * the first op that core calls on a path.
 	 *
 	 * Context: Process context, may sleep. The namespace's connection mutex
-	 * is held, so this op must not create connections.
+	 * may be held, so this op must not create connections.
 	 * Return: 0; -ENETUNREACH if the transport cannot reach @path.faddr;
 	 * -ENOMEM.
 	 */
@@ -95,8 +95,8 @@ struct rds_conn_ops {
 	 * before, unless core could not complete the new connection.
 	 *
 	 * Context: Process context, may sleep. No locks, except that the
-	 * namespace's connection mutex is held if core could not complete the
-	 * new connection.
+	 * namespace's connection mutex may be held if core could not complete
+	 * the new connection.
 	 */
 	void (*path_free)(struct rds_path *path);
 

@@ -11,6 +11,31 @@
 #include "conn_reap.h"
 #include "conn_table.h"
 
+/* Enter a new connection, unless there is one with its key by now. A connection
+ * found in the table while rn_lock is held is not dead.
+ */
+static struct rds_conn *rds_conn_enter(struct rds_conn *new, kuid_t uid,
+				       bool limited)
+{
+	struct rds_net *rn = new->c_rn;
+	struct rds_conn *conn;
+	int ret;
+
+	mutex_lock(&rn->rn_lock);
+	conn = rds_conn_lookup(rn, &new->c_key);
+	ret = !conn && limited ? rds_conn_limit(rn, uid) : 0;
+	if (!conn && !ret)
+		ret = rds_conn_insert(new, uid);
+	if (!conn && !ret && limited && !rds_conn_loops(new))
+		rds_conn_sweep_later(rn);
+	mutex_unlock(&rn->rn_lock);
+
+	if (!conn && !ret)
+		return new;
+	rds_conn_discard(new);
+	return conn ?: ERR_PTR(ret);
+}
+
 /* Get the reverse connection on loopback. It is charged to the user of the
  * forward connection.
  */
@@ -23,15 +48,10 @@ static struct rds_conn *rds_conn_get_reverse(const struct rds_conn *there,
 	if (conn)
 		return conn;
 
-	mutex_lock(&rn->rn_lock);
-	conn = rds_conn_lookup(rn, key);
-	if (!conn)
-		conn = rds_conn_create(rn, key, there->c_uid);
-	mutex_unlock(&rn->rn_lock);
-	return conn;
+	conn = rds_conn_alloc(rn, key);
+	return IS_ERR(conn) ? conn : rds_conn_enter(conn, there->c_uid, false);
 }
 
-/* A connection found in the table while rn_lock is held is not dead. */
 static struct rds_conn *rds_conn_make(struct rds_net *rn,
 				      const struct rds_conn_key *key,
 				      kuid_t uid)
@@ -41,15 +61,15 @@ static struct rds_conn *rds_conn_make(struct rds_net *rn,
 
 	mutex_lock(&rn->rn_lock);
 	conn = rds_conn_lookup(rn, key);
-	if (conn)
-		goto out;
-	ret = rds_conn_limit(rn, uid);
-	conn = ret ? ERR_PTR(ret) : rds_conn_create(rn, key, uid);
-	if (!IS_ERR(conn) && !rds_conn_loops(conn))
-		rds_conn_sweep_later(rn);
-out:
+	ret = conn ? 0 : rds_conn_limit(rn, uid);
 	mutex_unlock(&rn->rn_lock);
-	return conn;
+	if (ret)
+		return ERR_PTR(ret);
+	if (conn)
+		return conn;
+
+	conn = rds_conn_alloc(rn, key);
+	return IS_ERR(conn) ? conn : rds_conn_enter(conn, uid, true);
 }
 
 /* If a limit is reached, free idle loopback connections and try once more. */
@@ -126,6 +146,7 @@ struct rds_conn *rds_conn_get_for_peer(struct rds_net *rn,
 	__must_hold(&rn->rn_lock)
 {
 	struct rds_conn *conn = rds_conn_lookup(rn, key);
+	int ret;
 
 	lockdep_assert_held(&rn->rn_lock);
 
@@ -138,7 +159,17 @@ struct rds_conn *rds_conn_get_for_peer(struct rds_net *rn,
 		}
 		return ERR_PTR(-EAGAIN);
 	}
-	return rds_conn_create(rn, key, INVALID_UID);
+	if (rn->rn_exiting)
+		return ERR_PTR(-ENETDOWN);
+	/* This is a work item, which is in no cgroup that has a limit. */
+	conn = rds_conn_alloc(rn, key);
+	if (IS_ERR(conn))
+		return conn;
+	ret = rds_conn_insert(conn, INVALID_UID);
+	if (!ret)
+		return conn;
+	rds_conn_discard(conn);
+	return ERR_PTR(ret);
 }
 
 /**

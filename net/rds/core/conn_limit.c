@@ -9,7 +9,7 @@
  * kernel user ID, so user namespaces make no difference.
  *
  * A connection counts while it is in the table of its namespace: from
- * rds_conn_create() to rds_conn_remove(). Both run under rn_lock, which guards
+ * rds_conn_insert() to rds_conn_remove(). Both run under rn_lock, which guards
  * the counts. The entry of a user exists as long as one of the user's
  * connections does. A connection made by a peer is charged to no user. The
  * reverse connection on loopback is charged to the user of the forward one, but
@@ -123,7 +123,8 @@ static struct rds_conn_user *rds_conn_user_get(struct rds_net *rn, kuid_t uid)
 	user = rds_conn_user_find(rn, uid);
 	if (user)
 		return user;
-	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+	/* Not charged to a cgroup: see rds_conn_alloc(). */
+	user = kzalloc(sizeof(*user), GFP_KERNEL);
 	if (!user)
 		return NULL;
 	user->cu_uid = uid;

@@ -143,8 +143,22 @@ static void rds_conn_plan_probe(struct rds_conn *conn)
 	set_bit(RDS_PF_PROBE, &conn->c_path.cp_flags);
 }
 
-static struct rds_conn *rds_conn_alloc(struct rds_net *rn,
-				       const struct rds_conn_key *key)
+/**
+ * rds_conn_alloc() - Allocate a connection that is not in the table yet
+ * @rn: the namespace
+ * @key: its key
+ *
+ * The memory is charged to the caller's memory cgroup. If that is above its
+ * memory.high, the caller may sleep for seconds, and must not hold rn_lock, for
+ * which all users of the namespace wait.
+ *
+ * Context: Process context, may sleep.
+ * Return: the connection, to be passed to rds_conn_insert() or
+ * rds_conn_discard(), or an error pointer: -ENOMEM, or the error of the
+ * transport's path_alloc().
+ */
+struct rds_conn *rds_conn_alloc(struct rds_net *rn,
+				const struct rds_conn_key *key)
 {
 	const struct rds_conn_ops *ops = key->trans->conn;
 	struct rds_conn *conn;
@@ -159,7 +173,6 @@ static struct rds_conn *rds_conn_alloc(struct rds_net *rn,
 	refcount_set(&conn->c_refs, 1);
 	INIT_LIST_HEAD(&conn->c_cong_item);
 	mutex_init(&conn->c_mp_lock);
-	conn->c_gen = READ_ONCE(rn->rn_gen);
 	conn->c_epoch = get_random_u32() >> 8;
 	conn->c_npaths = 1;
 	conn->c_npaths_wanted = 1;
@@ -254,36 +267,41 @@ struct rds_conn *rds_conn_lookup(struct rds_net *rn,
 }
 
 /**
- * rds_conn_create() - Create a connection
- * @rn: the namespace
- * @key: its key; no connection with this key exists yet
+ * rds_conn_discard() - Free a connection that has not been in the table
+ * @conn: the connection
+ *
+ * Context: Process context, may sleep.
+ */
+void rds_conn_discard(struct rds_conn *conn)
+{
+	rds_conn_free_path(&conn->c_path);
+	rds_conn_release(conn);
+}
+
+/**
+ * rds_conn_insert() - Enter a new connection into the table
+ * @conn: the connection; no connection with its key is there
  * @uid: the user to charge; INVALID_UID if a peer makes the connection
  *
  * Context: Process context, may sleep. rn_lock is held.
- * Return: the connection with a reference for the caller, or an error pointer:
- * -ENOMEM; -ENETDOWN if the namespace is going away; or the error of the
- * transport's path_alloc().
+ * Return: 0; the reference of the caller stays. -ENOMEM; -ENETDOWN if the
+ * namespace is going away; then the caller still has to discard @conn.
  */
-struct rds_conn *rds_conn_create(struct rds_net *rn,
-				 const struct rds_conn_key *key, kuid_t uid)
-	__must_hold(&rn->rn_lock)
+int rds_conn_insert(struct rds_conn *conn, kuid_t uid)
+	__must_hold(&conn->c_rn->rn_lock)
 {
-	struct rds_conn *conn;
+	struct rds_net *rn = conn->c_rn;
 	int ret;
 
 	lockdep_assert_held(&rn->rn_lock);
 
 	if (rn->rn_exiting)
-		return ERR_PTR(-ENETDOWN);
-
-	conn = rds_conn_alloc(rn, key);
-	if (IS_ERR(conn))
-		return conn;
-
+		return -ENETDOWN;
 	ret = rds_conn_charge(conn, uid);
 	if (ret)
-		goto err_free;
+		return ret;
 
+	conn->c_gen = READ_ONCE(rn->rn_gen);
 	rds_conn_hold(conn);
 	ret = rhashtable_insert_fast(&rn->rn_conns, &conn->c_node,
 				     rds_conn_params);
@@ -294,14 +312,12 @@ struct rds_conn *rds_conn_create(struct rds_net *rn,
 	list_add_tail(&conn->c_item, &rn->rn_conn_list);
 	if (rds_conn_loops(conn))
 		WRITE_ONCE(rn->rn_loop_conns, rn->rn_loop_conns + 1);
-	return conn;
+	return 0;
 
 err_uncharge:
+	refcount_dec(&conn->c_refs);
 	rds_conn_uncharge(conn);
-err_free:
-	rds_conn_free_path(&conn->c_path);
-	rds_conn_release(conn);
-	return ERR_PTR(-ENOMEM);
+	return -ENOMEM;
 }
 
 /**

@@ -10,8 +10,10 @@ int rds_conn_net_init(struct rds_net *rn);
 void rds_conn_net_exit(struct rds_net *rn);
 struct rds_conn *rds_conn_lookup(struct rds_net *rn,
 				 const struct rds_conn_key *key);
-struct rds_conn *rds_conn_create(struct rds_net *rn,
-				 const struct rds_conn_key *key, kuid_t uid);
+struct rds_conn *rds_conn_alloc(struct rds_net *rn,
+				const struct rds_conn_key *key);
+int rds_conn_insert(struct rds_conn *conn, kuid_t uid);
+void rds_conn_discard(struct rds_conn *conn);
 void rds_conn_remove(struct rds_conn *conn);
 struct rds_cpath *rds_conn_add_path(struct rds_conn *conn, unsigned int i);
 
