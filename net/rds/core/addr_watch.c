@@ -5,9 +5,8 @@
  * A socket caches the connection that it used last, so that it need not look up
  * for each message which transport reaches the peer. This cache becomes stale
  * when an address moves to this host, where the loopback transport reaches it,
- * or away from this host. A counter tells sockets that they have to look up
- * again. One counter for all namespaces is enough: changes are rare, and one
- * more lookup is cheap.
+ * or away from this host. A counter of the namespace tells its sockets that
+ * they have to look up again.
  */
 #include <linux/inetdevice.h>
 #include <linux/notifier.h>
@@ -23,21 +22,23 @@
  */
 #define RDS_ADDR_SETTLES	(10 * HZ)
 
-/* Counts changes of addresses, in all namespaces. */
-atomic_t rds_addr_changes = ATOMIC_INIT(0);
+/* Counts times at which tentative addresses of any namespace may have settled:
+ * once per second at most.
+ */
+atomic_t rds_addr_settlings = ATOMIC_INIT(0);
 
 static unsigned long rds_addr_settle_until;
 
-static void rds_addr_count(void)
+static void rds_addr_count(atomic_t *counter)
 {
-	/* Pairs with the acquire in rds_addr_state(). */
+	/* Pairs with the acquires in rds_addr_state(). */
 	smp_mb__before_atomic();
-	atomic_inc(&rds_addr_changes);
+	atomic_inc(counter);
 }
 
 static void rds_addr_settle(struct work_struct *work)
 {
-	rds_addr_count();
+	rds_addr_count(&rds_addr_settlings);
 	if (time_before(jiffies, READ_ONCE(rds_addr_settle_until)))
 		queue_delayed_work(rds_wq, to_delayed_work(work), HZ);
 }
@@ -47,7 +48,9 @@ static DECLARE_DELAYED_WORK(rds_addr_settle_work, rds_addr_settle);
 static int rds_addr_changed(struct notifier_block *nb, unsigned long event,
 			    void *data)
 {
-	rds_addr_count();
+	const struct in_ifaddr *ifa = data;
+
+	rds_addr_count(&rds_net(dev_net(ifa->ifa_dev->dev))->rn_addr_changes);
 	return NOTIFY_DONE;
 }
 
@@ -60,7 +63,8 @@ static int rds_addr6_changed(struct notifier_block *nb, unsigned long event,
 		WRITE_ONCE(rds_addr_settle_until, jiffies + RDS_ADDR_SETTLES);
 		queue_delayed_work(rds_wq, &rds_addr_settle_work, HZ);
 	}
-	return rds_addr_changed(nb, event, data);
+	rds_addr_count(&rds_net(dev_net(ifa->idev->dev))->rn_addr_changes);
+	return NOTIFY_DONE;
 }
 
 /* Run after the routing tables, which are updated from the same chain. */
@@ -77,7 +81,7 @@ static struct notifier_block rds_inet6addr_notifier = {
 /**
  * rds_addr_watch_start() - Start counting changes of addresses
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. All namespaces have their state.
  * Return: 0, or an errno if a notifier could not be registered.
  */
 int rds_addr_watch_start(void)

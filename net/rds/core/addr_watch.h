@@ -5,20 +5,24 @@
 
 #include <linux/atomic.h>
 
-extern atomic_t rds_addr_changes;
+#include "rds_net.h"
+
+extern atomic_t rds_addr_settlings;
 
 /**
  * rds_addr_state() - Read the counter of local address changes
+ * @rn: the namespace
  *
  * Context: Any context.
- * Return: the counter, which is shared by all namespaces.
+ * Return: the counter, which differs after each change.
  */
-static inline int rds_addr_state(void)
+static inline int rds_addr_state(const struct rds_net *rn)
 {
 	/* A lookup that follows sees addresses that are no older than the
-	 * counter. Pairs with the barrier in rds_addr_count().
+	 * counters. Pairs with the barrier in rds_addr_count().
 	 */
-	return atomic_read_acquire(&rds_addr_changes);
+	return atomic_read_acquire(&rn->rn_addr_changes) +
+	       atomic_read_acquire(&rds_addr_settlings);
 }
 
 int rds_addr_watch_start(void);

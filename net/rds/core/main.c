@@ -85,17 +85,17 @@ static int __init rds_init(void)
 	if (ret)
 		goto err_wq;
 
-	ret = rds_addr_watch_start();
+	ret = rds_net_register();
 	if (ret)
 		goto err_pin;
 
-	ret = rds_net_register();
+	ret = rds_addr_watch_start();
 	if (ret)
-		goto err_watch;
+		goto err_net;
 
 	ret = proto_register(&rds_proto, 1);
 	if (ret)
-		goto err_net;
+		goto err_watch;
 
 	ret = sock_register(&rds_family);
 	if (ret)
@@ -105,10 +105,10 @@ static int __init rds_init(void)
 
 err_proto:
 	proto_unregister(&rds_proto);
-err_net:
-	rds_net_unregister();
 err_watch:
 	rds_addr_watch_stop();
+err_net:
+	rds_net_unregister();
 err_pin:
 	rds_pin_exit();
 err_wq:
@@ -122,8 +122,8 @@ static void __exit rds_exit(void)
 {
 	sock_unregister(AF_RDS);
 	proto_unregister(&rds_proto);
-	rds_net_unregister();
 	rds_addr_watch_stop();
+	rds_net_unregister();
 	rds_pin_exit();
 	destroy_workqueue(rds_wq);
 	/* RCU callbacks free the connections and their congestion maps. */

@@ -83,6 +83,7 @@ struct rds_sysctl {
  * @rn_npongs: pongs that have not been acknowledged
  * @rn_rx_traces: number of sockets that request receive path latencies
  * @rn_sw_mrs: memory that peers reach without a device; see sw_mr.c
+ * @rn_addr_changes: counts changes of addresses; see addr_watch.c
  * @rn_host: state of init_net, whose limits are those of the host
  * @rn_sysctl: the tunables
  * @rn_sysctl_hdr: the registration of the tunables
@@ -121,6 +122,7 @@ struct rds_net {
 	atomic_t		rn_rx_traces;
 	struct xarray		rn_sw_mrs;
 
+	atomic_t		rn_addr_changes;
 	const struct rds_net	*rn_host;
 	struct rds_sysctl	rn_sysctl;
 	struct ctl_table_header	*rn_sysctl_hdr;

@@ -144,7 +144,8 @@ static struct rds_conn *rds_sendmsg_cached_conn(struct rds_sock *rs,
 	struct rds_conn *conn;
 
 	/* Pairs with the release in rds_sendmsg_keep_conn(). */
-	if (unlikely(smp_load_acquire(&rs->rs_conn_as_of) != rds_addr_state()))
+	if (unlikely(smp_load_acquire(&rs->rs_conn_as_of) !=
+		     rds_addr_state(rs->rs_rn)))
 		return NULL;
 
 	rcu_read_lock();
@@ -192,7 +193,7 @@ static struct rds_conn *rds_sendmsg_find_conn(struct rds_sock *rs,
 	};
 	const struct rds_transport *trans;
 	struct rds_conn *conn;
-	int as_of = rds_addr_state();
+	int as_of = rds_addr_state(rs->rs_rn);
 
 	trans = rds_transport_for_faddr(rs->rs_trans, sock_net(&rs->rs_sk),
 					&dest->ip, dest->ifindex);
