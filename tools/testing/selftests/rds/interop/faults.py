@@ -275,6 +275,29 @@ class AddressMoves(Fault):
             self.pair.address("add", address)
 
 
+class Points(Fault):
+    """Calls of our modules fail, one in so many that no system call makes: see
+    net/rds/test/fail.h. Other modules do not.
+    """
+
+    FILE = pathlib.Path("/sys/kernel/debug/rds_fail")
+    EVERY = os.environ.get("RDS_FAIL_EVERY")
+
+    def failed(self):
+        return sum(int(line.split()[2])
+                   for line in self.FILE.read_text().splitlines())
+
+    def run(self, stop):
+        if not self.FILE.exists():
+            return
+        before = self.failed()
+        self.FILE.write_text(f"0 {self.EVERY} {self.EVERY}")
+        stop.wait()
+        self.FILE.write_text("0 0")
+        self.counts["failed"] = self.failed() - before
+        (RESULTS / f"points.{self.pair.me}").write_text(self.FILE.read_text())
+
+
 class Reboot(Fault):
     """The other guest is switched off and on, on request of this one."""
 

@@ -154,6 +154,8 @@ IB_CASES = [
 ]
 
 CASES = {"tcp": TCP_CASES, "ib": IB_CASES}[TRANSPORT]
+if faults.Points.EVERY:
+    CASES = [Case("points", faults.Points)]
 
 
 class Run:

@@ -37,14 +37,14 @@ CASES = ["contact", "loss", "corruption", "duplication", "reordering", "delay",
          "link-down", "paths-killed-a", "paths-killed-b", "buffers",
          "wire-cut", "device-gone", "address-gone", "address-moves",
          "route-gone",
-         "modules-reloaded", "rebooted"]
+         "modules-reloaded", "rebooted", "points"]
 
 # Cases in which paths are dropped on purpose, or may be dropped by others
 DROPS = {
     "tcp": {"paths-killed-a", "paths-killed-b", "buffers", "address-gone",
-            "address-moves", "modules-reloaded", "rebooted"},
+            "address-moves", "modules-reloaded", "rebooted", "points"},
     "ib": {"loss", "wire-cut", "link-down", "device-gone", "address-gone",
-           "route-gone", "modules-reloaded", "rebooted"},
+           "route-gone", "modules-reloaded", "rebooted", "points"},
 }
 # Cases in which no paths are dropped but those that are killed one by one
 QUIET = {
@@ -57,7 +57,7 @@ RETURNS = {"modules-reloaded", "rebooted"}
 INJECTED = {"wire-cut": "b", "paths-killed-a": "a", "paths-killed-b": "b",
             "buffers": "ab", "device-gone": "a", "address-gone": "ab",
             "address-moves": "ab", "route-gone": "a",
-            "modules-reloaded": "b", "rebooted": "a"}
+            "modules-reloaded": "b", "rebooted": "a", "points": "ab"}
 LINK_DOWN = {"tcp": "b", "ib": "a"}
 
 # RDS that drops what was queued for an earlier life of the peer, because the
@@ -158,6 +158,9 @@ class Judge:
         if self.outcome.case == "link-down":
             guests = LINK_DOWN[self.transport]
         for guest in guests:
+            if self.outcome.case == "points" and \
+               self.outcome.rds[guest] != "ours":
+                continue
             done = self.outcome.injected[guest]
             self.ask(any(done.values()),
                      f"guest {guest} did not cause the fault")

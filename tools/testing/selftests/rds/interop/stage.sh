@@ -61,7 +61,8 @@ esac
 
 # run_pairing PAIRING OPTIONS...: results, output and exit status go below
 # $PROGRAMS. PAIRING may have a suffix after a plus. If this is siw, the pair
-# runs over soft-iWARP, which only the debug kernel has.
+# runs over soft-iWARP, which only the debug kernel has. If it is points, ours
+# has the debug kernel, for which alone its modules can fail at points.
 run_pairing() {
 	local pair=${1%%+*} name=$1 dir=$PROGRAMS/$1 status=0
 	local a=${pair%-*} b=${pair#*-} kernel_a kernel_b
@@ -69,7 +70,11 @@ run_pairing() {
 
 	shift
 	kernel_a=$(kernel_of "$a" "$b") kernel_b=$(kernel_of "$b" "$a")
-	if [ "${name#*+}" = siw ]; then
+	if [ "${name#*+}" = points ]; then
+		[ "$a" != ours ] || kernel_a=debug
+		[ "$b" != ours ] || kernel_b=debug
+		set -- --smp 1 "$@"
+	elif [ "${name#*+}" = siw ]; then
 		kernel_a=debug kernel_b=debug
 		set -- --env RDS_RDMA=siw "$@"
 	elif [ "$TRANSPORT" = ib ] || [ "$pair" != ours-ours ]; then
